@@ -1,0 +1,55 @@
+"""Everything that parquet_bloom raises on purpose.
+
+    ParquetBloomError
+    ├── FormatError                 bytes that are not what the format says
+    │   ├── NotSupportedFileError   no Parquet file at all
+    │   ├── FooterError             the footer is damaged, truncated or contradicts the file
+    │   ├── PageError               a page of a column chunk is damaged
+    │   └── FilterError             a Bloom filter's header, range or bits cannot be used
+    ├── UnsupportedError            sound, but beyond this version: a codec, an encoding, encryption
+    ├── ColumnError                 no such column (names the close ones)
+    ├── ValueTypeError              a literal that cannot be a value of the column
+    └── RewriteError                an output that must not or could not be written
+
+A message is one line, *where: what: expected, found*. `OSError` passes through unchanged.
+"""
+
+
+class ParquetBloomError(Exception):
+    """The root of the tree."""
+
+
+class FormatError(ParquetBloomError):
+    """Bytes that are not what the format says."""
+
+
+class NotSupportedFileError(FormatError):
+    """No Parquet file: the magic bytes are missing, or it is too short."""
+
+
+class FooterError(FormatError):
+    """The footer is damaged, truncated or contradicts the file."""
+
+
+class PageError(FormatError):
+    """A page of a column chunk is damaged."""
+
+
+class FilterError(FormatError):
+    """A Bloom filter's header, range or bits cannot be used."""
+
+
+class UnsupportedError(ParquetBloomError):
+    """Sound, but beyond this version: a codec, an encoding, encryption."""
+
+
+class ColumnError(ParquetBloomError):
+    """No such column."""
+
+
+class ValueTypeError(ParquetBloomError):
+    """A literal that cannot be a value of the column."""
+
+
+class RewriteError(ParquetBloomError):
+    """An output that must not or could not be written."""

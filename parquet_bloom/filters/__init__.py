@@ -1,0 +1,1 @@
+"""What a filter is: bits, sizes and probabilities. No files."""

@@ -1,0 +1,322 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=False
+"""Python's door to the kernel: check the shapes, release the global lock, call (see kernel.h)."""
+
+import numpy as np
+
+from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
+
+
+cdef extern from "kernel.h" nogil:
+    uint64_t c_xxh64 "xxh64"(const uint8_t *data, size_t size)
+    void c_xxh64_fixed "xxh64_fixed"(
+        const uint8_t *values, size_t count, size_t width, uint64_t *hashes)
+    void c_xxh64_slices "xxh64_slices"(
+        const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes)
+    void split_block_insert(
+        uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count)
+    void split_block_check(
+        const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count,
+        uint8_t *found)
+    void split_block_fold(
+        const uint32_t *words, uint64_t num_blocks, uint64_t factor, uint32_t *folded)
+    uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks)
+    double split_block_fpp(const uint32_t *words, uint64_t num_blocks)
+    int split_block_use_avx2(int wanted)
+    int split_block_uses_avx2()
+    void plain_insert_fixed(
+        const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks)
+    int64_t plain_insert_byte_array(
+        const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks)
+    int64_t plain_count_byte_array(const uint8_t *data, size_t size)
+    void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes)
+    int plain_float_specials(const uint8_t *values, size_t count, size_t width)
+    int64_t levels_count_hybrid(
+        const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
+    int64_t levels_count_bit_packed(
+        const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
+    int64_t thrift_struct_end(
+        const uint8_t *data, int64_t size, int64_t start, int64_t *where)
+    int64_t thrift_list_size(
+        const uint8_t *data, int64_t size, int64_t start, int64_t *type, int64_t *where)
+    int64_t thrift_elements(
+        const uint8_t *data, int64_t size, int64_t start, int64_t *boundaries, int64_t room,
+        int64_t *where)
+    struct field_span:
+        pass
+    struct chunk_span:
+        pass
+    int64_t thrift_fields(
+        const uint8_t *data, int64_t size, int64_t start, field_span *fields, int64_t room,
+        int64_t *where)
+    int64_t thrift_chunks(
+        const uint8_t *data, int64_t size, int64_t start, chunk_span *chunks, int64_t room,
+        int64_t *where)
+    int SCAN_TRUNCATED, SCAN_MALFORMED, SCAN_TOO_DEEP, SCAN_FULL, HAS_ZERO_BIT "HAS_ZERO"
+    int HAS_NAN_BIT "HAS_NAN"
+
+
+ABSENT = INT64_MIN
+HAS_ZERO = HAS_ZERO_BIT
+HAS_NAN = HAS_NAN_BIT
+
+# The members of struct field_span and struct chunk_span, in order: all are int64.
+FIELD_SPAN = np.dtype([(name, np.int64) for name in ("id", "type", "start", "value", "end")])
+CHUNK_SPAN = np.dtype([(name, np.int64) for name in (
+    "start", "end", "meta_start", "meta_end", "has_file_path",
+    "offset_index_offset", "offset_index_length", "column_index_offset", "column_index_length",
+    "has_crypto_metadata", "type", "codec", "num_values",
+    "total_uncompressed_size", "total_compressed_size",
+    "data_page_offset", "index_page_offset", "dictionary_page_offset",
+    "bloom_filter_offset", "bloom_filter_length",
+)])
+if FIELD_SPAN.itemsize != sizeof(field_span) or CHUNK_SPAN.itemsize != sizeof(chunk_span):
+    raise ImportError("parquet_bloom.native._kernel: the dtypes and kernel.h disagree")
+
+# No struct of the format has more fields than this; unknown ones included, none comes near.
+DEF_MAX_FIELDS = 1024
+
+
+class ScanError(ValueError):
+    """Bytes that are not Thrift compact protocol: what is wrong, and at which `position`."""
+
+    def __init__(self, problem, position):
+        super().__init__(problem, position)
+        self.problem = problem
+        self.position = position
+
+
+cdef int64_t _scanned(int64_t answer, int64_t where) except? -1:
+    if answer == SCAN_TRUNCATED:
+        raise ScanError("ends inside a value", where)
+    if answer == SCAN_MALFORMED:
+        raise ScanError("no valid type, id or number", where)
+    if answer == SCAN_TOO_DEEP:
+        raise ScanError("structs nested too deep", where)
+    if answer == SCAN_FULL:
+        raise ScanError("more fields than any struct has", where)
+    return answer
+
+
+cdef inline const uint8_t *_bytes(const uint8_t[::1] data) noexcept nogil:
+    return &data[0] if data.shape[0] else NULL
+
+
+cdef uint64_t _num_blocks(const uint32_t[::1] words) except 0:
+    if words.shape[0] == 0 or words.shape[0] % 8:
+        raise ValueError(f"words: {words.shape[0]}, expected a positive multiple of 8")
+    return words.shape[0] // 8
+
+
+def xxh64(const uint8_t[::1] data):
+    return c_xxh64(_bytes(data), data.shape[0])
+
+
+def xxh64_fixed(const uint8_t[::1] values, size_t width):
+    if width == 0 or values.shape[0] % width:
+        raise ValueError(f"values: {values.shape[0]} bytes, expected a multiple of {width}")
+    cdef size_t count = values.shape[0] // width
+    hashes = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if count:
+        with nogil:
+            c_xxh64_fixed(&values[0], count, width, &out[0])
+    return hashes
+
+
+def xxh64_slices(const uint8_t[::1] data, const int64_t[::1] offsets):
+    if offsets.shape[0] == 0:
+        raise ValueError("offsets: none, expected one more than values")
+    cdef size_t count = offsets.shape[0] - 1, i
+    cdef int64_t size = data.shape[0]
+    if offsets[0] < 0 or offsets[count] > size:
+        raise ValueError(f"offsets: outside the {size} bytes of data")
+    for i in range(count):
+        if offsets[i] > offsets[i + 1]:
+            raise ValueError("offsets: not ascending")
+    hashes = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if count:
+        with nogil:
+            c_xxh64_slices(_bytes(data), &offsets[0], count, &out[0])
+    return hashes
+
+
+def insert(uint32_t[::1] words, const uint64_t[::1] hashes):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    if hashes.shape[0]:
+        with nogil:
+            split_block_insert(&words[0], num_blocks, &hashes[0], hashes.shape[0])
+
+
+def check(const uint32_t[::1] words, const uint64_t[::1] hashes):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    found = np.empty(hashes.shape[0], np.uint8)
+    cdef uint8_t[::1] out = found
+    if hashes.shape[0]:
+        with nogil:
+            split_block_check(&words[0], num_blocks, &hashes[0], hashes.shape[0], &out[0])
+    return found.view(np.bool_)
+
+
+def fold(const uint32_t[::1] words, uint64_t factor):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    if factor == 0 or num_blocks % factor:
+        raise ValueError(f"factor: {factor}, expected a divisor of {num_blocks} blocks")
+    folded = np.empty(words.shape[0] // factor, np.uint32)
+    cdef uint32_t[::1] out = folded
+    with nogil:
+        split_block_fold(&words[0], num_blocks, factor, &out[0])
+    return folded
+
+
+def popcount(const uint32_t[::1] words):
+    cdef uint64_t num_blocks = _num_blocks(words), bits
+    with nogil:
+        bits = split_block_popcount(&words[0], num_blocks)
+    return bits
+
+
+def fpp(const uint32_t[::1] words):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef double answer
+    with nogil:
+        answer = split_block_fpp(&words[0], num_blocks)
+    return answer
+
+
+def uses_avx2():
+    return bool(split_block_uses_avx2())
+
+
+def use_avx2(bint wanted):
+    if split_block_use_avx2(wanted) != 0:
+        raise ValueError("AVX2: this processor lacks it")
+
+
+def insert_fixed(uint32_t[::1] words, const uint8_t[::1] values, size_t width):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    if width == 0 or values.shape[0] % width:
+        raise ValueError(f"values: {values.shape[0]} bytes, expected a multiple of {width}")
+    cdef size_t count = values.shape[0] // width
+    if count:
+        with nogil:
+            plain_insert_fixed(&values[0], count, width, &words[0], num_blocks)
+    return count
+
+
+cdef int64_t _counted(int64_t count) except -1:
+    if count < 0:
+        raise ValueError(f"BYTE_ARRAY: the value at byte {-1 - count} runs past the end")
+    return count
+
+
+def insert_byte_array(uint32_t[::1] words, const uint8_t[::1] data):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef int64_t count
+    with nogil:
+        count = plain_insert_byte_array(_bytes(data), data.shape[0], &words[0], num_blocks)
+    return _counted(count)
+
+
+def count_byte_array(const uint8_t[::1] data):
+    cdef int64_t count
+    with nogil:
+        count = plain_count_byte_array(_bytes(data), data.shape[0])
+    return _counted(count)
+
+
+def hash_byte_array(const uint8_t[::1] data):
+    cdef int64_t count = count_byte_array(data)
+    hashes = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if count:
+        with nogil:
+            plain_hash_byte_array(&data[0], count, &out[0])
+    return hashes
+
+
+def float_specials(const uint8_t[::1] values, size_t width):
+    if width not in (2, 4, 8) or values.shape[0] % width:
+        raise ValueError(f"values: {values.shape[0]} bytes of width {width}")
+    cdef int answer
+    with nogil:
+        answer = plain_float_specials(_bytes(values), values.shape[0] // width, width)
+    return answer
+
+
+def count_levels(const uint8_t[::1] data, int bit_width, int64_t count, uint32_t level):
+    cdef int64_t equal
+    if not 1 <= bit_width <= 32 or count < 0:
+        raise ValueError(f"levels: {count} of {bit_width} bits")
+    with nogil:
+        equal = levels_count_hybrid(_bytes(data), data.shape[0], bit_width, count, level)
+    if equal < 0:
+        raise ValueError(f"levels: the bytes end before {count} levels")
+    return equal
+
+
+def count_bit_packed_levels(const uint8_t[::1] data, int bit_width, int64_t count, uint32_t level):
+    cdef int64_t equal
+    if not 1 <= bit_width <= 32 or count < 0:
+        raise ValueError(f"levels: {count} of {bit_width} bits")
+    with nogil:
+        equal = levels_count_bit_packed(_bytes(data), data.shape[0], bit_width, count, level)
+    if equal < 0:
+        raise ValueError(f"levels: the bytes end before {count} levels")
+    return equal
+
+
+cdef int64_t _start(const uint8_t[::1] data, int64_t start) except -1:
+    if not 0 <= start <= data.shape[0]:
+        raise ScanError("ends before the value begins", start)
+    return start
+
+
+def struct_end(const uint8_t[::1] data, int64_t start=0):
+    cdef int64_t where = 0, answer
+    _start(data, start)
+    with nogil:
+        answer = thrift_struct_end(_bytes(data), data.shape[0], start, &where)
+    return _scanned(answer, where)
+
+
+def fields(const uint8_t[::1] data, int64_t start=0):
+    cdef int64_t where = 0, count
+    _start(data, start)
+    spans = np.empty(DEF_MAX_FIELDS, FIELD_SPAN)
+    cdef int64_t[::1] out = spans.view(np.int64)
+    count = thrift_fields(
+        _bytes(data), data.shape[0], start, <field_span *>&out[0], DEF_MAX_FIELDS, &where)
+    return spans[: _scanned(count, where)].copy()
+
+
+cdef int64_t _list_size(const uint8_t[::1] data, int64_t start) except -1:
+    cdef int64_t where = 0, element_type = 0
+    _start(data, start)
+    return _scanned(
+        thrift_list_size(_bytes(data), data.shape[0], start, &element_type, &where), where)
+
+
+def elements(const uint8_t[::1] data, int64_t start):
+    cdef int64_t where = 0, answer, room = _list_size(data, start)
+    boundaries = np.empty(room + 1, np.int64)
+    cdef int64_t[::1] out = boundaries
+    with nogil:
+        answer = thrift_elements(_bytes(data), data.shape[0], start, &out[0], room, &where)
+    _scanned(answer, where)
+    return boundaries
+
+
+def chunks(const uint8_t[::1] data, int64_t start, int64_t expected):
+    cdef int64_t where = 0, answer, room = _list_size(data, start)
+    if room != expected:
+        raise ScanError(f"list of {room}, expected {expected}", start)
+    spans = np.empty(room, CHUNK_SPAN)
+    if room == 0:
+        return spans
+    cdef int64_t[::1] out = spans.view(np.int64)
+    with nogil:
+        answer = thrift_chunks(
+            _bytes(data), data.shape[0], start, <chunk_span *>&out[0], room, &where)
+    _scanned(answer, where)
+    return spans

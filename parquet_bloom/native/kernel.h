@@ -1,0 +1,133 @@
+/* The native kernel: everything that touches every value or every footer byte.
+ *
+ * No Python in here. `_kernel.pyx` checks shapes, releases the global lock and calls; each function
+ * reads only inside the buffers that it is given, and reports damage by a negative return value.
+ */
+#ifndef PARQUET_BLOOM_KERNEL_H
+#define PARQUET_BLOOM_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Parquet is little-endian, and the kernel reads it without swapping bytes"
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- xxh64.c: XXH64 with seed 0 ------------------------------------------------------------- */
+
+uint64_t xxh64(const uint8_t *data, size_t size);
+
+/* Hash `count` values of `width` bytes that lie one after the other. */
+void xxh64_fixed(const uint8_t *values, size_t count, size_t width, uint64_t *hashes);
+
+/* Hash values i = data[offsets[i] .. offsets[i + 1]); the caller has checked the offsets. */
+void xxh64_slices(const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes);
+
+/* ---- split_block.c: filters as arrays of 8 * num_blocks words ------------------------------- */
+
+enum { WORDS_PER_BLOCK = 8, BATCH = 64 };
+
+void split_block_insert(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count);
+void split_block_check(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
+                       size_t count, uint8_t *found);
+
+/* OR every `factor` neighbouring blocks of `words` into one of `folded`. */
+void split_block_fold(const uint32_t *words, uint64_t num_blocks, uint64_t factor,
+                      uint32_t *folded);
+
+/* Number of bits that are set. */
+uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks);
+
+/* Probability that a random hash is found: mean over blocks of the product of the words' fills. */
+double split_block_fpp(const uint32_t *words, uint64_t num_blocks);
+
+/* Select the code path: 0 = any processor, 1 = AVX2. Returns 0, or -1 if this machine lacks it. */
+int split_block_use_avx2(int wanted);
+int split_block_uses_avx2(void);
+
+/* ---- plain_pages.c: values of PLAIN pages straight into a filter ---------------------------- */
+
+/* Insert `count` values of `width` bytes. */
+void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
+                        uint64_t num_blocks);
+
+/* Insert the length-prefixed values that fill `data`. Returns their number, or -1 - (position of
+ * the first value that does not fit). */
+int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
+                                uint64_t num_blocks);
+
+/* Only count them; same return value. */
+int64_t plain_count_byte_array(const uint8_t *data, size_t size);
+
+/* Hash `count` length-prefixed values, which plain_count_byte_array has counted. */
+void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes);
+
+/* Floating point values that are equal or unordered although their bytes differ. */
+enum { HAS_ZERO = 1, HAS_NAN = 2 };
+int plain_float_specials(const uint8_t *values, size_t count, size_t width);
+
+/* ---- levels.c: definition levels ------------------------------------------------------------ */
+
+/* How many of `count` levels equal `level`, in the RLE / bit-packing hybrid (`data` without its
+ * length prefix). -1 if the data ends too early or a run is impossible. */
+int64_t levels_count_hybrid(const uint8_t *data, size_t size, int bit_width, int64_t count,
+                            uint32_t level);
+
+/* The same in the deprecated BIT_PACKED encoding (most significant bit first). */
+int64_t levels_count_bit_packed(const uint8_t *data, size_t size, int bit_width, int64_t count,
+                                uint32_t level);
+
+/* ---- thrift_scan.c: byte spans in the compact protocol -------------------------------------- */
+
+enum {
+    SCAN_TRUNCATED = -1, /* the bytes end inside a value */
+    SCAN_MALFORMED = -2, /* no such type, a number too long, a size that cannot be */
+    SCAN_TOO_DEEP = -3,  /* structs nested deeper than any footer */
+    SCAN_FULL = -4       /* more fields or elements than there is room for */
+};
+
+/* One field of a struct. `start` is its header, `value` its first byte after that, `end` is past. */
+struct field_span {
+    int64_t id, type, start, value, end;
+};
+
+/* Where the struct that begins at `start` ends (past its STOP byte), or a SCAN_ error with the
+ * position of the damage in *where. */
+int64_t thrift_struct_end(const uint8_t *data, int64_t size, int64_t start, int64_t *where);
+
+/* The fields of one struct; returns their number or a SCAN_ error. */
+int64_t thrift_fields(const uint8_t *data, int64_t size, int64_t start, struct field_span *fields,
+                      int64_t room, int64_t *where);
+
+/* The elements of the list that begins at `start`: `room + 1` boundaries at most, the last one the
+ * end of the list. Returns the number of elements or a SCAN_ error. */
+int64_t thrift_elements(const uint8_t *data, int64_t size, int64_t start, int64_t *boundaries,
+                        int64_t room, int64_t *where);
+
+/* Length of the list that begins at `start` (or a SCAN_ error), and the type of its elements. */
+int64_t thrift_list_size(const uint8_t *data, int64_t size, int64_t start, int64_t *type,
+                         int64_t *where);
+
+/* What is known of a column chunk without decoding it. Absent numbers are ABSENT. */
+#define ABSENT INT64_MIN
+struct chunk_span {
+    int64_t start, end;           /* the ColumnChunk struct */
+    int64_t meta_start, meta_end; /* its ColumnMetaData */
+    int64_t has_file_path;
+    int64_t offset_index_offset, offset_index_length;
+    int64_t column_index_offset, column_index_length;
+    int64_t has_crypto_metadata;
+    int64_t type, codec, num_values;
+    int64_t total_uncompressed_size, total_compressed_size;
+    int64_t data_page_offset, index_page_offset, dictionary_page_offset;
+    int64_t bloom_filter_offset, bloom_filter_length;
+};
+
+/* Every column chunk of one RowGroup.columns list at `start`; counts as thrift_elements. */
+int64_t thrift_chunks(const uint8_t *data, int64_t size, int64_t start, struct chunk_span *chunks,
+                      int64_t room, int64_t *where);
+
+#endif

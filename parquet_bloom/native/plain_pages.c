@@ -1,0 +1,81 @@
+/* PLAIN-encoded values (parquet-format, Encodings.md) straight from a page into a filter.
+ *
+ *   fixed width   | value | value | ...                          INT32 ... FIXED_LEN_BYTE_ARRAY
+ *   BYTE_ARRAY    | uint32 length | bytes | uint32 length | ...  hashed without the length
+ */
+#include "kernel.h"
+
+void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
+                        uint64_t num_blocks) {
+    uint64_t hashes[BATCH];
+    for (; count > 0;) {
+        size_t n = count < BATCH ? count : BATCH;
+        xxh64_fixed(values, n, width, hashes);
+        split_block_insert(words, num_blocks, hashes, n);
+        values += n * width;
+        count -= n;
+    }
+}
+
+/* The value at data[at]: sets its length, or returns 0 if it runs past the end. */
+INLINE int value_fits(const uint8_t *data, size_t size, size_t at, uint32_t *length) {
+    if (size - at < 4) return 0;
+    memcpy(length, data + at, 4);
+    return size - at - 4 >= *length;
+}
+
+int64_t plain_count_byte_array(const uint8_t *data, size_t size) {
+    int64_t count = 0;
+    uint32_t length;
+    for (size_t at = 0; at < size; at += 4 + (size_t)length, count++)
+        if (!value_fits(data, size, at, &length)) return -1 - (int64_t)at;
+    return count;
+}
+
+void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t length;
+        memcpy(&length, data, 4);
+        hashes[i] = xxh64(data + 4, length);
+        data += 4 + (size_t)length;
+    }
+}
+
+int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
+                                uint64_t num_blocks) {
+    uint64_t hashes[BATCH];
+    size_t at = 0, n = 0;
+    int64_t total = 0;
+    uint32_t length;
+    for (; at < size; at += 4 + (size_t)length) {
+        if (!value_fits(data, size, at, &length)) return -1 - (int64_t)at;
+        hashes[n++] = xxh64(data + at + 4, length);
+        if (n == BATCH) {
+            split_block_insert(words, num_blocks, hashes, n);
+            total += (int64_t)n;
+            n = 0;
+        }
+    }
+    split_block_insert(words, num_blocks, hashes, n);
+    return total + (int64_t)n;
+}
+
+/* A float without its sign bit is zero when all bits are clear, NaN when it exceeds infinity. */
+#define SPECIALS(type, magnitude, infinity)                                                        \
+    do {                                                                                           \
+        int zero = 0, nan = 0;                                                                     \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            type x;                                                                                \
+            memcpy(&x, values + i * sizeof x, sizeof x);                                           \
+            x &= (type)(magnitude);                                                                \
+            zero |= x == 0;                                                                        \
+            nan |= x > (type)(infinity);                                                           \
+        }                                                                                          \
+        return (zero ? HAS_ZERO : 0) | (nan ? HAS_NAN : 0);                                        \
+    } while (0)
+
+int plain_float_specials(const uint8_t *values, size_t count, size_t width) {
+    if (width == 2) SPECIALS(uint16_t, 0x7fffu, 0x7c00u);
+    if (width == 4) SPECIALS(uint32_t, 0x7fffffffu, 0x7f800000u);
+    SPECIALS(uint64_t, 0x7fffffffffffffffu, 0x7ff0000000000000u);
+}

@@ -1,0 +1,1 @@
+"""Parquet files: footer, schema, pages and the Bloom filters in them."""

@@ -1,0 +1,174 @@
+"""A Bloom filter in a file: a header and a bitset.
+
+    bloom_filter_offset →  | BloomFilterHeader (Thrift) | bitset: numBytes bytes |
+                           |<-------- bloom_filter_length, if the writer says it -->|
+
+Nothing in here decides that a value is absent on the strength of a filter that is not exactly what
+the format says: another hash, a size that is not whole blocks, a range that touches something else.
+
+Spec: parquet-format, BloomFilter.md "File Format", parquet.thrift `BloomFilterHeader`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parquet_bloom.errors import FilterError, FormatError
+from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.thrift import ttypes
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer import ColumnChunk, Footer
+    from parquet_bloom.storage import Source
+
+# A header of ours takes 11 to 16 bytes; unknown fields can make another writer's longer.
+HEADER_GUESS = 64
+MAX_HEADER_BYTES = 64 << 10
+
+SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFilter:
+    """A filter's header and where it lies; `length` is what the footer says, None if nothing."""
+
+    offset: int
+    length: int | None
+    header_bytes: int
+    num_bytes: int
+    algorithm: str
+    hash: str
+    compression: str
+
+    @property
+    def end(self) -> int:
+        """Past the bitset."""
+        return self.offset + self.header_bytes + self.num_bytes
+
+    @property
+    def num_blocks(self) -> int:
+        return self.num_bytes // BLOCK_BYTES
+
+    @property
+    def dialect(self) -> str:
+        """`xxhash` for what the current format defines."""
+        return "xxhash" if self.hash == XXHASH else UNKNOWN
+
+
+def encode_filter(filter: SplitBlockBloomFilter) -> bytes:
+    """Header and bitset as they are written."""
+    header = ttypes.BloomFilterHeader(
+        numBytes=filter.num_bytes,
+        algorithm=ttypes.BloomFilterAlgorithm(BLOCK=ttypes.SplitBlockAlgorithm()),
+        hash=ttypes.BloomFilterHash(XXHASH=ttypes.XxHash()),
+        compression=ttypes.BloomFilterCompression(UNCOMPRESSED=ttypes.Uncompressed()),
+    )
+    return compact.encode(header) + filter.to_bytes()
+
+
+def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:
+    """The chunk's filter without its bits; None if the footer points to none.
+
+    Raises FilterError if there is no header at the offset.
+    """
+    offset = chunk.bloom_filter_offset
+    if offset is None:
+        return None
+    where = f"{footer.where}: {chunk.where}"
+    if not 4 <= offset < footer.start:
+        raise FilterError(
+            f"{where}: bloom_filter_offset is {offset}, expected between 4 and {footer.start}"
+        )
+    try:
+        header, header_bytes = _decode_header(source, offset, footer.start)
+    except (_kernel.ScanError, FormatError) as error:
+        raise FilterError(f"{where}: no filter header at {offset}: {error}") from None
+    if header.numBytes is None:
+        raise FilterError(f"{where}: the filter header lacks numBytes")
+    return StoredFilter(
+        offset=offset,
+        length=chunk.bloom_filter_length,
+        header_bytes=header_bytes,
+        num_bytes=header.numBytes,
+        algorithm=_member(header.algorithm),
+        hash=_member(header.hash),
+        compression=_member(header.compression),
+    )
+
+
+def _decode_header(
+    source: Source, offset: int, end: int
+) -> tuple[ttypes.BloomFilterHeader, int]:
+    size = HEADER_GUESS
+    while True:
+        data = source.read_at(offset, min(size, end - offset))
+        try:
+            return compact.decode(ttypes.BloomFilterHeader, data)
+        except _kernel.ScanError:
+            size *= 8
+            if len(data) == end - offset or size > MAX_HEADER_BYTES:
+                raise
+
+
+def _member(union: object) -> str:
+    """The member that is set; a member that the format does not define reads as unknown."""
+    for name in getattr(union, "__slots__", ()):
+        if getattr(union, name) is not None:
+            return str(name)
+    return UNKNOWN
+
+
+def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> None:
+    """Raise FilterError unless the filter is one that the format defines, in a place of its own."""
+    where = f"{footer.where}: {chunk.where}"
+    if (stored.algorithm, stored.hash, stored.compression) != (SPLIT_BLOCK, XXHASH, UNCOMPRESSED):
+        raise FilterError(
+            f"{where}: filter header says algorithm {stored.algorithm}, hash {stored.hash},"
+            f" compression {stored.compression}: expected {SPLIT_BLOCK}, {XXHASH}, {UNCOMPRESSED}"
+        )
+    if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
+        raise FilterError(
+            f"{where}: filter header says {stored.num_bytes} bytes, expected a positive multiple"
+            f" of {BLOCK_BYTES}"
+        )
+    if stored.length is not None and stored.length != stored.end - stored.offset:
+        raise FilterError(
+            f"{where}: bloom_filter_length is {stored.length}, expected"
+            f" {stored.end - stored.offset}: {stored.header_bytes} of header and"
+            f" {stored.num_bytes} of bitset"
+        )
+    if footer.overlaps_data(stored.offset, stored.end):
+        raise FilterError(
+            f"{where}: filter at {stored.offset} to {stored.end} overlaps pages, page indexes or"
+            f" the footer at {footer.start}"
+        )
+
+
+def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:
+    """As read_header, but a filter that cannot be trusted is a FilterError."""
+    stored = read_header(source, footer, chunk)
+    if stored is not None:
+        check_usable(footer, chunk, stored)
+    return stored
+
+
+def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:
+    """The whole filter."""
+    return SplitBlockBloomFilter.from_bytes(
+        source.read_at(stored.offset + stored.header_bytes, stored.num_bytes)
+    )
+
+
+def read_block(source: Source, stored: StoredFilter, hash: int) -> tuple[int, SplitBlockBloomFilter]:
+    """The index of the block that `hash` selects, and that block as a filter of its own.
+
+    In a filter of one block every hash selects block 0, so checking it there asks the same bits.
+    """
+    index = ((hash >> 32) * stored.num_blocks) >> 32
+    start = stored.offset + stored.header_bytes + index * BLOCK_BYTES
+    return index, SplitBlockBloomFilter.from_bytes(source.read_at(start, BLOCK_BYTES))

@@ -1,0 +1,315 @@
+"""The footer: read as spans, edited as bytes.
+
+    | PAR1 | row groups | page indexes, Bloom filters | FileMetaData | length (4) | PAR1 |
+                                                      ^ start
+
+`FileMetaData` is scanned once; what a caller needs is decoded when it is asked for, and an edit
+splices `bloom_filter_offset` (14) and `bloom_filter_length` (15) into the ColumnMetaData of the
+chunks that it names. Every other byte, unknown fields included, stays as it was.
+
+Spec: parquet-format, README.md "File format", parquet.thrift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.schema import LeafColumn, leaf_columns
+from parquet_bloom.parquet.thrift import ttypes
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage import Source
+
+MAGIC = b"PAR1"
+MAGIC_ENCRYPTED = b"PARE"
+TAIL_BYTES = 8
+
+_FILE_FIELDS = {
+    2: "schema", 3: "num_rows", 4: "row_groups", 6: "created_by", 8: "encryption_algorithm",
+}  # fmt: skip
+_ROW_GROUP_FIELDS = {1: "columns", 3: "num_rows"}
+_BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChunk:
+    """What the footer says of one column chunk, in the format's names; None where it says nothing.
+
+    `meta_start` is where its ColumnMetaData begins in the footer's bytes.
+    """
+
+    row_group: int
+    leaf: LeafColumn
+    meta_start: int | None
+    has_file_path: bool
+    has_crypto_metadata: bool
+    type: int | None
+    codec: int | None
+    num_values: int | None
+    total_uncompressed_size: int | None
+    total_compressed_size: int | None
+    data_page_offset: int | None
+    dictionary_page_offset: int | None
+    bloom_filter_offset: int | None
+    bloom_filter_length: int | None
+
+    @property
+    def pages_start(self) -> int | None:
+        """The offset of the first page, the dictionary page where there is one.
+
+        Some writers leave dictionary_page_offset out or write 0; then the dictionary page, if any,
+        is what data_page_offset points to.
+        """
+        data, dictionary = self.data_page_offset, self.dictionary_page_offset
+        if data is not None and dictionary is not None and 0 < dictionary < data:
+            return dictionary
+        return data
+
+    @property
+    def where(self) -> str:
+        """How a message names this chunk."""
+        return f"row group {self.row_group}, column {self.leaf.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPlace:
+    """Where a filter lies in the file: header and bitset, `length` bytes from `offset`."""
+
+    offset: int
+    length: int
+
+
+class Footer:
+    """A lossless view of the FileMetaData in `raw`, which begins at `start` in the file."""
+
+    def __init__(self, raw: bytes, start: int, where: str) -> None:
+        """Scan `raw`. Raises FooterError if it is no FileMetaData; `where` names the file."""
+        self.raw = raw
+        self.start = start
+        self.where = where
+        self._fields = self._spans(0, _FILE_FIELDS)
+        for name in ("schema", "row_groups"):
+            if name not in self._fields:
+                raise FooterError(f"{where}: footer: no {name}")
+
+    def _damaged(self, error: _kernel.ScanError) -> FooterError:
+        return FooterError(f"{self.where}: footer: byte {error.position}: {error.problem}")
+
+    def _spans(self, start: int, names: Mapping[int, str]) -> dict[str, tuple[int, int]]:
+        """Where the values of the named fields of the struct at `start` lie."""
+        try:
+            fields = _kernel.fields(self.raw, start)
+        except _kernel.ScanError as error:
+            raise self._damaged(error) from None
+        return {
+            names[int(field["id"])]: (int(field["value"]), int(field["end"]))
+            for field in fields
+            if int(field["id"]) in names
+        }
+
+    def _boundaries(self, start: int) -> np.ndarray:
+        try:
+            return _kernel.elements(self.raw, start)
+        except _kernel.ScanError as error:
+            raise self._damaged(error) from None
+
+    @cached_property
+    def created_by(self) -> str:
+        """The writer's own words, empty if it has none."""
+        if "created_by" not in self._fields:
+            return ""
+        start, end = self._fields["created_by"]
+        length, at = _read_varint(self.raw, start)
+        return self.raw[at : min(at + length, end)].decode(errors="replace")
+
+    @cached_property
+    def is_signed(self) -> bool:
+        """Whether columns are encrypted under a plaintext footer, which is then signed."""
+        return "encryption_algorithm" in self._fields
+
+    @cached_property
+    def num_rows(self) -> int:
+        return self._integer(self._fields, "num_rows")
+
+    def _integer(self, spans: Mapping[str, tuple[int, int]], name: str) -> int:
+        if name not in spans:
+            return 0
+        zigzag, _ = _read_varint(self.raw, spans[name][0])
+        return (zigzag >> 1) ^ -(zigzag & 1)
+
+    @cached_property
+    def leaves(self) -> tuple[LeafColumn, ...]:
+        """The leaf columns. Raises FooterError if the schema is damaged."""
+        boundaries = self._boundaries(self._fields["schema"][0])
+        try:
+            elements = [
+                compact.decode(ttypes.SchemaElement, self.raw, int(start))[0]
+                for start in boundaries[:-1]
+            ]
+            return leaf_columns(elements)
+        except FormatError as error:
+            raise FooterError(f"{self.where}: {error}") from None
+
+    @cached_property
+    def _row_groups(self) -> list[dict[str, tuple[int, int]]]:
+        boundaries = self._boundaries(self._fields["row_groups"][0])
+        return [self._spans(int(start), _ROW_GROUP_FIELDS) for start in boundaries[:-1]]
+
+    @property
+    def num_row_groups(self) -> int:
+        return len(self._row_groups)
+
+    def row_group_num_rows(self, row_group: int) -> int:
+        return self._integer(self._row_groups[row_group], "num_rows")
+
+    @cached_property
+    def chunk_spans(self) -> np.ndarray:
+        """Every column chunk, shape (row groups, leaf columns), dtype _kernel.CHUNK_SPAN."""
+        spans = np.empty((self.num_row_groups, len(self.leaves)), _kernel.CHUNK_SPAN)
+        for index, group in enumerate(self._row_groups):
+            if "columns" not in group:
+                raise FooterError(f"{self.where}: footer: row group {index} has no columns")
+            try:
+                spans[index] = _kernel.chunks(self.raw, group["columns"][0], len(self.leaves))
+            except _kernel.ScanError as error:
+                raise self._damaged(error) from None
+        return spans
+
+    def chunk(self, row_group: int, leaf: LeafColumn) -> ColumnChunk:
+        """The chunk of `leaf` in `row_group`."""
+        span = self.chunk_spans[row_group, leaf.index]
+
+        def number(name: str) -> int | None:
+            value = int(span[name])
+            return None if value == _kernel.ABSENT else value
+
+        return ColumnChunk(
+            row_group=row_group,
+            leaf=leaf,
+            meta_start=number("meta_start"),
+            has_file_path=bool(span["has_file_path"]),
+            has_crypto_metadata=bool(span["has_crypto_metadata"]),
+            type=number("type"),
+            codec=number("codec"),
+            num_values=number("num_values"),
+            total_uncompressed_size=number("total_uncompressed_size"),
+            total_compressed_size=number("total_compressed_size"),
+            data_page_offset=number("data_page_offset"),
+            dictionary_page_offset=number("dictionary_page_offset"),
+            bloom_filter_offset=number("bloom_filter_offset"),
+            bloom_filter_length=number("bloom_filter_length"),
+        )
+
+    @cached_property
+    def _occupied(self) -> tuple[np.ndarray, np.ndarray]:
+        """Starts (ascending) and running maximum of ends of all that is no Bloom filter."""
+        spans = self.chunk_spans.ravel()
+        dictionary, data = spans["dictionary_page_offset"], spans["data_page_offset"]
+        pages = np.where((dictionary > 0) & (dictionary < data), dictionary, data)
+        ranges = [
+            (pages, spans["total_compressed_size"]),
+            (spans["offset_index_offset"], spans["offset_index_length"]),
+            (spans["column_index_offset"], spans["column_index_length"]),
+        ]
+        starts = np.concatenate([start for start, _ in ranges])
+        lengths = np.concatenate([length for _, length in ranges])
+        real = (starts > 0) & (lengths > 0) & (lengths <= self.start) & (starts <= self.start)
+        order = np.argsort(starts[real], kind="stable")
+        starts, ends = starts[real][order], (starts[real] + lengths[real])[order]
+        return starts, np.maximum.accumulate(ends) if ends.size else ends
+
+    def overlaps_data(self, start: int, end: int) -> bool:
+        """Whether [start, end) touches the magic, a column chunk, a page index or the footer."""
+        if start < len(MAGIC) or end > self.start:
+            return True
+        starts, ends = self._occupied
+        before = int(np.searchsorted(starts, end, side="left"))
+        return before > 0 and int(ends[before - 1]) > start
+
+    def with_filters(self, places: Mapping[tuple[int, int], FilterPlace | None]) -> bytes:
+        """FileMetaData with the filters of chunks (row group, leaf index) set, or removed if None.
+
+        Every byte outside fields 14 and 15 of these chunks' ColumnMetaData is as in `raw`, but for
+        the header of the field behind them, which holds the distance to the id before it.
+        """
+        pieces: list[bytes] = []
+        done = 0
+        for row_group, column in sorted(places):
+            span = self.chunk_spans[row_group, column]
+            start, end = int(span["meta_start"]), int(span["meta_end"])
+            if start == _kernel.ABSENT:
+                raise FooterError(
+                    f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "
+                    "no ColumnMetaData to point from"
+                )
+            pieces += [self.raw[done:start], self._with_filter(start, places[row_group, column])]
+            done = end
+        return b"".join([*pieces, self.raw[done:]])
+
+    def _with_filter(self, meta_start: int, place: FilterPlace | None) -> bytes:
+        if place is None:
+            absent = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
+            return compact.splice(self.raw, meta_start, absent)
+        return compact.splice(
+            self.raw,
+            meta_start,
+            {
+                _BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
+                _BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
+            },
+        )
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned varint that the scan has already checked, and the position past it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+def read_footer(source: Source) -> Footer:
+    """Read and scan the footer of a file.
+
+    Raises NotSupportedFileError if it is no Parquet file, FooterError if the footer cannot be
+    there, UnsupportedError if it is encrypted.
+    """
+    where = source.path
+    if source.size < len(MAGIC) + TAIL_BYTES:
+        raise NotSupportedFileError(
+            f"{where}: not a Parquet file: {source.size} bytes, expected {len(MAGIC) + TAIL_BYTES}"
+            " or more"
+        )
+    tail = bytes(source.read_at(source.size - TAIL_BYTES, TAIL_BYTES))
+    head = bytes(source.read_at(0, len(MAGIC)))
+    if tail[4:] == MAGIC_ENCRYPTED and head == MAGIC_ENCRYPTED:
+        raise UnsupportedError(f"{where}: the footer is encrypted, which this version cannot read")
+    if head != MAGIC:
+        raise NotSupportedFileError(f"{where}: not a Parquet file: starts with {head!r}, expected"
+                                    f" {MAGIC!r}")
+    if tail[4:] != MAGIC:
+        raise NotSupportedFileError(f"{where}: truncated or not a Parquet file: ends with"
+                                    f" {tail[4:]!r}, expected {MAGIC!r}")
+    length = int.from_bytes(tail[:4], "little")
+    start = source.size - TAIL_BYTES - length
+    if start < len(MAGIC):
+        raise FooterError(f"{where}: footer length: {length}, expected at most"
+                          f" {source.size - TAIL_BYTES - len(MAGIC)}")
+    return Footer(bytes(source.read_at(start, length)), start, where)
+
+
+def file_tail(raw: bytes) -> bytes:
+    """FileMetaData with what follows it to the end of the file."""
+    return raw + len(raw).to_bytes(4, "little") + MAGIC

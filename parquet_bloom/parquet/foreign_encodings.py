@@ -1,0 +1,111 @@
+"""Encodings that are not worth a decoder of ours, through pyarrow on the physical view.
+
+The value section of one page becomes the only page of a file in memory: one required column, the
+stored type, no logical type, no compression. pyarrow then returns the stored values.
+
+    | PAR1 | PageHeader | value section | FileMetaData | length | PAR1 |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.runs import FixedRun, Run, SlicedRun
+from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.values import LeafType
+
+MAGIC = b"PAR1"
+
+
+def decode_with_arrow(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:
+    """The `count` values of a value section in any encoding that pyarrow reads.
+
+    Raises PageError if the section is damaged or holds another number of values,
+    UnsupportedError if pyarrow does not know the encoding.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(pa.BufferReader(_one_page_file(encoding, leaf, values, count)))
+        column = file.read().column(0)
+    except (NotImplementedError, pa.ArrowNotImplementedError) as error:
+        raise UnsupportedError(f"encoding {_name(encoding)}: {_line(error)}") from None
+    except (OSError, pa.ArrowException) as error:
+        problem = f"encoding {_name(encoding)}: {_line(error)}"
+        if encoding not in ttypes.Encoding._VALUES_TO_NAMES:
+            raise UnsupportedError(problem) from None
+        raise PageError(problem) from None
+    if len(column) != count:
+        raise PageError(f"encoding {_name(encoding)}: {len(column)} values, expected {count}")
+    return _run(column.combine_chunks(), leaf)
+
+
+def _name(encoding: int) -> str:
+    return str(ttypes.Encoding._VALUES_TO_NAMES.get(encoding, encoding))
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _run(array: Any, leaf: LeafType) -> Run:
+    width = leaf.width
+    if width is not None:
+        data = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+        return FixedRun(data[array.offset * width : (array.offset + len(array)) * width], width)
+    _, offset_buffer, data_buffer = array.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
+    return SlicedRun(np.frombuffer(data_buffer or b"", np.uint8), offsets.astype(np.int64))
+
+
+def _one_page_file(encoding: int, leaf: LeafType, values: memoryview, count: int) -> bytes:
+    page = ttypes.PageHeader(
+        type=ttypes.PageType.DATA_PAGE,
+        uncompressed_page_size=len(values),
+        compressed_page_size=len(values),
+        data_page_header=ttypes.DataPageHeader(
+            num_values=count,
+            encoding=encoding,
+            definition_level_encoding=ttypes.Encoding.RLE,
+            repetition_level_encoding=ttypes.Encoding.RLE,
+        ),
+    )
+    pages = compact.encode(page) + bytes(values)
+    footer = compact.encode(_file_meta_data(encoding, leaf, count, len(pages)))
+    return b"".join([MAGIC, pages, footer, len(footer).to_bytes(4, "little"), MAGIC])
+
+
+def _file_meta_data(encoding: int, leaf: LeafType, count: int, size: int) -> ttypes.FileMetaData:
+    physical = ttypes.Type._NAMES_TO_VALUES[leaf.physical]
+    column = ttypes.ColumnChunk(
+        file_offset=0,
+        meta_data=ttypes.ColumnMetaData(
+            type=physical,
+            encodings=[encoding],
+            path_in_schema=["values"],
+            codec=ttypes.CompressionCodec.UNCOMPRESSED,
+            num_values=count,
+            total_uncompressed_size=size,
+            total_compressed_size=size,
+            data_page_offset=len(MAGIC),
+        ),
+    )
+    return ttypes.FileMetaData(
+        version=2,
+        schema=[
+            ttypes.SchemaElement(name="schema", num_children=1),
+            ttypes.SchemaElement(
+                name="values",
+                type=physical,
+                type_length=leaf.length or None,
+                repetition_type=ttypes.FieldRepetitionType.REQUIRED,
+            ),
+        ],
+        num_rows=count,
+        row_groups=[ttypes.RowGroup(columns=[column], total_byte_size=size, num_rows=count)],
+    )

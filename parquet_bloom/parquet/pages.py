@@ -1,0 +1,301 @@
+"""The values of one column chunk, page by page, as the bytes that are hashed.
+
+    | dictionary page | data page | data page | ...
+    page      | PageHeader (Thrift) | body: compressed_page_size bytes |
+    v1 body   compressed( repetition levels | definition levels | values )
+    v2 body   repetition levels | definition levels | compressed( values )
+
+A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
+dictionary page, so its body is not even read. A PLAIN page holds the non-null values and nothing
+else, so levels are skipped and nesting needs no special case. Every other encoding goes through
+pyarrow: the value section alone, as a one-page file of one required column without logical types,
+which gives back the stored values. One page is in memory at a time.
+
+Spec: parquet-format, README.md "Data Pages", Encodings.md.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.codecs import check_supported, decompress
+from parquet_bloom.parquet.foreign_encodings import decode_with_arrow
+from parquet_bloom.parquet.runs import FixedRun, PrefixedRun, Run
+from parquet_bloom.parquet.thrift.ttypes import Encoding, PageHeader, PageType
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer import ColumnChunk, Footer
+    from parquet_bloom.storage import Source
+
+DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
+
+# What is read ahead for a page header. Most take 20 to 60 bytes; statistics can make one long.
+HEADER_BYTES = 8 << 10
+MAX_HEADER_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRuns:
+    """The distinct sources of values in a chunk: `is_dictionary` runs hold each value once."""
+
+    is_dictionary: bool
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    header: PageHeader
+    start: int
+    size: int
+
+
+def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
+    """Raise unless the footer says enough, and nothing impossible, about the chunk's pages.
+
+    Raises FormatError for contradictions, UnsupportedError for what this version cannot read.
+    """
+    where = f"{footer.where}: {chunk.where}"
+    if chunk.has_crypto_metadata:
+        raise UnsupportedError(f"{where}: encrypted")
+    if chunk.has_file_path:
+        raise UnsupportedError(f"{where}: the column chunk lies in another file")
+    if chunk.meta_start is None:
+        raise FormatError(f"{where}: no ColumnMetaData")
+    if chunk.codec is None or chunk.num_values is None or chunk.pages_start is None:
+        raise FormatError(f"{where}: ColumnMetaData lacks codec, num_values or data_page_offset")
+    if chunk.num_values > 0 and not 4 <= chunk.pages_start < footer.start:
+        raise FormatError(
+            f"{where}: pages at {chunk.pages_start}, expected between 4 and {footer.start}"
+        )
+    if chunk.num_values < 0:
+        raise FormatError(f"{where}: num_values is {chunk.num_values}")
+    try:
+        check_supported(chunk.codec)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{where}: {error}") from None
+
+
+def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRuns]:
+    """Every non-null value of the chunk, at least once, in runs.
+
+    Raises PageError for damage, UnsupportedError for codecs and encodings that cannot be read.
+    """
+    check_readable(footer, chunk)
+    try:
+        yield from _runs(source, footer, chunk)
+    except ParquetBloomError as error:
+        raise type(error)(f"{footer.where}: {chunk.where}: {error}") from None
+
+
+def _runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRuns]:
+    assert chunk.num_values is not None
+    reader = _PageReader(source, chunk.pages_start or 0, footer.start)
+    has_dictionary = False
+    seen = 0
+    while seen < chunk.num_values:
+        page = reader.next_header()
+        match page.header.type:
+            case PageType.DICTIONARY_PAGE:
+                has_dictionary = True
+                yield ChunkRuns(True, _dictionary_run(reader, page, chunk))
+            case PageType.DATA_PAGE | PageType.DATA_PAGE_V2:
+                details = page.header.data_page_header or page.header.data_page_header_v2
+                num_values, encoding = _checked_details(details)
+                seen += num_values
+                if encoding not in DICTIONARY_ENCODINGS:
+                    yield ChunkRuns(False, _data_run(reader, page, chunk, encoding))
+                elif not has_dictionary:
+                    raise PageError("a dictionary-encoded page without a dictionary page")
+    if seen != chunk.num_values:
+        raise PageError(f"pages hold {seen} values, the footer says {chunk.num_values}")
+
+
+def _checked_details(details: Any) -> tuple[int, int]:
+    """num_values and encoding of a data page header."""
+    if details is None or details.num_values is None or details.encoding is None:
+        raise PageError("data page header without num_values or encoding")
+    if details.num_values < 0:
+        raise PageError(f"data page header: num_values is {details.num_values}")
+    return details.num_values, details.encoding
+
+
+class _PageReader:
+    """Headers and bodies one after the other; what was read ahead for one serves the next."""
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        self._source = source
+        self._at = start
+        self._end = end
+        self._ahead = b""
+        self._ahead_start = start
+
+    def _bytes(self, start: int, size: int, extra: int) -> memoryview:
+        """`size` bytes from `start`, and up to `extra` more for whoever comes next."""
+        if start + size > self._end:
+            raise PageError(f"page at {start}: {size} bytes, expected to end by {self._end}")
+        offset = start - self._ahead_start
+        if not 0 <= offset <= len(self._ahead) - size:
+            length = min(size + extra, self._end - start)
+            self._ahead, self._ahead_start, offset = self._source.read_at(start, length), start, 0
+        return memoryview(self._ahead)[offset:]
+
+    def next_header(self) -> _Page:
+        """The header of the next page; its body is skipped unless somebody asks for it."""
+        start, size = self._at, 1
+        while True:
+            window = self._bytes(start, min(size, self._end - start), HEADER_BYTES)
+            try:
+                header, length = compact.decode(PageHeader, window)
+                break
+            except _kernel.ScanError as error:
+                size = 4 * len(window)
+                if start + len(window) >= self._end or size > MAX_HEADER_BYTES:
+                    raise PageError(f"page header at {start}: {error.problem}") from None
+        body = header.compressed_page_size
+        if body is None or body < 0 or (header.uncompressed_page_size or 0) < 0:
+            raise PageError(f"page header at {start}: size {body}")
+        if start + length + body > self._end:
+            raise PageError(
+                f"page at {start}: {body} bytes, expected to end by {self._end}"
+            )
+        self._at = start + length + body
+        return _Page(header, start + length, body)
+
+    def body(self, page: _Page) -> memoryview:
+        """The stored bytes of the page, its checksum verified if it has one."""
+        body = self._bytes(page.start, page.size, HEADER_BYTES)[: page.size]
+        crc = page.header.crc
+        if crc is not None and zlib.crc32(body) != crc & 0xFFFFFFFF:
+            raise PageError(
+                f"page at {page.start}: checksum {zlib.crc32(body):08x},"
+                f" expected {crc & 0xFFFFFFFF:08x}"
+            )
+        return body
+
+
+def _plain_run(values: Any, chunk: ColumnChunk) -> Run:
+    """PLAIN values that fill a buffer."""
+    data = np.frombuffer(values, np.uint8)
+    width = chunk.leaf.type.width
+    return PrefixedRun(data) if width is None else FixedRun(data, width)
+
+
+def _dictionary_run(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> Run:
+    details = page.header.dictionary_page_header
+    if details is None or details.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
+        raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
+    assert chunk.codec is not None
+    values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size or 0)
+    run = _plain_run(values, chunk)
+    if len(run) != details.num_values:
+        raise PageError(
+            f"dictionary page at {page.start}: {len(run)} values, expected {details.num_values}"
+        )
+    return run
+
+
+def _data_run(reader: _PageReader, page: _Page, chunk: ColumnChunk, encoding: int) -> Run:
+    section = _value_section(reader, page, chunk)
+    if encoding == Encoding.PLAIN:
+        return _plain_run(section.values, chunk)
+    return decode_with_arrow(encoding, chunk.leaf.type, section.values, section.num_non_null())
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """The value section of a data page, and the definition levels beside it."""
+
+    values: memoryview
+    num_values: int
+    max_level: int
+    levels: memoryview
+    bit_packed: bool
+
+    def num_non_null(self) -> int:
+        """How many values are stored, counted in the definition levels."""
+        if self.max_level == 0:
+            return self.num_values
+        count = _kernel.count_bit_packed_levels if self.bit_packed else _kernel.count_levels
+        try:
+            return count(
+                self.levels, self.max_level.bit_length(), self.num_values, self.max_level
+            )
+        except ValueError as error:
+            raise PageError(str(error)) from None
+
+
+def _value_section(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> _Section:
+    body = reader.body(page)
+    if page.header.type == PageType.DATA_PAGE:
+        return _section_v1(body, page, chunk)
+    return _section_v2(body, page, chunk)
+
+
+def _section_v1(body: memoryview, page: _Page, chunk: ColumnChunk) -> _Section:
+    header = page.header.data_page_header
+    leaf = chunk.leaf
+    assert chunk.codec is not None
+    plain = memoryview(
+        decompress(chunk.codec, body, page.header.uncompressed_page_size or 0)
+    ).cast("B")
+    rest = plain
+    if leaf.max_repetition_level:
+        encoding = header.repetition_level_encoding
+        _, rest = _split_levels(rest, encoding, leaf.max_repetition_level, header.num_values)
+    levels = memoryview(b"")
+    if leaf.max_definition_level:
+        encoding = header.definition_level_encoding
+        levels, rest = _split_levels(rest, encoding, leaf.max_definition_level, header.num_values)
+    return _Section(
+        rest,
+        header.num_values,
+        leaf.max_definition_level,
+        levels,
+        header.definition_level_encoding == Encoding.BIT_PACKED,
+    )
+
+
+def _split_levels(
+    data: memoryview, encoding: int, max_level: int, num_values: int
+) -> tuple[memoryview, memoryview]:
+    """The levels at the start of a v1 page, without their length prefix, and what follows."""
+    if encoding == Encoding.BIT_PACKED:
+        start, end = 0, (num_values * max_level.bit_length() + 7) // 8
+    elif encoding == Encoding.RLE:
+        start = 4
+        end = 4 + int.from_bytes(data[:4], "little")
+    else:
+        raise UnsupportedError(f"levels in encoding {encoding}")
+    if end > len(data):
+        raise PageError(f"levels take {end} bytes of a page of {len(data)}")
+    return data[start:end], data[end:]
+
+
+def _section_v2(body: memoryview, page: _Page, chunk: ColumnChunk) -> _Section:
+    header = page.header.data_page_header_v2
+    if header is None:
+        raise PageError(f"page at {page.start}: no data_page_header_v2")
+    repetition = header.repetition_levels_byte_length or 0
+    end = repetition + (header.definition_levels_byte_length or 0)
+    if not 0 <= repetition <= end <= len(body):
+        raise PageError(f"levels take {end} bytes of a page of {len(body)}")
+    values = body[end:]
+    size = (page.header.uncompressed_page_size or 0) - end
+    if header.is_compressed is not False and len(values):
+        assert chunk.codec is not None
+        values = memoryview(decompress(chunk.codec, values, max(size, 0))).cast("B")
+    return _Section(
+        values,
+        header.num_values,
+        chunk.leaf.max_definition_level,
+        body[repetition:end],
+        bit_packed=False,
+    )

@@ -1,0 +1,102 @@
+"""Runs of values of one type, in the layouts that pages and decoders have them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.errors import PageError
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
+
+
+class Run(Protocol):
+    """Non-null values; `len` is their number. Damage found on the way is a PageError."""
+
+    def __len__(self) -> int: ...
+
+    def insert_into(self, filter: SplitBlockBloomFilter) -> int:
+        """Insert every value; returns their number."""
+
+    def hashes(self) -> NDArray[np.uint64]:
+        """The hash of every value, in order."""
+
+    def float_specials(self) -> int:
+        """HAS_ZERO | HAS_NAN, if the values are floating point numbers."""
+
+
+class FixedRun:
+    """Values of `width` bytes each, one after the other; `data` has shape (bytes,), dtype uint8."""
+
+    def __init__(self, data: NDArray[np.uint8], width: int) -> None:
+        if width <= 0 or data.size % width:
+            raise PageError(f"{data.size} bytes of values, expected a multiple of {width}")
+        self._data = data
+        self._width = width
+
+    def __len__(self) -> int:
+        return self._data.size // self._width
+
+    def insert_into(self, filter: SplitBlockBloomFilter) -> int:
+        return _kernel.insert_fixed(filter.words, self._data, self._width)
+
+    def hashes(self) -> NDArray[np.uint64]:
+        return _kernel.xxh64_fixed(self._data, self._width)
+
+    def float_specials(self) -> int:
+        return _kernel.float_specials(self._data, self._width)
+
+
+@contextmanager
+def _damage_is_a_page_error() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise PageError(str(error)) from None
+
+
+class PrefixedRun:
+    """BYTE_ARRAY values with their lengths, filling `data` of shape (bytes,), dtype uint8."""
+
+    def __init__(self, data: NDArray[np.uint8]) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        with _damage_is_a_page_error():
+            return _kernel.count_byte_array(self._data)
+
+    def insert_into(self, filter: SplitBlockBloomFilter) -> int:
+        with _damage_is_a_page_error():
+            return _kernel.insert_byte_array(filter.words, self._data)
+
+    def hashes(self) -> NDArray[np.uint64]:
+        with _damage_is_a_page_error():
+            return _kernel.hash_byte_array(self._data)
+
+    def float_specials(self) -> int:
+        return 0
+
+
+class SlicedRun:
+    """Values data[offsets[i]:offsets[i + 1]], as Arrow holds variable-length binary."""
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self._data = data
+        self._offsets = offsets
+
+    def __len__(self) -> int:
+        return self._offsets.size - 1
+
+    def insert_into(self, filter: SplitBlockBloomFilter) -> int:
+        filter.insert_hashes(self.hashes())
+        return len(self)
+
+    def hashes(self) -> NDArray[np.uint64]:
+        return _kernel.xxh64_slices(self._data, self._offsets)
+
+    def float_specials(self) -> int:
+        return 0
