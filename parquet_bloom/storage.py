@@ -131,16 +131,18 @@ class RemoteSource:
 class Replacement:
     """A temporary file that becomes `target` on commit() and disappears otherwise.
 
-    Use as a context manager. The new file gets `mode`; a target that is a link is replaced where
-    the link points.
+    It begins with the first `prefix` bytes of a source; what is appended follows them. Use as a
+    context manager. The new file gets `mode`; a target that is a link is replaced where the link
+    points.
     """
 
-    def __init__(self, target: Path, mode: int) -> None:
+    def __init__(self, target: Path, mode: int, prefix: int) -> None:
         self.target = Path(os.path.realpath(target))
         name = f".{self.target.name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
         self.temporary = self.target.with_name(name)
         self._mode = stat.S_IMODE(mode)
-        self._size = 0
+        self._prefix = prefix
+        self.size = prefix
 
     def __enter__(self) -> Self:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -156,43 +158,47 @@ class Replacement:
         os.close(self._descriptor)
         self.temporary.unlink(missing_ok=True)
 
-    def copy_from(self, source: Source, length: int) -> None:
-        """Append the first `length` bytes of `source`, inside the kernel where that is possible."""
-        if isinstance(source, LocalSource):
-            self._copy_in_kernel(source, length)
-        while self._size < length:
-            self.write(source.read_at(self._size, min(COPY_CHUNK, length - self._size)))
+    def copy_prefix(self, source: Source) -> None:
+        """Copy the prefix from `source`, inside the kernel where that is possible.
 
-    def _copy_in_kernel(self, source: LocalSource, length: int) -> None:
+        Another thread may append meanwhile.
+        """
+        done = self._copy_in_kernel(source) if isinstance(source, LocalSource) else 0
+        while done < self._prefix:
+            data = source.read_at(done, min(COPY_CHUNK, self._prefix - done))
+            self._write_at(done, data)
+            done += len(data)
+
+    def _copy_in_kernel(self, source: LocalSource) -> int:
         """copy_file_range, which shares the blocks on file systems that can (Btrfs, XFS)."""
-        while self._size < length:
+        done = 0
+        while done < self._prefix:
             try:
                 copied = os.copy_file_range(
-                    source.descriptor,
-                    self._descriptor,
-                    length - self._size,
-                    offset_src=self._size,
-                    offset_dst=self._size,
+                    source.descriptor, self._descriptor, self._prefix - done, done, done
                 )
             except OSError as error:
-                if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
-                    raise
-                return
+                if error.errno in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+                    return done
+                raise
             if copied == 0:
-                return
-            self._size += copied
+                return done
+            done += copied
+        return done
 
-    def write(self, data: bytes) -> None:
-        """Append `data`."""
+    def _write_at(self, offset: int, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            written = os.pwrite(self._descriptor, view, self._size)
-            self._size += written
+            written = os.pwrite(self._descriptor, view, offset)
+            offset += written
             view = view[written:]
 
-    @property
-    def size(self) -> int:
-        return self._size
+    def append(self, data: bytes) -> int:
+        """Write `data` at the end; returns its offset."""
+        offset = self.size
+        self._write_at(offset, data)
+        self.size += len(data)
+        return offset
 
     def flush(self) -> None:
         """Give the file its mode and bring it to the disk."""

@@ -208,6 +208,13 @@ class Footer:
             bloom_filter_length=number("bloom_filter_length"),
         )
 
+    def column_meta_data(self, chunk: ColumnChunk) -> ttypes.ColumnMetaData:
+        """All that the footer says of the chunk, decoded. Raises FooterError if it is damaged."""
+        try:
+            return compact.decode(ttypes.ColumnMetaData, self.raw, chunk.meta_start or 0)[0]
+        except FormatError as error:
+            raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
+
     @cached_property
     def _occupied(self) -> tuple[np.ndarray, np.ndarray]:
         """Starts (ascending) and running maximum of ends of all that is no Bloom filter."""

@@ -243,10 +243,7 @@ def _section_v1(body: memoryview, page: _Page, chunk: ColumnChunk) -> _Section:
     header = page.header.data_page_header
     leaf = chunk.leaf
     assert chunk.codec is not None
-    plain = memoryview(
-        decompress(chunk.codec, body, page.header.uncompressed_page_size or 0)
-    ).cast("B")
-    rest = plain
+    rest = decompress(chunk.codec, body, page.header.uncompressed_page_size or 0)
     if leaf.max_repetition_level:
         encoding = header.repetition_level_encoding
         _, rest = _split_levels(rest, encoding, leaf.max_repetition_level, header.num_values)
@@ -291,7 +288,7 @@ def _section_v2(body: memoryview, page: _Page, chunk: ColumnChunk) -> _Section:
     size = (page.header.uncompressed_page_size or 0) - end
     if header.is_compressed is not False and len(values):
         assert chunk.codec is not None
-        values = memoryview(decompress(chunk.codec, values, max(size, 0))).cast("B")
+        values = decompress(chunk.codec, values, max(size, 0))
     return _Section(
         values,
         header.num_values,

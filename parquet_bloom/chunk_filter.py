@@ -1,0 +1,166 @@
+"""From the values of one column chunk to its filter.
+
+Build big, then fold: the filter starts at the size for the most distinct values that there can be
+(the dictionary's entries if nothing else comes, the non-null values otherwise) and is halved while
+the FPP computed from its bits stays within the target. Nobody has to know the NDV, and the result
+is bit for bit the filter that would have been built at its final size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.filters.sizing import (
+    BLOCK_BYTES,
+    MAX_BYTES,
+    MIN_BYTES,
+    largest_power_of_two,
+    min_blocks,
+    power_of_two_blocks,
+)
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.pages import ChunkRuns
+from parquet_bloom.values import LeafType, canonical_nan, zeros
+
+# What a filter that missed its size by the luck of the hashes grows by, when any size will do.
+GROWTH = 1.02
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a filter may and should be.
+
+    `fpp`: the target. `max_bytes`: the limit, 64 to 128 MiB. `ndv`: distinct values to size for,
+    instead of folding. `exact_blocks`: any number of blocks instead of a power of two.
+    """
+
+    fpp: float = 0.01
+    max_bytes: int = MAX_BYTES
+    ndv: int | None = None
+    exact_blocks: bool = False
+
+    @property
+    def max_blocks(self) -> int:
+        return self.max_bytes // BLOCK_BYTES if self.exact_blocks else largest_power_of_two(
+            self.max_bytes // BLOCK_BYTES
+        )
+
+    def blocks_for(self, ndv: int) -> int:
+        """The number of blocks that is expected to hold `ndv` values within the target."""
+        if not self.exact_blocks:
+            return power_of_two_blocks(ndv, self.fpp, self.max_bytes)
+        return max(MIN_BYTES // BLOCK_BYTES, min(min_blocks(ndv, self.fpp), self.max_blocks))
+
+
+Runs = Callable[[], Iterable[ChunkRuns]]
+
+
+def build_filter(
+    runs: Runs, leaf: LeafType, max_values: int, size: Size
+) -> SplitBlockBloomFilter | None:
+    """The filter of the values that `runs()` yields, None if there are none.
+
+    `runs` is called again if a pass shows that another size is needed. `max_values` is the most
+    that there can be. The filter misses the target FPP only if `size` does not allow for it.
+    """
+    if size.ndv is not None:
+        return _collect(runs(), leaf, lambda _: size.blocks_for(size.ndv or 0))
+    if size.exact_blocks:
+        return _build_exact(runs, leaf, max_values, size)
+    return _build_folded(runs, leaf, max_values, size)
+
+
+def _build_folded(
+    runs: Runs, leaf: LeafType, max_values: int, size: Size
+) -> SplitBlockBloomFilter | None:
+    least = 0
+    while True:
+        filter = _collect(
+            runs(), leaf, lambda ndv, least=least: max(least, size.blocks_for(min(ndv, max_values)))
+        )
+        if filter is None:
+            return None
+        if filter.fpp <= size.fpp:
+            return filter.fold_to_fpp(size.fpp, MIN_BYTES // BLOCK_BYTES)
+        if filter.num_blocks >= size.max_blocks:
+            return filter
+        # The expected FPP was within the target and the hashes of this chunk are not: one size up.
+        least = 2 * filter.num_blocks
+
+
+def _build_exact(
+    runs: Runs, leaf: LeafType, max_values: int, size: Size
+) -> SplitBlockBloomFilter | None:
+    """One pass to count distinct values by the bits that they set, another at the right size."""
+    powers = Size(size.fpp, largest_power_of_two(size.max_bytes))
+    counted = _build_folded(runs, leaf, max_values, powers)
+    if counted is None:
+        return None
+    estimate = min(counted.ndv_estimate, max_values)
+    num_blocks = size.blocks_for(ceil(estimate))
+    while True:
+        filter = _collect(runs(), leaf, lambda _, blocks=num_blocks: blocks)
+        if filter is None or filter.fpp <= size.fpp or num_blocks >= size.max_blocks:
+            return filter
+        num_blocks = min(size.max_blocks, ceil(num_blocks * GROWTH))
+
+
+def _collect(
+    runs: Iterable[ChunkRuns], leaf: LeafType, blocks_for: Callable[[int], int]
+) -> SplitBlockBloomFilter | None:
+    """Insert every value; `blocks_for` gives the number of blocks for a number of values.
+
+    A dictionary waits until it is known whether anything comes after it.
+    """
+    collector = _Collector(leaf, blocks_for)
+    for part in runs:
+        collector.add(part)
+    return collector.finish()
+
+
+class _Collector:
+    def __init__(self, leaf: LeafType, blocks_for: Callable[[int], int]) -> None:
+        self._leaf = leaf
+        self._blocks_for = blocks_for
+        self._dictionary: list[NDArray[np.uint64]] = []
+        self._filter: SplitBlockBloomFilter | None = None
+        self._specials = 0
+        self._count = 0
+
+    def add(self, part: ChunkRuns) -> None:
+        if self._leaf.is_float:
+            self._specials |= part.run.float_specials()
+        if part.is_dictionary:
+            self._dictionary.append(part.run.hashes())
+            self._count += self._dictionary[-1].size
+            return
+        if self._filter is None:
+            self._filter = SplitBlockBloomFilter.empty(self._blocks_for(2**62))
+        self._count += part.run.insert_into(self._filter)
+
+    def finish(self) -> SplitBlockBloomFilter | None:
+        if self._count == 0:
+            return None
+        filter = self._filter or SplitBlockBloomFilter.empty(self._blocks_for(self._count))
+        for hashes in self._dictionary:
+            filter.insert_hashes(hashes)
+        for plain in self._special_values():
+            filter.insert_hashes(np.array([_kernel.xxh64(plain)], np.uint64))
+        return filter
+
+    def _special_values(self) -> Iterator[bytes]:
+        """Values that equal, or stand for, one that is there although their bytes differ.
+
+        Engines compare -0.0 = 0.0 but hash one of them; parquet-format issue 407.
+        """
+        width = self._leaf.width or 0
+        if self._specials & _kernel.HAS_ZERO:
+            yield from zeros(width)
+        if self._specials & _kernel.HAS_NAN:
+            yield canonical_nan(width)

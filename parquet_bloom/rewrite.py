@@ -1,0 +1,241 @@
+"""A new version of a file: the same data, other filters, another footer.
+
+What build and strip share: which files may be rewritten and onto what, how much of the old file
+stays, and the proof that the new one is the old one but for its filters.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from parquet_bloom.errors import FilterError, ParquetBloomError, RewriteError, UnsupportedError
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open as open_file
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace, file_tail
+from parquet_bloom.storage import LocalSource, Replacement, is_url, local_path
+from parquet_bloom.tables import check_not_in_table
+
+# The mode of a file that is made from one elsewhere, before the umask.
+DEFAULT_MODE = 0o666
+
+Places = Mapping[tuple[int, int], FilterPlace | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the new version goes, and whether it may replace what is there."""
+
+    path: Path
+    overwrite: bool
+
+
+def resolve_target(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None,
+    in_place: bool,
+    overwrite: bool,
+) -> Target:
+    """Where to write. Raises RewriteError for anything that nobody has asked for."""
+    where = os.fspath(source)
+    if (output is None) == (not in_place):
+        raise RewriteError(f"{where}: expected either an output or in_place")
+    if is_url(os.fspath(output or source)):
+        raise RewriteError(f"{os.fspath(output or source)}: expected a local path to write to")
+    if output is None:
+        check_not_in_table(local_path(source))
+        return Target(local_path(source), True)
+    path = local_path(output)
+    if path.is_dir():
+        raise RewriteError(f"{path}: is a folder, expected a file to write")
+    if path.exists():
+        _check_may_overwrite(source, path, overwrite)
+    return Target(path, overwrite)
+
+
+def _check_may_overwrite(source: str | os.PathLike[str], path: Path, overwrite: bool) -> None:
+    if not is_url(os.fspath(source)) and path.samefile(local_path(source)):
+        raise RewriteError(f"{path}: is the input itself: use in_place to change it")
+    if not overwrite:
+        raise RewriteError(f"{path}: exists already: use overwrite to replace it")
+    check_not_in_table(path)
+
+
+def check_rewritable(file: ParquetFile) -> None:
+    """Raise UnsupportedError for a footer that is signed: an edit would break the signature."""
+    if file.footer.is_signed:
+        raise UnsupportedError(
+            f"{file.path}: has encrypted columns and a signed footer, which this version cannot"
+            " sign again"
+        )
+
+
+def removable_filter(file: ParquetFile, chunk: ColumnChunk) -> bloom.StoredFilter | None:
+    """The chunk's filter if its place is certain enough to drop the bytes."""
+    try:
+        return bloom.read_usable_header(file.source, file.footer, chunk)
+    except FilterError:
+        return None
+
+
+def kept_end(file: ParquetFile, removed: Mapping[tuple[int, int], ColumnChunk]) -> int:
+    """Where the data that stays ends: the footer's start, less the removed filters just before."""
+    end = file.footer.start
+    spans = file.footer.chunk_spans["bloom_filter_offset"].copy()
+    for row_group, column in removed:
+        spans[row_group, column] = _kernel.ABSENT
+    last_kept = int(spans.max(initial=_kernel.ABSENT))
+    stored = [removable_filter(file, chunk) for chunk in removed.values()]
+    certain = [found for found in stored if found is not None]
+    for found in sorted(certain, key=lambda found: found.end, reverse=True):
+        if found.end != end or last_kept >= found.offset:
+            break
+        end = found.offset
+    return end
+
+
+class Rewrite(Protocol):
+    """The new version while it grows; `output` is None if it is only imagined."""
+
+    @property
+    def output(self) -> str | None: ...
+
+    @property
+    def size(self) -> int:
+        """Its bytes so far."""
+
+    def append(self, data: bytes) -> int:
+        """Write a filter; returns its offset."""
+
+    def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+        """Write the footer with filters at `places`, verify, take the target's name."""
+
+
+class DryRewrite:
+    """Sizes and offsets as they would be."""
+
+    output: str | None = None
+
+    def __init__(self, file: ParquetFile, prefix: int) -> None:
+        self._file = file
+        self.size = prefix
+
+    def append(self, data: bytes) -> int:
+        offset = self.size
+        self.size += len(data)
+        return offset
+
+    def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+        self.size += len(file_tail(self._file.footer.with_filters(places)))
+
+
+class FileRewrite:
+    """The new version in a temporary file beside the target."""
+
+    def __init__(self, file: ParquetFile, target: Target, replacement: Replacement) -> None:
+        self.output: str | None = str(target.path)
+        self._file = file
+        self._target = target
+        self._replacement = replacement
+        self._copier = ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy")
+        self._copied = self._copier.submit(replacement.copy_prefix, file.source)
+
+    @property
+    def size(self) -> int:
+        return self._replacement.size
+
+    def append(self, data: bytes) -> int:
+        return self._replacement.append(data)
+
+    def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+        self._replacement.append(file_tail(self._file.footer.with_filters(places)))
+        self._copied.result()
+        self._replacement.flush()
+        self.verify(places, digests)
+        if isinstance(self._file.source, LocalSource):
+            self._file.source.check_unchanged()
+        try:
+            self._replacement.commit(self._target.overwrite)
+        except FileExistsError:
+            raise RewriteError(f"{self.output}: appeared meanwhile, not overwritten") from None
+
+    def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+        """Open what was written and compare; nothing has the target's name yet."""
+        try:
+            verify_rewrite(self._file, self._replacement, places, digests)
+        except ParquetBloomError as error:
+            raise RewriteError(f"{self.output}: verification failed, not written: {error}") from None
+
+    def close(self) -> None:
+        self._copier.shutdown(wait=True, cancel_futures=True)
+
+
+class UnverifiedRewrite(FileRewrite):
+    """The same, taking what was written for granted."""
+
+    def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+        return
+
+
+@contextmanager
+def rewriting(
+    file: ParquetFile, target: Target | None, prefix: int, verify: bool
+) -> Iterator[Rewrite]:
+    """A rewrite that keeps the first `prefix` bytes; without finish() nothing remains of it.
+
+    Without a target it is only imagined.
+    """
+    if target is None:
+        yield DryRewrite(file, prefix)
+        return
+    with Replacement(target.path, _mode(file), prefix) as replacement:
+        rewrite = (FileRewrite if verify else UnverifiedRewrite)(file, target, replacement)
+        try:
+            yield rewrite
+        finally:
+            rewrite.close()
+
+
+def _mode(file: ParquetFile) -> int:
+    if isinstance(file.source, LocalSource):
+        return stat.S_IMODE(file.source.status.st_mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return DEFAULT_MODE & ~umask
+
+
+def verify_rewrite(
+    old: ParquetFile,
+    replacement: Replacement,
+    places: Places,
+    digests: Mapping[tuple[int, int], int],
+) -> None:
+    """Raise RewriteError unless the new file is the old one but for the filters at `places`.
+
+    Its size, its footer without these filters, and each filter's header, range and bits
+    (`digests`: the XXH64 of each bitset) must be what was meant to be written.
+    """
+    with open_file(replacement.temporary) as new:
+        if new.source.size != replacement.size:
+            raise RewriteError(f"{new.source.size} bytes, expected {replacement.size}")
+        without: Places = dict.fromkeys(places)
+        if new.footer.with_filters(without) != old.footer.with_filters(without):
+            raise RewriteError("the footer differs in more than the filters")
+        for (row_group, column), place in places.items():
+            chunk = new.footer.chunk(row_group, new.footer.leaves[column])
+            stored = bloom.read_usable_header(new.source, new.footer, chunk)
+            found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
+            if found != place:
+                raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
+            if stored is not None:
+                bitset = new.source.read_at(stored.offset + stored.header_bytes, stored.num_bytes)
+                if _kernel.xxh64(bitset) != digests[row_group, column]:
+                    raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
