@@ -118,7 +118,11 @@ def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
 
 
 def _logical_type(element: ttypes.SchemaElement) -> LogicalType | None:
-    return _from_union(element) or _from_converted(element)
+    """The union wins over the older ConvertedType, unless it says that it does not know."""
+    logical = _from_union(element)
+    if logical is None or logical.name == "UNKNOWN":
+        return _from_converted(element) or logical
+    return logical
 
 
 def _from_union(element: ttypes.SchemaElement) -> LogicalType | None:

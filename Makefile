@@ -1,0 +1,40 @@
+# Everything runs in .venv, which the first target that needs it creates.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
+
+.DELETE_ON_ERROR:
+.PHONY: demo test lint bench thrift clean
+
+# Install, make a million rows, build a filter, look at it, ask it.
+demo: .venv/installed
+	@$(BIN)/python -m benchmarks.demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest -q
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/dev
+	$(BIN)/python benchmarks/bench.py
+
+# Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
+thrift:
+	dir=$$(mktemp -d) && thrift -strict --gen py:slots -out $$dir thrift/parquet.thrift && cp $$dir/parquet_bloom/parquet/thrift/*.py parquet_bloom/parquet/thrift/ && rm -r $$dir
+
+clean:
+	rm -rf .venv build demo *.egg-info parquet_bloom/native/*.so parquet_bloom/native/_kernel.c
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python $(SOURCES)
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+.venv/dev: .venv/bin/python $(SOURCES)
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@ .venv/installed

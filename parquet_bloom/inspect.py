@@ -1,0 +1,149 @@
+"""What filters a file has: per column chunk the header, the bits' fill and FPP, or why there is none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.files import ParquetFile, no_filter_reason
+from parquet_bloom.files import open as open_file
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer import ColumnChunk
+
+
+@dataclass(frozen=True, slots=True)
+class FilterInspection:
+    """One filter. `length` is what the footer says, None if nothing; `header_bytes` + `num_bytes`
+    is what it takes. `fpp` is computed from the bits; `ndv_estimate` is None if all are set."""
+
+    offset: int
+    length: int | None
+    header_bytes: int
+    num_bytes: int
+    num_blocks: int
+    algorithm: str
+    hash: str
+    compression: str
+    fill: float
+    fpp: float
+    ndv_estimate: float | None
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnInspection:
+    """One column chunk; `reason` says why `filter` is None."""
+
+    column: str
+    physical_type: str
+    logical_type: str | None
+    num_values: int | None
+    chunk_bytes: int | None
+    filter: FilterInspection | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroupInspection:
+    row_group: int
+    num_rows: int
+    columns: tuple[ColumnInspection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileInspection:
+    """One file. `filter_bytes` are those of the filters inspected; `filter_share` is of `size`."""
+
+    path: str
+    format: str
+    size: int
+    created_by: str
+    encrypted: bool
+    num_rows: int
+    num_row_groups: int
+    row_groups: tuple[RowGroupInspection, ...]
+    filter_bytes: int
+    filter_share: float
+
+
+def inspect(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    row_groups: Sequence[int] | None = None,
+) -> FileInspection:
+    """Describe the filters of `columns` (dotted leaf paths; default: all) in `row_groups`.
+
+    Raises ColumnError, FormatError, UnsupportedError, OSError. A filter that cannot be used is not
+    an error: its chunk has a `reason`.
+    """
+    with open_file(path) as file:
+        leaves = file.leaves(columns)
+        groups = tuple(
+            RowGroupInspection(
+                row_group,
+                file.footer.row_group_num_rows(row_group),
+                tuple(
+                    _inspect_chunk(file, file.footer.chunk(row_group, leaf)) for leaf in leaves
+                ),
+            )
+            for row_group in file.row_groups(row_groups)
+        )
+        filter_bytes = sum(
+            column.filter.header_bytes + column.filter.num_bytes
+            for group in groups
+            for column in group.columns
+            if column.filter
+        )
+        return FileInspection(
+            path=file.path,
+            format=file.format,
+            size=file.source.size,
+            created_by=file.footer.created_by,
+            encrypted=file.footer.is_signed,
+            num_rows=file.num_rows,
+            num_row_groups=file.num_row_groups,
+            row_groups=groups,
+            filter_bytes=filter_bytes,
+            filter_share=filter_bytes / file.source.size,
+        )
+
+
+def _inspect_chunk(file: ParquetFile, chunk: ColumnChunk) -> ColumnInspection:
+    try:
+        stored = bloom.read_usable_header(file.source, file.footer, chunk)
+        filter = None if stored is None else _inspect_filter(file, stored)
+        reason = None if filter else no_filter_reason(chunk)
+    except ParquetBloomError as error:
+        filter, reason = None, str(error)
+    leaf = chunk.leaf
+    return ColumnInspection(
+        column=leaf.name,
+        physical_type=leaf.type.physical,
+        logical_type=str(leaf.type.logical) if leaf.type.logical else None,
+        num_values=chunk.num_values,
+        chunk_bytes=chunk.total_compressed_size,
+        filter=filter,
+        reason=reason,
+    )
+
+
+def _inspect_filter(file: ParquetFile, stored: bloom.StoredFilter) -> FilterInspection:
+    bits = bloom.read_bitset(file.source, stored)
+    return FilterInspection(
+        offset=stored.offset,
+        length=stored.length,
+        header_bytes=stored.header_bytes,
+        num_bytes=stored.num_bytes,
+        num_blocks=stored.num_blocks,
+        algorithm=stored.algorithm,
+        hash=stored.hash,
+        compression=stored.compression,
+        fill=bits.fill,
+        fpp=bits.fpp,
+        ndv_estimate=bits.ndv_estimate if isfinite(bits.ndv_estimate) else None,
+        dialect=stored.dialect,
+    )

@@ -1,0 +1,162 @@
+"""Ask a file's filters about values: which row groups remain to be read.
+
+A verdict costs the footer, and of each filter its header and the one block that the hash selects.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from parquet_bloom.errors import FormatError
+from parquet_bloom.files import ParquetFile, RowGroupVerdict, Verdict
+from parquet_bloom.files import open as open_file
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.literals import encode_literal
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import bloom
+from parquet_bloom.values import Encodings
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedValue:
+    """The verdict on one value in a file: `absent` only if it is absent in every row group."""
+
+    value: str
+    verdict: Verdict
+    row_groups: tuple[RowGroupVerdict, ...]
+    rows_to_read: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """The verdicts on all values in one file, and the bytes that were read for them."""
+
+    path: str
+    column: str
+    results: tuple[ProbedValue, ...]
+    bytes_read: int
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether no value can be in the file."""
+        return all(result.verdict == "absent" for result in self.results)
+
+
+def probe(
+    path: str | os.PathLike[str],
+    column: str,
+    values: Sequence[str],
+    *,
+    read_as: str | None = None,
+) -> ProbeReport:
+    """The verdicts on literals (see parquet_bloom.literals) of `column` in one file.
+
+    read_as: read the literals as this type, one of literals.TYPES. Raises ColumnError,
+    ValueTypeError, FormatError, UnsupportedError, OSError.
+    """
+    with open_file(path) as file:
+        leaf = file.leaf(column)
+        encodings = [encode_literal(leaf.type, value, read_as) for value in values]
+        results = tuple(
+            _probed(value, file.probe_encodings(leaf, encoded))
+            for value, encoded in zip(values, encodings, strict=True)
+        )
+        return ProbeReport(file.path, leaf.name, results, file.source.bytes_read)
+
+
+def _probed(value: str, row_groups: tuple[RowGroupVerdict, ...]) -> ProbedValue:
+    verdicts = {group.verdict for group in row_groups}
+    verdict: Verdict = (
+        "maybe" if "maybe" in verdicts else "unknown" if "unknown" in verdicts else "absent"
+    )
+    rows = sum(group.num_rows for group in row_groups if group.verdict != "absent")
+    return ProbedValue(value, verdict, row_groups, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockExplanation:
+    """How one stored form of a value meets one filter.
+
+    `bits`: for each of the eight words, the bit (0 to 31) that the value sets; `clear`: the words
+    where that bit is clear, any of which proves the value absent.
+    """
+
+    row_group: int
+    value: str
+    plain: str
+    hash: str
+    block: int | None
+    num_blocks: int | None
+    bits: tuple[int, ...]
+    clear: tuple[int, ...]
+    reason: str | None
+
+
+def explain(
+    path: str | os.PathLike[str],
+    column: str,
+    values: Sequence[str],
+    *,
+    read_as: str | None = None,
+) -> tuple[BlockExplanation, ...]:
+    """Why probe says what it says: hash, block and bits of every stored form of each value."""
+    with open_file(path) as file:
+        leaf = file.leaf(column)
+        return tuple(
+            explanation
+            for value in values
+            for explanation in _explain_value(
+                file, leaf.name, value, encode_literal(leaf.type, value, read_as)
+            )
+        )
+
+
+def _explain_value(
+    file: ParquetFile, column: str, value: str, encodings: Encodings
+) -> Iterator[BlockExplanation]:
+    for row_group in range(file.num_row_groups):
+        if encodings.unknown:
+            yield BlockExplanation(
+                row_group, value, "", "", None, None, (), (), encodings.unknown
+            )
+        for plain in encodings.plain:
+            yield _explain_block(file, row_group, column, value, plain)
+
+
+def _explain_block(
+    file: ParquetFile, row_group: int, column: str, value: str, plain: bytes
+) -> BlockExplanation:
+    hash = _kernel.xxh64(plain)
+    bits = word_bits(hash)
+    block: int | None = None
+    num_blocks: int | None = None
+    clear: tuple[int, ...] = ()
+    reason: str | None = None
+    try:
+        stored = bloom.read_usable_header(
+            file.source, file.footer, file.chunk(row_group, column)
+        )
+        if stored is None:
+            reason = "no filter"
+        else:
+            num_blocks = stored.num_blocks
+            block, found = bloom.read_block(file.source, stored, hash)
+            clear = tuple(
+                word for word, bit in enumerate(bits) if not int(found.words[word]) >> bit & 1
+            )
+    except FormatError as error:
+        reason = str(error)
+    return BlockExplanation(
+        row_group, value, plain.hex(), f"{hash:016x}", block, num_blocks, bits, clear, reason
+    )
+
+
+def word_bits(hash: int) -> tuple[int, ...]:
+    """The bit that `hash` sets in each of the eight words of its block."""
+    alone = SplitBlockBloomFilter.empty(1)
+    alone.insert_hashes(np.array([hash], np.uint64))
+    return tuple(int(word).bit_length() - 1 for word in alone.words)

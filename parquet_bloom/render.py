@@ -1,0 +1,231 @@
+"""What a person sees: tables on a terminal, tab-separated lines in a pipe, JSON, progress bars.
+
+The only place that knows rich. Everything here writes; nothing here computes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from parquet_bloom.build import BuildReport, BuiltFilter, SkippedChunk
+from parquet_bloom.inspect import ColumnInspection, FileInspection
+from parquet_bloom.probe import BlockExplanation, ProbeReport
+from parquet_bloom.strip import StripReport
+
+# Nothing shorter than this needs a progress bar.
+PATIENCE_SECONDS = 1.0
+
+Row = Sequence[str]
+
+
+def write_line(text: str = "") -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def write_json(document: Any) -> None:
+    """One document on one line."""
+    fields = document if isinstance(document, dict) else asdict(document)
+    write_line(json.dumps(fields, ensure_ascii=False, allow_nan=False))
+
+
+def write_table(title: str, header: Row, rows: Sequence[Row]) -> None:
+    """A table on a terminal; in a pipe the header and rows, tab-separated and complete."""
+    if not sys.stdout.isatty():
+        for row in [header, *rows]:
+            write_line("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), title_justify="left")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(file=sys.stdout).print(table)
+
+
+def size(num_bytes: int) -> str:
+    """Bytes for people: `2.0 MiB`."""
+    amount = float(num_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(amount) < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TiB"
+
+
+def percent(fraction: float) -> str:
+    """`1.05 %`, with two significant digits."""
+    return f"{100 * fraction:.2g} %"
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal's stderr, once it has been worth the wait."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=False) as bars:
+        started = time.monotonic()
+        task = bars.add_task(label, visible=False, total=None)
+
+        def show(done: int, total: int) -> None:
+            late = time.monotonic() - started > PATIENCE_SECONDS
+            bars.update(task, completed=done, total=total, visible=late)
+
+        yield show
+
+
+def write_build(report: BuildReport) -> None:
+    """What was added to one file, by column; what was skipped, by reason."""
+    target = report.output or f"{report.path} (dry run)"
+    write_line(
+        f"{target}: {len(report.filters)} filters, {size(report.bytes_added)} added"
+        f" ({percent(report.bytes_added / report.size_before)}), {report.seconds:.2f} s"
+    )
+    if report.filters:
+        write_table("", ("column", "filters", "bytes", "largest", "highest FPP"), [
+            _column_row(column, [item for item in report.filters if item.column == column])
+            for column in dict.fromkeys(item.column for item in report.filters)
+        ])
+    for line in _skipped_lines(report.skipped):
+        write_line(line)
+
+
+def _column_row(column: str, filters: list[BuiltFilter]) -> Row:
+    return (
+        column,
+        str(len(filters)),
+        size(sum(item.length for item in filters)),
+        size(max(item.num_bytes for item in filters)),
+        percent(max(item.fpp for item in filters)),
+    )
+
+
+def _skipped_lines(skipped: Sequence[SkippedChunk]) -> list[str]:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for chunk in skipped:
+        groups.setdefault((chunk.column, chunk.reason), []).append(str(chunk.row_group))
+    return [
+        f"skipped {column}, row groups {_shortened(row_groups)}: {reason}"
+        for (column, reason), row_groups in groups.items()
+    ]
+
+
+def _shortened(items: Sequence[str]) -> str:
+    shown = ", ".join(items[:10])
+    return f"{shown}, … ({len(items)} in all)" if len(items) > 10 else shown
+
+
+def write_inspection(report: FileInspection) -> None:
+    """One line about the file, then one row per column chunk."""
+    write_line(
+        f"{report.path}: {report.num_rows:,} rows in {report.num_row_groups} row groups,"
+        f" {size(report.size)}, written by {report.created_by or 'an unnamed writer'};"
+        f" filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
+    )
+    write_table(
+        "",
+        ("row group", "column", "type", "values", "chunk", "offset", "length", "blocks", "fill",
+         "FPP", "NDV", "filter"),
+        [
+            (str(group.row_group), *_inspection_row(column))
+            for group in report.row_groups
+            for column in group.columns
+        ],
+    )  # fmt: skip
+
+
+def _inspection_row(column: ColumnInspection) -> Row:
+    found = column.filter
+    about = (
+        column.column,
+        column.logical_type or column.physical_type,
+        _number(column.num_values),
+        size(column.chunk_bytes or 0),
+    )
+    if found is None:
+        return (*about, "", "", "", "", "", "", column.reason or "")
+    return (
+        *about,
+        str(found.offset),
+        _number(found.length) or f"{found.header_bytes + found.num_bytes} (not in the footer)",
+        str(found.num_blocks),
+        percent(found.fill),
+        percent(found.fpp),
+        "" if found.ndv_estimate is None else f"{found.ndv_estimate:,.0f}",
+        f"{found.algorithm} {found.hash} {found.compression}",
+    )
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def write_probe(report: ProbeReport) -> None:
+    """One row per value: the verdict, and the row groups that remain."""
+    write_line(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
+    write_table("", ("value", "verdict", "row groups to read", "rows to read", "reason"), [
+        (
+            result.value,
+            result.verdict,
+            _shortened([str(g.row_group) for g in result.row_groups if g.verdict != "absent"]),
+            str(result.rows_to_read),
+            next((group.reason for group in result.row_groups if group.reason), "") or "",
+        )
+        for result in report.results
+    ])  # fmt: skip
+
+
+def write_rows_to_read(report: ProbeReport) -> None:
+    """`path, row group, rows` for each row group that any of the values may be in."""
+    worth = {
+        group.row_group: group.num_rows
+        for result in report.results
+        for group in result.row_groups
+        if group.verdict != "absent"
+    }
+    for row_group in sorted(worth):
+        write_line(f"{report.path}\t{row_group}\t{worth[row_group]}")
+
+
+def write_explanations(path: str, explanations: Sequence[BlockExplanation]) -> None:
+    """One row per stored form of a value and row group."""
+    write_line(path)
+    write_table(
+        "",
+        ("row group", "value", "stored bytes", "XXH64", "block", "bits of words 0 to 7",
+         "clear in words", "reason"),
+        [
+            (
+                str(item.row_group),
+                item.value,
+                item.plain,
+                item.hash,
+                "" if item.block is None else f"{item.block} of {item.num_blocks}",
+                " ".join(str(bit) for bit in item.bits),
+                " ".join(str(word) for word in item.clear),
+                item.reason or "",
+            )
+            for item in explanations
+        ],
+    )  # fmt: skip
+
+
+def write_strip(report: StripReport) -> None:
+    target = report.output or f"{report.path} (dry run)"
+    write_line(
+        f"{target}: {len(report.removed)} filters removed, {size(report.bytes_removed)} less,"
+        f" {report.seconds:.2f} s"
+    )

@@ -1,0 +1,80 @@
+"""Remove filters: the pointers always, the bytes where they are the last before the footer."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parquet_bloom.files import open as open_file
+from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, rewriting
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedFilter:
+    row_group: int
+    column: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class StripReport:
+    """What strip did to one file. Sizes in bytes; `output` is None for a dry run."""
+
+    path: str
+    output: str | None
+    removed: tuple[RemovedFilter, ...]
+    bytes_removed: int
+    size_before: int
+    size_after: int
+    seconds: float
+
+
+def strip(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    row_groups: Sequence[int] | None = None,
+    in_place: bool = False,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    verify: bool = True,
+) -> StripReport:
+    """Write `source` without the filters of `columns` (default: all) in `row_groups`.
+
+    A filter that cannot be read loses its pointer, and its bytes stay. Raises ColumnError,
+    FormatError, UnsupportedError, RewriteError, OSError.
+    """
+    started = time.perf_counter()
+    target = None if dry_run else resolve_target(source, output, in_place, overwrite)
+    with open_file(source) as file:
+        check_rewritable(file)
+        chunks = {
+            (row_group, leaf.index): file.footer.chunk(row_group, leaf)
+            for row_group in file.row_groups(row_groups)
+            for leaf in file.leaves(columns)
+        }
+        pointing = {
+            key: chunk
+            for key, chunk in chunks.items()
+            if chunk.bloom_filter_offset is not None or chunk.bloom_filter_length is not None
+        }
+        size_after = file.source.size
+        with rewriting(file, target, kept_end(file, pointing), verify) as rewrite:
+            if pointing or not in_place:
+                rewrite.finish(dict.fromkeys(pointing), {})
+                size_after = rewrite.size
+        return StripReport(
+            path=file.path,
+            output=rewrite.output,
+            removed=tuple(
+                RemovedFilter(chunk.row_group, chunk.leaf.name, chunk.bloom_filter_offset or 0)
+                for chunk in pointing.values()
+            ),
+            bytes_removed=file.source.size - size_after,
+            size_before=file.source.size,
+            size_after=size_after,
+            seconds=time.perf_counter() - started,
+        )

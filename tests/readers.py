@@ -1,0 +1,498 @@
+"""Other implementations of Parquet, asked what they make of a file and of its Bloom filters.
+
+Nothing here imports `parquet_bloom`: a literal becomes stored bytes by a conversion of this module's
+own, and every verdict is another reader's. `tests/judges/README.md` tells what each of them takes.
+
+Where a judge says which row groups may hold a value, the answer is a `frozenset` of row group
+ordinals; a row group without a filter is always among them, unless a judge says otherwise.
+"""
+
+import calendar
+import datetime
+import importlib.util
+import json
+import re
+import shutil
+import struct
+import subprocess
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+JUDGES = Path(__file__).parent / "judges"
+
+Kept = frozenset[int]
+
+# ------------------------------------------------------------------------------------------------
+# A literal and the bytes that are stored for it
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf column as its file describes it; `length` is that of a FIXED_LEN_BYTE_ARRAY."""
+
+    path: str
+    physical_type: str
+    logical_type: str | None
+    length: int
+    repeated: bool
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A value as it is stored: `data` is its PLAIN encoding, without the length of a BYTE_ARRAY."""
+
+    leaf: Leaf
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The value for a judge's list of queries: a number in decimal, bytes in hexadecimal."""
+        form = {"INT32": "<i", "INT64": "<q", "FLOAT": "<f", "DOUBLE": "<d"}.get(
+            self.leaf.physical_type
+        )
+        return repr(struct.unpack(form, self.data)[0]) if form else self.data.hex()
+
+
+def leaves(path: Path, described: Iterable[dict[str, Any]]) -> dict[str, Leaf]:
+    """The leaf columns of a description, with what only the file's schema knows about them."""
+    schema = pq.read_metadata(path).schema
+    columns = {schema.column(i).path: schema.column(i) for i in range(len(schema))}
+    return {
+        entry["column"]: Leaf(
+            entry["column"],
+            entry["physical_type"],
+            entry["logical_type"],
+            columns[entry["column"]].length,
+            columns[entry["column"]].max_repetition_level > 0,
+        )
+        for entry in described
+    }
+
+
+def stored_values(leaf: Leaf, literal: str) -> tuple[Stored, ...]:
+    """Every form in which a writer may have stored `literal`: one, but for BYTE_ARRAY decimals."""
+    physical, logical = leaf.physical_type, leaf.logical_type or ""
+    if physical == "INT96":
+        return (Stored(leaf, _int96(literal)),)
+    if physical in ("FLOAT", "DOUBLE"):
+        return (Stored(leaf, struct.pack("<f" if physical == "FLOAT" else "<d", float(literal))),)
+    if physical in ("INT32", "INT64"):
+        size = 4 if physical == "INT32" else 8
+        number = _stored_integer(logical, literal) % (1 << (8 * size))
+        return (Stored(leaf, number.to_bytes(size, "little")),)
+    if logical.startswith("DECIMAL") and physical == "BYTE_ARRAY":
+        number = _unscaled(logical, literal)
+        shortest = len(_minimal(number))
+        lengths = range(shortest, max(16, shortest) + 1)
+        return tuple(Stored(leaf, number.to_bytes(n, "big", signed=True)) for n in lengths)
+    return (Stored(leaf, _stored_bytes(leaf, logical, literal)),)
+
+
+def _stored_bytes(leaf: Leaf, logical: str, literal: str) -> bytes:
+    if logical.startswith("DECIMAL"):
+        return _unscaled(logical, literal).to_bytes(leaf.length, "big", signed=True)
+    if logical == "UUID":
+        return uuid.UUID(literal).bytes
+    if logical == "FLOAT16":
+        return struct.pack("<e", float(literal))
+    if logical in ("STRING", "ENUM", "JSON"):
+        return literal.encode()
+    return bytes.fromhex(literal.removeprefix("0x"))
+
+
+def _stored_integer(logical: str, literal: str) -> int:
+    kind, *arguments = re.split(r"[(,)]", logical)
+    if kind == "DECIMAL":
+        return _unscaled(logical, literal)
+    if kind == "DATE":
+        return (datetime.date.fromisoformat(literal) - datetime.date(1970, 1, 1)).days
+    if kind in ("TIME", "TIMESTAMP"):
+        nanos = _nanoseconds(literal)
+        unit = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}[arguments[0]]
+        assert nanos % unit == 0, f"{literal} is finer than {logical}"
+        return nanos // unit
+    return int(literal)
+
+
+def _unscaled(logical: str, literal: str) -> int:
+    scale = int(logical.rstrip(")").split(",")[1])
+    # Up to 76 digits: more than the default context keeps.
+    unscaled = Decimal(literal).scaleb(scale, Context(prec=100))
+    assert unscaled == int(unscaled), f"{literal} is finer than {logical}"
+    return int(unscaled)
+
+
+def _minimal(number: int) -> bytes:
+    magnitude = number if number >= 0 else ~number
+    return number.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
+
+
+def _nanoseconds(literal: str) -> int:
+    """Nanoseconds since the epoch, or since midnight where `literal` has no date."""
+    date, _, time = literal.removesuffix("Z").rpartition("T")
+    clock, _, fraction = time.partition(".")
+    hours, minutes, seconds = (int(part) for part in clock.split(":"))
+    year, month, day = (int(part) for part in (date or "1970-01-01").rsplit("-", 2))
+    whole = calendar.timegm((year, month, day, hours, minutes, seconds))
+    return whole * 1_000_000_000 + int(fraction.ljust(9, "0"))
+
+
+def _int96(literal: str) -> bytes:
+    """Nanoseconds within the day, then the Julian day; both little-endian."""
+    day, nanos = divmod(_nanoseconds(literal), 86_400_000_000_000)
+    return struct.pack("<qi", nanos, day + 2_440_588)
+
+
+# ------------------------------------------------------------------------------------------------
+# The bits in the file
+
+
+def bitsets(path: Path) -> dict[tuple[int, str], bytes]:
+    """Bitset of every filter, by row group and column, read where the footer points."""
+    metadata = pq.read_metadata(path)
+    data = path.read_bytes()
+    found = {}
+    for row_group in range(metadata.num_row_groups):
+        for i in range(metadata.num_columns):
+            chunk = metadata.row_group(row_group).column(i)
+            if chunk.bloom_filter_offset is not None:
+                end = chunk.bloom_filter_offset + chunk.bloom_filter_length
+                module = data[chunk.bloom_filter_offset : end]
+                found[row_group, chunk.path_in_schema] = module[-_num_bytes(module) :]
+    return found
+
+
+def _num_bytes(header: bytes) -> int:
+    """BloomFilterHeader.numBytes: field 1, an i32 of Thrift's compact protocol."""
+    assert header[0] == 0x15
+    zigzag = shift = 0
+    for byte in header[1:]:
+        zigzag |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return zigzag >> 1
+
+
+# ------------------------------------------------------------------------------------------------
+# Programs
+
+
+def _run(command: Sequence[str | Path]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command[0]}: {done.stderr}"
+    return done.stdout
+
+
+class ParquetJava:
+    """parquet-java, out of the jars that pyspark brings."""
+
+    needs = "pyspark and a JDK"
+
+    @staticmethod
+    def is_here() -> bool:
+        return bool(importlib.util.find_spec("pyspark") and shutil.which("javac"))
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        spec = importlib.util.find_spec("pyspark")
+        assert spec is not None
+        assert spec.origin is not None
+        self._jars = f"{Path(spec.origin).parent / 'jars'}/*"
+        sources = sorted(JUDGES.glob("*.java"))
+        _run(["javac", "-nowarn", "-cp", self._jars, "-d", folder, *sources])
+
+    def _java(self, program: str, *arguments: Path) -> list[list[str]]:
+        # One short run each: the second compiler and the parallel collector cost more than they give.
+        options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=ERROR"]
+        classes = f"{self._folder}:{self._jars}"
+        output = _run(["java", *options, "-cp", classes, program, *arguments])
+        return [line.split("\t") for line in output.splitlines()]
+
+    def kept(self, values: Sequence[tuple[Path, Stored]]) -> list[Kept | str]:
+        """Row groups that remain for each value when only Bloom filters prune; or the refusal."""
+        queries = self._folder / "queries.tsv"
+        kinds = {"INT32": "i32", "INT64": "i64", "FLOAT": "f32", "DOUBLE": "f64"}
+        _write_queries(
+            queries,
+            (
+                (str(path), value.leaf.path, kinds.get(value.leaf.physical_type, "binary"), value.text)
+                for path, value in values
+            ),
+        )
+        answers: list[Kept | str] = []
+        for outcome, detail in self._java("Pushdown", queries):
+            answers.append(_ordinals(detail) if outcome == "kept" else detail)
+        assert len(answers) == len(values)
+        return answers
+
+    def bitsets(self, *paths: Path) -> dict[Path, dict[tuple[int, str], bytes]]:
+        """Bitset of every filter that parquet-java reads, by file."""
+        found: dict[Path, dict[tuple[int, str], bytes]] = {path: {} for path in paths}
+        for path, row_group, column, bitset in self._java("Filters", *paths):
+            if bitset:
+                found[Path(path)][int(row_group), column] = bytes.fromhex(bitset)
+        return found
+
+    def rows(self, *paths: Path) -> dict[Path, tuple[int, str]]:
+        """Number of rows and a digest of all of them, by file; or 0 and why it reads none."""
+        answers = self._java("Rows", *paths)
+        return {Path(path): (int(count), digest) for path, count, digest in answers}
+
+
+class ArrowCpp:
+    """Arrow C++, out of the headers and libraries that pyarrow brings: the strictest reader."""
+
+    needs = "g++ and the C++ libraries of pyarrow"
+
+    @staticmethod
+    def is_here() -> bool:
+        header = Path(pa.get_include()) / "parquet" / "bloom_filter_reader.h"
+        return bool(shutil.which("g++") and header.exists() and ArrowCpp._libraries())
+
+    @staticmethod
+    def _libraries() -> list[Path]:
+        folders = [Path(folder) for folder in pa.get_library_dirs()]
+        found = [
+            max(folder.glob(f"{name}.so*"), default=None)
+            for name in ("libparquet", "libarrow")
+            for folder in folders[:1]
+        ]
+        return [library for library in found if library] if all(found) else []
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._program = folder / "arrow_probe"
+        libraries = self._libraries()
+        _run(
+            ["g++", "-std=c++20", "-O0", f"-I{pa.get_include()}", JUDGES / "arrow_probe.cc"]
+            + ["-o", self._program, *libraries, f"-Wl,-rpath,{libraries[0].parent}"]
+        )
+
+    def _probe(self, path: Path, values: Sequence[Stored]) -> list[list[str]]:
+        queries = self._folder / "queries.tsv"
+        kinds = {"INT32": "i32", "INT64": "i64", "FLOAT": "f32", "DOUBLE": "f64", "INT96": "i96"}
+        kinds |= {"BYTE_ARRAY": "binary", "FIXED_LEN_BYTE_ARRAY": "flba"}
+        _write_queries(
+            queries, ((v.leaf.path, kinds[v.leaf.physical_type], v.text) for v in values)
+        )
+        return [line.split("\t") for line in _run([self._program, path, queries]).splitlines()]
+
+    def bitsets(self, path: Path) -> dict[tuple[int, str], bytes]:
+        """Bitset of every filter; a filter that Arrow C++ refuses is an error."""
+        lines = self._probe(path, ())
+        refused = [line for line in lines if line[0] == "error"]
+        assert refused == []
+        return {(int(line[1]), line[2]): bytes.fromhex(line[3]) for line in lines}
+
+    def kept(self, path: Path, values: Sequence[Stored]) -> list[Kept]:
+        """Row groups that have a filter which does not exclude the value."""
+        kept: list[set[int]] = [set() for _ in values]
+        for line in self._probe(path, values):
+            if line[0] == "answer" and line[3] == "true":
+                kept[int(line[1])].add(int(line[2]))
+        return [frozenset(row_groups) for row_groups in kept]
+
+
+def _write_queries(path: Path, queries: Iterable[tuple[str, ...]]) -> None:
+    path.write_text("".join("\t".join(query) + "\n" for query in queries))
+
+
+def _ordinals(text: str) -> Kept:
+    return frozenset(int(ordinal) for ordinal in text.split(",") if ordinal)
+
+
+# ------------------------------------------------------------------------------------------------
+# Engines
+
+
+class DuckDB:
+    """DuckDB: `parquet_bloom_probe` row group by row group, and the answers of ordinary queries."""
+
+    needs = "duckdb"
+
+    @staticmethod
+    def is_here() -> bool:
+        return importlib.util.find_spec("duckdb") is not None
+
+    def __init__(self) -> None:
+        import duckdb
+
+        self._connection = duckdb.connect(
+            config={"autoinstall_known_extensions": "false", "threads": "1"}
+        )
+        self._connection.execute("SET TimeZone = 'UTC'")
+
+    def probes(self, leaf: Leaf) -> bool:
+        """Whether `parquet_bloom_probe` can be asked about the column.
+
+        It takes top-level columns only. For JSON (DuckDB 2.0) it excludes every value, even those
+        that a query finds in the same filter.
+        """
+        return "." not in leaf.path and leaf.logical_type != "JSON"
+
+    def kept(self, path: Path, leaf: Leaf, literal: str) -> Kept:
+        probe = f"parquet_bloom_probe({_sql(str(path))}, {_sql(leaf.path)}, {{}})"
+        value = self._literal(path, leaf, literal)
+        answers = self._connection.execute(
+            f"SELECT row_group_id, bloom_filter_excludes FROM {probe.format(value)}"
+        ).fetchall()
+        return frozenset(row_group for row_group, excludes in answers if not excludes)
+
+    def count(self, path: Path, leaf: Leaf, literal: str) -> tuple[int, int]:
+        """Rows where the column equals the literal, and row groups that were scanned for them."""
+        query = (
+            f"SELECT count(*) FROM {_sql(str(path))} "
+            f"WHERE {_dotted(leaf)} = {self._literal(path, leaf, literal)}"
+        )
+        rows = self._connection.execute(query).fetchall()[0][0]
+        plan = self._connection.execute(f"EXPLAIN ANALYZE {query}").fetchall()[0][1]
+        # A plan without a scan has been answered by the statistics.
+        scanned = re.search(r"Row Groups Scanned: (\d+) / \d+", plan)
+        return rows, int(scanned[1]) if scanned else 0
+
+    def _literal(self, path: Path, leaf: Leaf, literal: str) -> str:
+        if leaf.logical_type == "INTERVAL":
+            months, days, millis = struct.unpack("<3I", bytes.fromhex(literal[2:]))
+            return f"(to_months({months}) + to_days({days}) + to_milliseconds({millis}))"
+        described = self._connection.execute(
+            f"DESCRIBE SELECT {_dotted(leaf)} AS it FROM {_sql(str(path))}"
+        ).fetchall()
+        text = literal
+        if described[0][1] == "BLOB":
+            (stored,) = stored_values(leaf, literal)
+            text = "".join(f"\\x{byte:02X}" for byte in stored.data)
+        return f"CAST({_sql(text)} AS {described[0][1]})"
+
+    def rows(self, path: Path) -> list[str]:
+        return comparable(self._connection.sql(f"FROM {_sql(str(path))}").to_arrow_table())
+
+
+class DataFusion:
+    """DataFusion, whose scan says how many row groups its Bloom filters spared it.
+
+    Statistics prune first and cannot be switched off alone: what they leave is what the filters see.
+    """
+
+    needs = "datafusion"
+
+    @staticmethod
+    def is_here() -> bool:
+        return importlib.util.find_spec("datafusion") is not None
+
+    def __init__(self) -> None:
+        import datafusion
+
+        options = {
+            "datafusion.execution.target_partitions": "1",
+            "datafusion.execution.parquet.bloom_filter_on_read": "true",
+            "datafusion.execution.parquet.enable_page_index": "false",
+            "datafusion.execution.parquet.pushdown_filters": "false",
+        }
+        self._new = lambda: datafusion.SessionContext(datafusion.SessionConfig(options))
+        self._contexts: dict[Path, Any] = {}
+
+    def _context(self, path: Path) -> Any:
+        if path not in self._contexts:
+            self._contexts[path] = self._new()
+            self._contexts[path].register_parquet("t", str(path))
+        return self._contexts[path]
+
+    def count(self, path: Path, leaf: Leaf, literal: str) -> tuple[int, int]:
+        """Rows where the column equals the literal, and row groups that the filters left over."""
+        context = self._context(path)
+        column, *fields = leaf.path.split(".")
+        source = context.sql(f'SELECT "{column}" FROM t LIMIT 0').schema().field(column)
+        selected = f'"{column}"'
+        for field in fields:
+            source = source.type.field(field)
+            selected += f"['{field}']"
+        parameters = {"literal": _arrow_scalar(source.type, leaf, literal)}
+        query = f"SELECT count(*) AS n FROM t WHERE {selected} = $literal"
+        rows = context.sql(query, param_values=parameters).to_pylist()[0]["n"]
+        explained = context.sql(f"EXPLAIN ANALYZE {query}", param_values=parameters).to_pylist()
+        left = re.search(
+            r"row_groups_pruned_bloom_filter=\d+ total → (\d+) matched", explained[-1]["plan"]
+        )
+        assert left is not None, explained[-1]["plan"]
+        return rows, int(left[1])
+
+    def rows(self, path: Path) -> list[str]:
+        return comparable(self._context(path).sql("SELECT * FROM t").to_arrow_table())
+
+
+def spark_rows(session: Any, path: Path) -> list[str]:
+    """Rows as Spark reads them; `session` must allow for every type of the file."""
+    return [repr(row) for row in session.read.parquet(str(path)).collect()]
+
+
+def pyarrow_rows(path: Path) -> list[str]:
+    return comparable(pq.read_table(path))
+
+
+def comparable(table: pa.Table) -> list[str]:
+    """One text per row, in order. NaN equals NaN, and the zeros differ."""
+    schema = pa.schema(
+        [pa.field(field.name, _without_clock(field.type)) for field in table.schema]
+    )
+    return [repr(row) for row in table.cast(schema).to_pylist()]
+
+
+def _without_clock(kind: pa.DataType) -> pa.DataType:
+    """The type with every time as the integer that it is: Python's have no nanoseconds."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _without_clock(kind.storage_type)
+    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind) or pa.types.is_duration(kind):
+        return pa.int64()
+    if pa.types.is_map(kind):
+        return pa.map_(_without_clock(kind.key_type), _without_clock(kind.item_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _without_clock(field.type)) for field in kind])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        made = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return made(kind.value_field.with_type(_without_clock(kind.value_type)))
+    return kind
+
+
+def _arrow_scalar(kind: pa.DataType, leaf: Leaf, literal: str) -> pa.Scalar:
+    stored = stored_values(leaf, literal)[0]
+    if pa.types.is_time(kind):
+        return pa.scalar(int(stored.text), kind)
+    if pa.types.is_interval(kind):
+        months, days, millis = struct.unpack("<3I", stored.data)
+        return pa.scalar(pa.MonthDayNano([months, days, millis * 1_000_000]), kind)
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        return pa.scalar(literal.removesuffix("Z")).cast(kind)
+    if leaf.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY") and _is_bytes(kind):
+        return pa.scalar(stored.data, kind)
+    return pa.scalar(literal).cast(kind)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return (
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_binary_view(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
+
+
+def _sql(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _dotted(leaf: Leaf) -> str:
+    return ".".join(f'"{part}"' for part in leaf.path.split("."))
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """The description beside a test file."""
+    description: dict[str, Any] = json.loads(path.with_suffix(".json").read_text())
+    return description
