@@ -16,9 +16,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parquet_bloom.build import BuildReport, build
+    from parquet_bloom.verbs.build import BuildReport, build
     from parquet_bloom.column_filter import ColumnFilter
-    from parquet_bloom.dump import DumpedFilter, dump
+    from parquet_bloom.verbs.dump import DumpedFilter, dump
     from parquet_bloom.errors import (
         ColumnError,
         FilterError,
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-    from parquet_bloom.inspect import FileInspection, inspect
-    from parquet_bloom.probe import ProbeReport, explain, probe
-    from parquet_bloom.strip import StripReport, strip
+    from parquet_bloom.verbs.inspect import FileInspection, inspect
+    from parquet_bloom.verbs.probe import ProbeReport, explain, probe
+    from parquet_bloom.verbs.strip import StripReport, strip
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "BuildReport": "build",
+    "BuildReport": "verbs.build",
     "ColumnError": "errors",
     "ColumnFilter": "column_filter",
-    "DumpedFilter": "dump",
-    "FileInspection": "inspect",
+    "DumpedFilter": "verbs.dump",
+    "FileInspection": "verbs.inspect",
     "FilterError": "errors",
     "FooterError": "errors",
     "FormatError": "errors",
@@ -52,20 +52,20 @@ _HOME = {
     "PageError": "errors",
     "ParquetBloomError": "errors",
     "ParquetFile": "files",
-    "ProbeReport": "probe",
+    "ProbeReport": "verbs.probe",
     "RewriteError": "errors",
     "RowGroupVerdict": "files",
     "SplitBlockBloomFilter": "filters.split_block",
-    "StripReport": "strip",
+    "StripReport": "verbs.strip",
     "UnsupportedError": "errors",
     "ValueTypeError": "errors",
-    "build": "build",
-    "dump": "dump",
-    "explain": "probe",
-    "inspect": "inspect",
+    "build": "verbs.build",
+    "dump: "verbs.dump",
+    "explain": "verbs.probe",
+    "inspect": "verbs.inspect",
     "open": "files",
-    "probe": "probe",
-    "strip": "strip",
+    "probe": "verbs.probe",
+    "strip": "verbs.strip",
 }
 
 __all__ = [
@@ -101,4 +101,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value

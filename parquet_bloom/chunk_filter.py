@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -47,8 +48,10 @@ class Size:
 
     @property
     def max_blocks(self) -> int:
-        return self.max_bytes // BLOCK_BYTES if self.exact_blocks else largest_power_of_two(
+        return (
             self.max_bytes // BLOCK_BYTES
+            if self.exact_blocks
+            else largest_power_of_two(self.max_bytes // BLOCK_BYTES)
         )
 
     def blocks_for(self, ndv: int) -> int:
@@ -70,10 +73,18 @@ def build_filter(
     that there can be. The filter misses the target FPP only if `size` does not allow for it.
     """
     if size.ndv is not None:
-        return _collect(runs(), leaf, lambda _: size.blocks_for(size.ndv or 0))
+        return _collect(runs(), leaf, partial(_fixed, size.blocks_for(size.ndv)))
     if size.exact_blocks:
         return _build_exact(runs, leaf, max_values, size)
     return _build_folded(runs, leaf, max_values, size)
+
+
+def _fixed(num_blocks: int, ndv: int) -> int:
+    return num_blocks
+
+
+def _at_least(least: int, size: Size, max_values: int, ndv: int) -> int:
+    return max(least, size.blocks_for(min(ndv, max_values)))
 
 
 def _build_folded(
@@ -81,9 +92,7 @@ def _build_folded(
 ) -> SplitBlockBloomFilter | None:
     least = 0
     while True:
-        filter = _collect(
-            runs(), leaf, lambda ndv, least=least: max(least, size.blocks_for(min(ndv, max_values)))
-        )
+        filter = _collect(runs(), leaf, partial(_at_least, least, size, max_values))
         if filter is None:
             return None
         if filter.fpp <= size.fpp:
@@ -105,7 +114,7 @@ def _build_exact(
     estimate = min(counted.ndv_estimate, max_values)
     num_blocks = size.blocks_for(ceil(estimate))
     while True:
-        filter = _collect(runs(), leaf, lambda _, blocks=num_blocks: blocks)
+        filter = _collect(runs(), leaf, partial(_fixed, num_blocks))
         if filter is None or filter.fpp <= size.fpp or num_blocks >= size.max_blocks:
             return filter
         num_blocks = min(size.max_blocks, ceil(num_blocks * GROWTH))

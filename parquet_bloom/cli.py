@@ -12,12 +12,9 @@ import errno
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
-
-if TYPE_CHECKING:
-    from parquet_bloom.dump import DumpedFilter
 
 FINE, NO, TROUBLE = 0, 1, 2
 INTERRUPTED = 130
@@ -25,19 +22,13 @@ INTERRUPTED = 130
 UNITS = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MIB": 1 << 20}
 
 
-class _Size(click.ParamType):
+def _size(ctx: click.Context, param: click.Parameter, text: str) -> int:
     """Bytes as a number, or with KiB or MiB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        digits = value.rstrip("bBiIkKmM ")
-        unit = value[len(digits) :].strip().upper()
-        if not digits.isdigit() or unit not in UNITS:
-            self.fail(f"{value!r} is no size: expected bytes, or a number and KiB or MiB")
-        return int(digits) * UNITS[unit]
+    digits = text.rstrip("bBiIkKmM ")
+    unit = text[len(digits) :].strip().upper()
+    if not digits.isdigit() or unit not in UNITS:
+        raise click.BadParameter(f"{text!r} is no size: expected bytes, or a number and KiB or MiB")
+    return int(digits) * UNITS[unit]
 
 
 class _Program(click.Group):
@@ -186,21 +177,32 @@ def cli() -> None:
 @columns_option(True, "Leaf column, dotted path; repeatable or comma-separated.")
 @output_options
 @click.option(
-    "--fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.01,
-    show_default=True, help="Target false positive rate.",
+    "--fpp",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.01,
+    show_default=True,
+    help="Target false positive rate.",
 )
 @click.option("--ndv", type=click.IntRange(1), help="Size for this many distinct values per chunk.")
 @click.option(
-    "--max-bytes", type=_Size(), default=128 << 20, show_default="128 MiB",
+    "--max-bytes",
+    callback=_size,
+    default="128MiB",
+    show_default=True,
+    metavar="SIZE",
     help="Largest bitset, 64 bytes to 128 MiB.",
 )
 @click.option(
-    "--exact-blocks", is_flag=True,
+    "--exact-blocks",
+    is_flag=True,
     help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
 )
 @click.option(
-    "--existing", type=click.Choice(["keep", "replace", "error"]), default="keep",
-    show_default=True, help="What to do with a filter that is there.",
+    "--existing",
+    type=click.Choice(["keep", "replace", "error"]),
+    default="keep",
+    show_default=True,
+    help="What to do with a filter that is there.",
 )
 @click.option("--force", is_flag=True, help="Also write filters that miss the target.")
 @row_groups_option
@@ -222,7 +224,7 @@ def build(
       pbloom build events.parquet -c user_id -o events.bloom.parquet
     """
     from parquet_bloom import render
-    from parquet_bloom.build import build as build_filters
+    from parquet_bloom.verbs.build import build as build_filters
 
     output_of = _output_of(files, output, output_dir, in_place, dry_run)
 
@@ -255,7 +257,7 @@ def inspect(
       pbloom inspect events.bloom.parquet
     """
     from parquet_bloom import render
-    from parquet_bloom.inspect import inspect as inspect_file
+    from parquet_bloom.verbs.inspect import inspect as inspect_file
 
     def work(path: str) -> None:
         report = inspect_file(path, columns=columns or None, row_groups=row_groups or None)
@@ -270,7 +272,8 @@ def inspect(
 @click.option("-v", "--value", "values", multiple=True, help="Literal, typed by the column.")
 @click.option("--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line.")
 @click.option(
-    "--type", "read_as",
+    "--type",
+    "read_as",
     type=click.Choice(
         ["bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid"]
     ),
@@ -293,7 +296,7 @@ def probe(
       pbloom probe events.bloom.parquet -c user_id -v 123456
     """
     from parquet_bloom import render
-    from parquet_bloom.probe import explain, probe as probe_file  # isort: skip
+    from parquet_bloom.verbs.probe import explain, probe as probe_file  # isort: skip
 
     literals = [*values, *_lines(values_from)]
     if not literals:
@@ -330,7 +333,10 @@ def _lines(file: Any) -> list[str]:
     "-g", "--row-group", type=click.IntRange(0), default=0, show_default=True, help="Row group."
 )
 @click.option(
-    "--format", "form", type=click.Choice(["raw", "hex", "json", "npy"]), default="hex",
+    "--format",
+    "form",
+    type=click.Choice(["raw", "hex", "json", "npy"]),
+    default="hex",
     show_default=True,
     help="raw: header and bitset as stored; hex: the same; npy: uint32 words (blocks, 8).",
 )
@@ -344,39 +350,10 @@ def dump(file: str, column: str, row_group: int, form: str, output: Any) -> None
     Example:
       pbloom dump events.bloom.parquet -c user_id -g 0 --format hex
     """
-    from parquet_bloom.dump import dump as dump_filter
+    from parquet_bloom.verbs.dump import dump as dump_filter
 
     found = dump_filter(file, column, row_group)
-    output.write(_DUMP_FORMATS[form](found))
-
-
-def _dumped_json(found: DumpedFilter) -> bytes:
-    import json
-    from dataclasses import asdict
-
-    fields = {
-        "path": found.path,
-        "row_group": found.row_group,
-        "column": found.column,
-        **asdict(found.stored),
-        "header": found.header.hex(),
-        "bitset": found.bitset.hex(),
-    }
-    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
-
-
-def _dumped_hex(found: DumpedFilter) -> bytes:
-    """The header on the first line, then a block per line."""
-    blocks = (found.bitset[at : at + 32].hex() for at in range(0, len(found.bitset), 32))
-    return "\n".join([found.header.hex(), *blocks, ""]).encode()
-
-
-_DUMP_FORMATS: dict[str, Callable[[DumpedFilter], bytes]] = {
-    "raw": lambda found: found.header + found.bitset,
-    "hex": _dumped_hex,
-    "json": _dumped_json,
-    "npy": lambda found: found.to_npy(),
-}
+    output.write(found.in_format(form))
 
 
 @cli.command()
@@ -399,7 +376,7 @@ def strip(
       pbloom strip events.bloom.parquet -o events.plain.parquet
     """
     from parquet_bloom import render
-    from parquet_bloom.strip import strip as strip_filters
+    from parquet_bloom.verbs.strip import strip as strip_filters
 
     output_of = _output_of(files, output, output_dir, in_place, dry_run)
 

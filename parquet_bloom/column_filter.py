@@ -76,10 +76,12 @@ class ColumnFilter(SplitBlockBloomFilter):
 
     def _check_floats(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Both zeros count as one value, and NaN is never excluded."""
-        zero = any(self.check_hashes(np.array([_kernel.xxh64(plain)], np.uint64))[0]
-                   for plain in zeros(values.itemsize))
+        zero = any(
+            self.check_hashes(np.array([_kernel.xxh64(plain)], np.uint64))[0]
+            for plain in zeros(values.itemsize)
+        )
         found = np.where(values == 0, zero, self._check_fixed(values))
-        return found | np.isnan(values)
+        return np.asarray(found | np.isnan(values), np.bool_)
 
     def _check_slices(self, values: Sequence[bytes]) -> NDArray[np.bool_]:
         offsets = np.zeros(len(values) + 1, np.int64)

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from parquet_bloom.build import BuildReport, BuiltFilter, SkippedChunk
-from parquet_bloom.inspect import ColumnInspection, FileInspection
-from parquet_bloom.probe import BlockExplanation, ProbeReport
-from parquet_bloom.strip import StripReport
+from parquet_bloom.verbs.build import BuildReport, BuiltFilter, SkippedChunk
+from parquet_bloom.verbs.inspect import ColumnInspection, FileInspection
+from parquet_bloom.verbs.probe import BlockExplanation, ProbeReport
+from parquet_bloom.verbs.strip import StripReport
 
 # Nothing shorter than this needs a progress bar.
 PATIENCE_SECONDS = 1.0
@@ -95,10 +95,14 @@ def write_build(report: BuildReport) -> None:
         f" ({percent(report.bytes_added / report.size_before)}), {report.seconds:.2f} s"
     )
     if report.filters:
-        write_table("", ("column", "filters", "bytes", "largest", "highest FPP"), [
-            _column_row(column, [item for item in report.filters if item.column == column])
-            for column in dict.fromkeys(item.column for item in report.filters)
-        ])
+        write_table(
+            "",
+            ("column", "filters", "bytes", "largest", "highest FPP"),
+            [
+                _column_row(column, [item for item in report.filters if item.column == column])
+                for column in dict.fromkeys(item.column for item in report.filters)
+            ],
+        )
     for line in _skipped_lines(report.skipped):
         write_line(line)
 

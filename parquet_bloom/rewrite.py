@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from xxhash import xxh3_64_intdigest
+
 from parquet_bloom.errors import FilterError, ParquetBloomError, RewriteError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
@@ -172,7 +174,9 @@ class FileRewrite:
         try:
             verify_rewrite(self._file, self._replacement, places, digests)
         except ParquetBloomError as error:
-            raise RewriteError(f"{self.output}: verification failed, not written: {error}") from None
+            raise RewriteError(
+                f"{self.output}: verification failed, not written: {error}"
+            ) from None
 
     def close(self) -> None:
         self._copier.shutdown(wait=True, cancel_futures=True)
@@ -221,7 +225,7 @@ def verify_rewrite(
     """Raise RewriteError unless the new file is the old one but for the filters at `places`.
 
     Its size, its footer without these filters, and each filter's header, range and bits
-    (`digests`: the XXH64 of each bitset) must be what was meant to be written.
+    (`digests`: the XXH3 of each bitset) must be what was meant to be written.
     """
     with open_file(replacement.temporary) as new:
         if new.source.size != replacement.size:
@@ -237,5 +241,5 @@ def verify_rewrite(
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
             if stored is not None:
                 bitset = new.source.read_at(stored.offset + stored.header_bytes, stored.num_bytes)
-                if _kernel.xxh64(bitset) != digests[row_group, column]:
+                if xxh3_64_intdigest(bitset) != digests[row_group, column]:
                     raise RewriteError(f"{chunk.where}: the bitset differs from what was built")

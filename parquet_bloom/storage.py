@@ -77,9 +77,9 @@ class LocalSource:
 
     def read_at(self, offset: int, length: int) -> bytes:
         data = os.pread(self.descriptor, length, offset)
-        while len(data) < length and (more := os.pread(
-            self.descriptor, length - len(data), offset + len(data)
-        )):
+        while len(data) < length and (
+            more := os.pread(self.descriptor, length - len(data), offset + len(data))
+        ):
             data += more
         _check_length(self.path, offset, length, len(data))
         self.bytes_read += length

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from decimal import localcontext as decimal_context
+from math import isnan
 from typing import Any
 from uuid import UUID
 
@@ -251,7 +252,7 @@ def _encode_float(leaf: LeafType, value: Any) -> Encodings:
         raise not_a_value(leaf, value, "a number")
     width = leaf.width or 8
     number = float(value)
-    if number != number:
+    if isnan(number):
         return Encodings((), "NaN has many encodings")
     if number == 0:
         return Encodings(zeros(width))

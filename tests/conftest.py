@@ -6,8 +6,9 @@ from typing import NoReturn
 
 import pytest
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
-SHARED = Path(__file__).parent.parent.parent / "shared"
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "fixtures"
+SHARED = ROOT.parent / "shared"
 
 
 def missing(what: str) -> NoReturn:

@@ -48,9 +48,7 @@ def bits_per_value(fpp: float) -> float:
     while high / low > 1 + 1e-9:
         middle = sqrt(low * high)
         # One block stands for any number of them: only the ratio counts.
-        low, high = (
-            (middle, high) if expected_fpp(BLOCK_BITS / middle, 1) > fpp else (low, middle)
-        )
+        low, high = (middle, high) if expected_fpp(BLOCK_BITS / middle, 1) > fpp else (low, middle)
     return high
 
 
@@ -62,7 +60,9 @@ def min_blocks(ndv: int, fpp: float) -> int:
 def power_of_two_blocks(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int:
     """The smallest power of two of blocks for `ndv` and `fpp`, within MIN_BYTES and `max_bytes`."""
     needed = 1 << (min_blocks(ndv, fpp) - 1).bit_length()
-    return max(MIN_BYTES // BLOCK_BYTES, min(needed, largest_power_of_two(max_bytes // BLOCK_BYTES)))
+    return max(
+        MIN_BYTES // BLOCK_BYTES, min(needed, largest_power_of_two(max_bytes // BLOCK_BYTES))
+    )
 
 
 def largest_power_of_two(limit: int) -> int:
@@ -78,4 +78,3 @@ def estimate_ndv(bits_set: int, num_blocks: int) -> float:
     """
     fill = bits_set / (num_blocks * BLOCK_BITS)
     return inf if fill >= 1 else -WORD_BITS * num_blocks * log1p(-fill)
-

@@ -20,7 +20,6 @@ from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, WORDS_PER_BLOC
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
     from numpy.typing import NDArray
 
 
@@ -43,7 +42,7 @@ class SplitBlockBloomFilter:
         return cls(np.zeros(num_blocks * WORDS_PER_BLOCK, np.uint32))
 
     @classmethod
-    def from_bytes(cls, bitset: ReadableBuffer) -> SplitBlockBloomFilter:
+    def from_bytes(cls, bitset: bytes | bytearray | memoryview) -> SplitBlockBloomFilter:
         """A copy of a stored bitset. Raises FilterError unless it is whole blocks."""
         stored = np.frombuffer(bitset, np.uint8)
         if stored.size == 0 or stored.size % BLOCK_BYTES:

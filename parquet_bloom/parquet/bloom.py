@@ -101,9 +101,7 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
     )
 
 
-def _decode_header(
-    source: Source, offset: int, end: int
-) -> tuple[ttypes.BloomFilterHeader, int]:
+def _decode_header(source: Source, offset: int, end: int) -> tuple[ttypes.BloomFilterHeader, int]:
     size = HEADER_GUESS
     while True:
         data = source.read_at(offset, min(size, end - offset))
@@ -164,7 +162,9 @@ def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:
     )
 
 
-def read_block(source: Source, stored: StoredFilter, hash: int) -> tuple[int, SplitBlockBloomFilter]:
+def read_block(
+    source: Source, stored: StoredFilter, hash: int
+) -> tuple[int, SplitBlockBloomFilter]:
     """The index of the block that `hash` selects, and that block as a filter of its own.
 
     In a filter of one block every hash selects block 0, so checking it there asks the same bits.

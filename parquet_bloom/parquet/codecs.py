@@ -8,7 +8,7 @@ Spec: parquet-format, Compression.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import cramjam
 import numpy as np
@@ -16,10 +16,8 @@ import numpy as np
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Decompressor = Callable[[memoryview, "NDArray[np.uint8]"], int]
+# The second argument is a numpy array, which has no Buffer type before Python 3.12.
+Decompressor = Callable[[memoryview, Any], int]
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -40,7 +38,7 @@ def decompress(codec: int, data: memoryview, size: int) -> memoryview:
             length = _CODECS[codec](data, out)
         except cramjam.DecompressionError as error:
             raise PageError(f"{codec_name(codec)}: {error}") from None
-        plain = memoryview(out)
+        plain = out.data
     if length != size:
         raise PageError(f"{codec_name(codec)}: {length} bytes, expected {size}")
     return plain
@@ -57,14 +55,14 @@ def codec_name(codec: int) -> str:
     return str(CompressionCodec._VALUES_TO_NAMES.get(codec, codec))
 
 
-def _gzip(data: memoryview, out: NDArray[np.uint8]) -> int:
+def _gzip(data: memoryview, out: Any) -> int:
     """One or several members; some writers leave out gzip's header and write zlib's."""
     if data[:2] == GZIP_MAGIC:
         return cramjam.gzip.decompress_into(data, out)
     return cramjam.zlib.decompress_into(data, out)
 
 
-def _lz4(data: memoryview, out: NDArray[np.uint8]) -> int:
+def _lz4(data: memoryview, out: Any) -> int:
     """The deprecated codec: Hadoop's framing, or a bare block as parquet-cpp once wrote it."""
     try:
         return _hadoop_lz4(data, out)
@@ -72,7 +70,7 @@ def _lz4(data: memoryview, out: NDArray[np.uint8]) -> int:
         return cramjam.lz4.decompress_block_into(data, out)
 
 
-def _hadoop_lz4(data: memoryview, out: NDArray[np.uint8]) -> int:
+def _hadoop_lz4(data: memoryview, out: Any) -> int:
     """Hadoop's framing of LZ4 blocks; sizes are big-endian.
 
     | uncompressed size | compressed size | block | compressed size | block | ... | and again

@@ -45,7 +45,9 @@ def decode(struct_class: type[Struct], data: Any, start: int = 0) -> tuple[Struc
     end = _kernel.struct_end(data, start)
     struct: Any = struct_class()
     try:
-        struct.read(TCompactProtocolAccelerated(TMemoryBuffer(bytes(data[start:end])), fallback=True))
+        struct.read(
+            TCompactProtocolAccelerated(TMemoryBuffer(bytes(data[start:end])), fallback=True)
+        )
     except _DECODE_ERRORS as error:
         raise FormatError(f"{struct_class.__name__}: {error}") from None
     return struct, end

@@ -304,16 +304,20 @@ def read_footer(source: Source) -> Footer:
     if tail[4:] == MAGIC_ENCRYPTED and head == MAGIC_ENCRYPTED:
         raise UnsupportedError(f"{where}: the footer is encrypted, which this version cannot read")
     if head != MAGIC:
-        raise NotSupportedFileError(f"{where}: not a Parquet file: starts with {head!r}, expected"
-                                    f" {MAGIC!r}")
+        raise NotSupportedFileError(
+            f"{where}: not a Parquet file: starts with {head!r}, expected {MAGIC!r}"
+        )
     if tail[4:] != MAGIC:
-        raise NotSupportedFileError(f"{where}: truncated or not a Parquet file: ends with"
-                                    f" {tail[4:]!r}, expected {MAGIC!r}")
+        raise NotSupportedFileError(
+            f"{where}: truncated or not a Parquet file: ends with {tail[4:]!r}, expected {MAGIC!r}"
+        )
     length = int.from_bytes(tail[:4], "little")
     start = source.size - TAIL_BYTES - length
     if start < len(MAGIC):
-        raise FooterError(f"{where}: footer length: {length}, expected at most"
-                          f" {source.size - TAIL_BYTES - len(MAGIC)}")
+        raise FooterError(
+            f"{where}: footer length: {length}, expected at most"
+            f" {source.size - TAIL_BYTES - len(MAGIC)}"
+        )
     return Footer(bytes(source.read_at(start, length)), start, where)
 
 

@@ -163,9 +163,7 @@ class _PageReader:
         if body is None or body < 0 or (header.uncompressed_page_size or 0) < 0:
             raise PageError(f"page header at {start}: size {body}")
         if start + length + body > self._end:
-            raise PageError(
-                f"page at {start}: {body} bytes, expected to end by {self._end}"
-            )
+            raise PageError(f"page at {start}: {body} bytes, expected to end by {self._end}")
         self._at = start + length + body
         return _Page(header, start + length, body)
 
@@ -225,9 +223,7 @@ class _Section:
             return self.num_values
         count = _kernel.count_bit_packed_levels if self.bit_packed else _kernel.count_levels
         try:
-            return count(
-                self.levels, self.max_level.bit_length(), self.num_values, self.max_level
-            )
+            return count(self.levels, self.max_level.bit_length(), self.num_values, self.max_level)
         except ValueError as error:
             raise PageError(str(error)) from None
 

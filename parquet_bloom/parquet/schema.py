@@ -141,9 +141,7 @@ def _from_union(element: ttypes.SchemaElement) -> LogicalType | None:
         case "TIME" | "TIMESTAMP":
             return _time_type(member, details)
         case "DECIMAL":
-            return LogicalType(
-                member, precision=details.precision or 0, scale=details.scale or 0
-            )
+            return LogicalType(member, precision=details.precision or 0, scale=details.scale or 0)
         case _:
             return LogicalType(member)
 

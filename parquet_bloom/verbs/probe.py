@@ -120,9 +120,7 @@ def _explain_value(
 ) -> Iterator[BlockExplanation]:
     for row_group in range(file.num_row_groups):
         if encodings.unknown:
-            yield BlockExplanation(
-                row_group, value, "", "", None, None, (), (), encodings.unknown
-            )
+            yield BlockExplanation(row_group, value, "", "", None, None, (), (), encodings.unknown)
         for plain in encodings.plain:
             yield _explain_block(file, row_group, column, value, plain)
 
@@ -137,9 +135,7 @@ def _explain_block(
     clear: tuple[int, ...] = ()
     reason: str | None = None
     try:
-        stored = bloom.read_usable_header(
-            file.source, file.footer, file.chunk(row_group, column)
-        )
+        stored = bloom.read_usable_header(file.source, file.footer, file.chunk(row_group, column))
         if stored is None:
             reason = "no filter"
         else:

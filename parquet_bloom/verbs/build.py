@@ -22,13 +22,14 @@ from itertools import islice
 from threading import Condition
 from typing import Literal
 
+from xxhash import xxh3_64_intdigest
+
 from parquet_bloom.chunk_filter import Size, build_filter
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
 from parquet_bloom.parquet.pages import check_readable, chunk_runs
@@ -244,9 +245,7 @@ class _Budget:
     @contextmanager
     def take(self, amount: int) -> Iterator[None]:
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._used == 0 or self._used + amount <= self._total
-            )
+            self._changed.wait_for(lambda: self._used == 0 or self._used + amount <= self._total)
             self._used += amount
         try:
             yield
@@ -286,7 +285,7 @@ def _append_filter(
     offset = rewrite.append(stored)
     key = chunk.row_group, chunk.leaf.index
     outcome.places[key] = FilterPlace(offset, len(stored))
-    outcome.digests[key] = _kernel.xxh64(filter.to_bytes())
+    outcome.digests[key] = xxh3_64_intdigest(filter.to_bytes())
     outcome.filters.append(
         BuiltFilter(
             row_group=chunk.row_group,

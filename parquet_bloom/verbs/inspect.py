@@ -86,9 +86,7 @@ def inspect(
             RowGroupInspection(
                 row_group,
                 file.footer.row_group_num_rows(row_group),
-                tuple(
-                    _inspect_chunk(file, file.footer.chunk(row_group, leaf)) for leaf in leaves
-                ),
+                tuple(_inspect_chunk(file, file.footer.chunk(row_group, leaf)) for leaf in leaves),
             )
             for row_group in file.row_groups(row_groups)
         )

@@ -1,0 +1,93 @@
+"""One filter's header and bitset, as stored or in a form that other tools read."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from parquet_bloom.errors import FilterError
+from parquet_bloom.files import open as open_file
+from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet import bloom
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedFilter:
+    """`header` and `bitset` are the bytes in the file; `stored` is what the header says."""
+
+    path: str
+    row_group: int
+    column: str
+    stored: bloom.StoredFilter
+    header: bytes
+    bitset: bytes
+
+    def in_format(self, name: str) -> bytes:
+        """The filter as `raw`, `hex`, `json` or `npy` (see FORMATS)."""
+        return FORMATS[name](self)
+
+
+def _raw(found: DumpedFilter) -> bytes:
+    """Header and bitset as they are stored."""
+    return found.header + found.bitset
+
+
+def _hex(found: DumpedFilter) -> bytes:
+    """The header on the first line, then a block per line."""
+    blocks = (
+        found.bitset[at : at + BLOCK_BYTES].hex() for at in range(0, len(found.bitset), BLOCK_BYTES)
+    )
+    return "\n".join([found.header.hex(), *blocks, ""]).encode()
+
+
+def _json(found: DumpedFilter) -> bytes:
+    """What the header says, and header and bitset in hex, on one line."""
+    fields = {
+        "path": found.path,
+        "row_group": found.row_group,
+        "column": found.column,
+        **asdict(found.stored),
+        "header": found.header.hex(),
+        "bitset": found.bitset.hex(),
+    }
+    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+
+
+def _npy(found: DumpedFilter) -> bytes:
+    """The words in numpy's .npy format: shape (blocks, 8), dtype uint32."""
+    out = io.BytesIO()
+    words = SplitBlockBloomFilter.from_bytes(found.bitset).words
+    np.save(out, words.reshape(-1, WORDS_PER_BLOCK), allow_pickle=False)
+    return out.getvalue()
+
+
+FORMATS: dict[str, Callable[[DumpedFilter], bytes]] = {
+    "hex": _hex,
+    "json": _json,
+    "npy": _npy,
+    "raw": _raw,
+}
+
+
+def dump(path: str | os.PathLike[str], column: str, row_group: int) -> DumpedFilter:
+    """Read one filter. Raises ColumnError, FilterError if there is none that can be used."""
+    with open_file(path) as file:
+        chunk = file.chunk(row_group, column)
+        stored = bloom.read_usable_header(file.source, file.footer, chunk)
+        if stored is None:
+            raise FilterError(f"{file.path}: {chunk.where}: no filter")
+        data = file.source.read_at(stored.offset, stored.header_bytes + stored.num_bytes)
+        return DumpedFilter(
+            file.path,
+            row_group,
+            chunk.leaf.name,
+            stored,
+            data[: stored.header_bytes],
+            data[stored.header_bytes :],
+        )

@@ -1,0 +1,135 @@
+"""The house rules: imports point down, each third-party package has one home, imports are cheap."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import parquet_bloom
+
+PACKAGE = ROOT / "parquet_bloom"
+
+# From the ground up. A module may import from its own layer and from those above it in this list.
+LAYERS = [
+    {"errors", "native", "parquet.thrift"},
+    {"filters", "values", "literals"},
+    {"column_filter", "storage", "tables", "paths"},
+    {"parquet"},
+    {"files", "chunk_filter"},
+    {"rewrite"},
+    {"verbs"},
+    {"render"},
+    {"cli"},
+    {"__main__"},
+]
+
+HOMES = {
+    "click": {"cli.py"},
+    "cramjam": {"parquet/codecs.py"},
+    "pyarrow": {"parquet/foreign_encodings.py", "storage.py"},
+    "rich": {"render.py"},
+    "thrift": {"parquet/compact.py"},
+    "xxhash": {"rewrite.py", "verbs/build.py"},
+}
+
+MODULES = sorted(
+    path for path in PACKAGE.rglob("*.py") if "thrift" not in path.relative_to(PACKAGE).parts
+)
+
+
+def layer(module: str) -> int:
+    """The layer of a module, named below parquet_bloom: by its longest prefix that is listed."""
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        for index, names in enumerate(LAYERS):
+            if ".".join(parts[:length]) in names:
+                return index
+    pytest.fail(f"{module} has no place in LAYERS")
+
+
+def imports(path: Path) -> set[str]:
+    """Every module that the file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path):
+    module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+    if module == "__init__":
+        return
+    for imported in imports(path):
+        if imported.startswith("parquet_bloom."):
+            assert layer(imported.removeprefix("parquet_bloom.")) <= layer(module), imported
+
+
+@pytest.mark.parametrize("package", HOMES)
+def test_third_party_packages_have_one_home(package):
+    users = {
+        str(path.relative_to(PACKAGE))
+        for path in MODULES
+        if any(name.split(".")[0] == package for name in imports(path))
+    }
+    assert users == HOMES[package]
+
+
+def test_no_module_is_named_after_nothing():
+    banned = {"utils", "common", "helpers", "base", "manager"}
+    assert not banned & {path.stem for path in MODULES}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_file_outgrows_its_idea(path):
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"{statement}; import sys; print(' '.join(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in run.stdout.split()}
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = {"click", "numpy", "pyarrow", "pyspark", "rich", "thrift"}
+    assert not heavy & modules_after("import parquet_bloom")
+
+
+def test_the_command_starts_without_numpy():
+    """What keeps `pbloom --help` quick; the time itself is in the benchmarks."""
+    assert not {"numpy", "pyarrow", "rich", "thrift"} & modules_after("import parquet_bloom.cli")
+
+
+def test_building_does_not_load_pyarrow():
+    assert not {"pyarrow", "rich"} & modules_after("import parquet_bloom.verbs.build")
+
+
+def test_public_names_are_sorted_and_there():
+    assert parquet_bloom.__all__ == sorted(parquet_bloom.__all__)
+    for name in parquet_bloom.__all__:
+        assert getattr(parquet_bloom, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'injekt'"):
+        parquet_bloom.injekt  # noqa: B018
+
+
+def test_the_version_is_the_one_of_the_distribution():
+    from importlib.metadata import version
+
+    assert parquet_bloom.__version__ == version("parquet-bloom")
+
+
+def test_the_kernel_is_compiled():
+    from parquet_bloom.native import _kernel
+
+    assert Path(_kernel.__file__).suffix == ".so"
