@@ -16,9 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.build import BuildReport, build
     from parquet_bloom.column_filter import ColumnFilter
-    from parquet_bloom.verbs.dump import DumpedFilter, dump
     from parquet_bloom.errors import (
         ColumnError,
         FilterError,
@@ -33,6 +31,8 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.verbs.build import BuildReport, build
+    from parquet_bloom.verbs.dump import DumpedFilter, dump
     from parquet_bloom.verbs.inspect import FileInspection, inspect
     from parquet_bloom.verbs.probe import ProbeReport, explain, probe
     from parquet_bloom.verbs.strip import StripReport, strip
@@ -60,7 +60,7 @@ _HOME = {
     "UnsupportedError": "errors",
     "ValueTypeError": "errors",
     "build": "verbs.build",
-    "dump: "verbs.dump",
+    "dump": "verbs.dump",
     "explain": "verbs.probe",
     "inspect": "verbs.inspect",
     "open": "files",
