@@ -37,6 +37,8 @@ NANOS_PER_DAY = 86_400_000_000_000
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 UNIX_EPOCH_JULIAN_DAY = 2_440_588
 
+_DATETIME64_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+
 PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
 
@@ -117,7 +119,7 @@ def encode(leaf: LeafType, value: Any) -> Encodings:
     """The stored bytes of a Python or numpy value.
 
     Takes int, float, Decimal, date, datetime, time, UUID, str, bytes, whichever the column holds;
-    an int is also the stored number of a DATE, TIME or TIMESTAMP, and bytes of the right length
+    an int is also the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a TIMESTAMP, and bytes of the right length
     are the stored bytes of any FIXED_LEN_BYTE_ARRAY or INT96. Raises ValueTypeError for anything
     that cannot be a value of the column.
     """
@@ -180,6 +182,9 @@ def _stored_integer(leaf: LeafType, value: Any) -> int:
             return value.toordinal() - UNIX_EPOCH_ORDINAL
         case "TIME", time() if logical:
             return _in_unit(leaf, value, time_nanos(value), logical.unit)
+        case "TIMESTAMP", date() if logical and not isinstance(value, datetime):
+            midnight = (value.toordinal() - UNIX_EPOCH_ORDINAL) * NANOS_PER_DAY
+            return _in_unit(leaf, value, midnight, logical.unit)
         case "TIMESTAMP", datetime() if logical:
             _check_zone(leaf, value, logical.utc)
             return _in_unit(leaf, value, timestamp_nanos(value), logical.unit)
@@ -216,10 +221,16 @@ def timestamp_nanos(value: datetime) -> int:
     return days * NANOS_PER_DAY + time_nanos(local.time())
 
 
-def _datetime64(value: np.datetime64) -> Nanos | date:
-    if np.datetime_data(value.dtype)[0] == "D":
-        return value.astype(object)  # type: ignore[no-any-return]
-    return Nanos(int(value.astype("datetime64[ns]").astype(np.int64)), str(value))
+def _datetime64(value: np.datetime64) -> Nanos | date | None:
+    """A whole day is a date. Counted in Python, because numpy's nanoseconds end in 2262."""
+    if np.isnat(value):
+        return None
+    unit, step = np.datetime_data(value.dtype)
+    if unit == "D":
+        return date.fromordinal(int(value.astype(np.int64)) * step + UNIX_EPOCH_ORDINAL)
+    if unit not in _DATETIME64_NANOS:
+        unit, step, value = "s", 1, value.astype("datetime64[s]")
+    return Nanos(int(value.astype(np.int64)) * step * _DATETIME64_NANOS[unit], str(value))
 
 
 def _check_zone(leaf: LeafType, value: datetime, utc: bool) -> None:
