@@ -119,7 +119,8 @@ def encode(leaf: LeafType, value: Any) -> Encodings:
     """The stored bytes of a Python or numpy value.
 
     Takes int, float, Decimal, date, datetime, time, UUID, str, bytes, whichever the column holds;
-    an int is also the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a TIMESTAMP, and bytes of the right length
+    an int is also the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a
+    TIMESTAMP, and bytes of the right length
     are the stored bytes of any FIXED_LEN_BYTE_ARRAY or INT96. Raises ValueTypeError for anything
     that cannot be a value of the column.
     """

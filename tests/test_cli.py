@@ -1,0 +1,421 @@
+"""The command: exact text in a pipe, the documented JSON, exit codes, one line per complaint."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from conftest import FIXTURES
+
+import parquet_bloom as pb
+from parquet_bloom.cli import cli
+
+ROWS = 2000
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run `pbloom` in a folder with events.parquet: two row groups of the ids 0 to 1999."""
+    monkeypatch.chdir(tmp_path)
+    ids = np.random.default_rng(3).permutation(ROWS).astype(np.int64)
+    ids[0], ids[-1] = 123456, 7_000_000
+    table = pa.table({"user_id": ids, "flag": ids % 2 == 0, "name": [f"n{i}" for i in ids]})
+    pq.write_table(table, "events.parquet", row_group_size=ROWS // 2)
+
+    def run(*arguments):
+        return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture
+def built(run):
+    result = run("build", "events.parquet", "-c", "user_id,name", "-o", "out.parquet")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return run
+
+
+def lines(result):
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_build_text(run):
+    result = run("build", "events.parquet", "-c", "user_id,flag", "-o", "out.parquet")
+    assert result.exit_code == 0
+    first, *rest = result.stdout.splitlines()
+    assert re.fullmatch(
+        r"out\.parquet: 2 filters, 4\.0 KiB added \(18 %\), \d+\.\d\d s", first
+    ), first
+    assert rest == [
+        "column\tfilters\tbytes\tlargest\thighest FPP",
+        "user_id\t2\t4.0 KiB\t2.0 KiB\t0.11 %",
+        "skipped flag, row groups 0, 1: BOOLEAN: two values need no filter",
+    ]
+
+
+def test_build_json(run):
+    result = run("build", "events.parquet", "-c", "user_id,flag", "-o", "out.parquet", "--json")
+    (document,) = lines(result)
+    assert document.pop("seconds") > 0
+    metadata = pq.read_metadata("out.parquet")
+    with pb.open("out.parquet") as file:
+        fpp = [file.bloom_filter(group, "user_id").fpp for group in range(2)]
+    assert document == {
+        "path": "events.parquet",
+        "output": "out.parquet",
+        "filters": [
+            {
+                "row_group": group,
+                "column": "user_id",
+                "num_values": ROWS // 2,
+                "num_bytes": 2048,
+                "fpp": fpp[group],
+                "offset": metadata.row_group(group).column(0).bloom_filter_offset,
+                "length": metadata.row_group(group).column(0).bloom_filter_length,
+            }
+            for group in range(2)
+        ],
+        "skipped": [
+            {"row_group": group, "column": "flag", "reason": "BOOLEAN: two values need no filter"}
+            for group in range(2)
+        ],
+        "bytes_added": os.path.getsize("out.parquet") - os.path.getsize("events.parquet"),
+        "size_before": os.path.getsize("events.parquet"),
+        "size_after": os.path.getsize("out.parquet"),
+    }
+
+
+def test_inject_is_build(run):
+    assert run("inject", "events.parquet", "-c", "user_id", "-o", "a.parquet").exit_code == 0
+    run("build", "events.parquet", "-c", "user_id", "-o", "b.parquet")
+    assert Path("a.parquet").read_bytes() == Path("b.parquet").read_bytes()
+
+
+def test_inspect_text(built):
+    result = built("inspect", "out.parquet", "-g", "1")
+    title, header, *rows = result.stdout.splitlines()
+    assert title.startswith("out.parquet: 2,000 rows in 2 row groups, ")
+    assert header.split("\t") == [
+        "row group", "column", "type", "values", "chunk", "offset", "length", "blocks", "fill",
+        "FPP", "NDV", "filter",
+    ]  # fmt: skip
+    assert [row.split("\t")[:3] for row in rows] == [
+        ["1", "user_id", "INT64"],
+        ["1", "flag", "BOOLEAN"],
+        ["1", "name", "STRING"],
+    ]
+    assert rows[0].endswith("BLOCK XXHASH UNCOMPRESSED")
+    assert rows[1].split("\t")[-1] == "no filter: BOOLEAN columns get none"
+
+
+def test_inspect_json(built):
+    (document,) = lines(built("inspect", "out.parquet", "--json", "-c", "user_id,flag"))
+    row_groups = document.pop("row_groups")
+    assert list(document) == [
+        "path", "format", "size", "created_by", "encrypted", "num_rows", "num_row_groups",
+        "filter_bytes", "filter_share",
+    ]  # fmt: skip
+    assert document["filter_bytes"] == 2 * (2048 + 16)
+    assert document["filter_share"] == document["filter_bytes"] / os.path.getsize("out.parquet")
+    user_id, flag = row_groups[0]["columns"]
+    found = user_id.pop("filter")
+    assert user_id | {"chunk_bytes": 0} == {
+        "column": "user_id",
+        "physical_type": "INT64",
+        "logical_type": None,
+        "num_values": 1000,
+        "chunk_bytes": 0,
+        "reason": None,
+    }
+    with pb.open("out.parquet") as file:
+        bits = file.bloom_filter(0, "user_id")
+        offset = file.chunk(0, "user_id").bloom_filter_offset
+    assert found == {
+        "offset": offset,
+        "length": 2064,
+        "header_bytes": 16,
+        "num_bytes": 2048,
+        "num_blocks": 64,
+        "algorithm": "BLOCK",
+        "hash": "XXHASH",
+        "compression": "UNCOMPRESSED",
+        "fill": bits.fill,
+        "fpp": bits.fpp,
+        "ndv_estimate": bits.ndv_estimate,
+        "dialect": "xxhash",
+    }
+    assert (flag["filter"], flag["reason"]) == (None, "no filter: BOOLEAN columns get none")
+
+
+def test_probe_text_and_exit_codes(built):
+    result = built("probe", "out.parquet", "-c", "user_id", "-v", "123456", "-v", "-5")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[1:] == [
+        "value\tverdict\trow groups to read\trows to read\treason",
+        "123456\tmaybe\t0\t1000\t",
+        "-5\tabsent\t\t0\t",
+    ]
+    assert built("probe", "out.parquet", "-c", "user_id", "-v", "-5").exit_code == 1
+    assert built("probe", "events.parquet", "-c", "user_id", "-v", "-5").exit_code == 0
+
+
+def test_probe_json(built):
+    (document,) = lines(built("probe", "out.parquet", "-c", "user_id", "-v", "7000000", "--json"))
+    footer = int.from_bytes(Path("out.parquet").read_bytes()[-8:-4], "little")
+    assert document == {
+        "path": "out.parquet",
+        "column": "user_id",
+        "results": [
+            {
+                "value": "7000000",
+                "verdict": "maybe",
+                "row_groups": [
+                    {"row_group": 0, "verdict": "absent", "reason": None, "num_rows": 1000},
+                    {"row_group": 1, "verdict": "maybe", "reason": None, "num_rows": 1000},
+                ],
+                "rows_to_read": 1000,
+            }
+        ],
+        "bytes_read": 4 + 8 + footer + 2 * (64 + 32),
+    }
+
+
+def test_probe_unknown_says_why(built):
+    result = built("probe", "out.parquet", "-c", "flag", "-v", "true")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[2] == (
+        "true\tunknown\t0, 1\t2000\tBOOLEAN has no Bloom filter"
+    )
+
+
+def test_probe_rows(built):
+    result = built("probe", "out.parquet", "-c", "user_id", "-v", "7000000", "--rows")
+    assert result.stdout == "out.parquet\t1\t1000\n"
+    both = built("probe", "out.parquet", "-c", "user_id", "-v", "7000000", "-v", "123456", "--rows")
+    assert both.stdout == "out.parquet\t0\t1000\nout.parquet\t1\t1000\n"
+
+
+def test_probe_values_from_a_file_and_from_stdin(built):
+    with open("values.txt", "w") as file:
+        file.write("123456\n-5\n")
+    result = built("probe", "out.parquet", "-c", "user_id", "--values-from", "values.txt")
+    assert [row.split("\t")[1] for row in result.stdout.splitlines()[2:]] == ["maybe", "absent"]
+    piped = CliRunner().invoke(
+        cli, ["probe", "out.parquet", "-c", "user_id", "--values-from", "-"], input="-5\n"
+    )
+    assert piped.exit_code == 1
+
+
+def test_probe_explain(built):
+    """The bits come from the specification's formula, evaluated here by hand."""
+    result = built("probe", "out.parquet", "-c", "user_id", "-v", "-5", "--explain")
+    row = result.stdout.splitlines()[2].split("\t")
+    salts = [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D,
+             0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31]  # fmt: skip
+    hash = int(row[3], 16)
+    bits = [((hash & 0xFFFFFFFF) * salt & 0xFFFFFFFF) >> 27 for salt in salts]
+    block = (hash >> 32) * 64 >> 32
+    with pb.open("out.parquet") as file:
+        words = file.bloom_filter(0, "user_id").words[8 * block : 8 * block + 8]
+    clear = [str(i) for i, bit in enumerate(bits) if not int(words[i]) >> bit & 1]
+    assert clear
+    assert row == [
+        "0", "-5", "fbffffffffffffff", row[3], f"{block} of 64", " ".join(map(str, bits)),
+        " ".join(clear), "",
+    ]  # fmt: skip
+
+
+def test_probe_type(built):
+    result = built(
+        "probe", "out.parquet", "-c", "user_id", "--type", "bytes", "-v", "0x40e2010000000000"
+    )
+    assert result.stdout.splitlines()[2] == "0x40e2010000000000\tmaybe\t0\t1000\t"
+
+
+def test_dump_formats(built, tmp_path):
+    with pb.open("out.parquet") as file:
+        bits = file.bloom_filter(1, "user_id").to_bytes()
+    arguments = ["dump", "out.parquet", "-c", "user_id", "-g", "1", "--format"]
+    raw = built(*arguments, "raw").stdout_bytes
+    assert raw[-2048:] == bits
+    assert len(raw) == 2064
+    header, *blocks = built(*arguments, "hex").stdout.splitlines()
+    assert bytes.fromhex(header) == raw[:16]
+    assert bytes.fromhex("".join(blocks)) == bits
+    assert {len(block) for block in blocks} == {64}
+    document = json.loads(built(*arguments, "json").stdout)
+    assert bytes.fromhex(document["bitset"]) == bits
+    assert document["num_bytes"] == 2048
+    assert built(*arguments, "npy", "-o", "words.npy").exit_code == 0
+    words = np.load("words.npy")
+    assert (words.shape, words.dtype, words.tobytes()) == ((64, 8), np.uint32, bits)
+
+
+def test_strip_gives_the_original_back(built):
+    result = built("strip", "out.parquet", "-o", "plain.parquet", "--json")
+    (document,) = lines(result)
+    assert len(document["removed"]) == 4
+    assert Path("plain.parquet").read_bytes() == Path("events.parquet").read_bytes()
+
+
+def test_strip_of_one_column_keeps_the_others(built):
+    built("strip", "out.parquet", "-c", "name", "--in-place")
+    with pb.open("out.parquet") as file:
+        assert file.chunk(0, "name").bloom_filter_offset is None
+        assert file.probe("user_id", -5)[0].verdict == "absent"
+
+
+def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(run, tmp_path):
+    (tmp_path / "in" / "day=1").mkdir(parents=True)
+    (tmp_path / "in" / "_hidden").mkdir()
+    data = (tmp_path / "events.parquet").read_bytes()
+    for name in ("day=1/a.parquet", "day=1/.b.parquet", "_hidden/c.parquet", "d.parquet"):
+        (tmp_path / "in" / name).write_bytes(data)
+    (tmp_path / "in" / "bad.parquet").write_bytes(b"PAR1 nothing")
+    (tmp_path / "in" / "readme.txt").write_bytes(b"")
+    result = run("build", "in", "-c", "user_id", "--output-dir", "out", "--json")
+    assert result.exit_code == 2
+    assert [document["output"] for document in lines(result)] == [
+        "out/d.parquet",
+        "out/day=1/a.parquet",
+    ] or [document["output"] for document in lines(result)] == [
+        "out/day=1/a.parquet",
+        "out/d.parquet",
+    ]
+    assert result.stderr == (
+        "pbloom: in/bad.parquet: truncated or not a Parquet file: ends with b'hing',"
+        " expected b'PAR1'\n"
+    )
+
+
+def test_globs_are_expanded_by_the_command_too(built):
+    result = built("inspect", "*.parquet", "--json")
+    assert [document["path"] for document in lines(result)] == ["events.parquet", "out.parquet"]
+
+
+COMPLAINTS = {
+    ("inspect", "nothing.parquet"): "nothing.parquet: No such file or directory",
+    ("inspect", "no*.parquet"): "no*.parquet: no Parquet files",
+    ("probe", "events.parquet", "-c", "user_ids", "-v", "1"): (
+        "events.parquet: column user_ids: no such leaf column, did you mean user_id"
+    ),
+    ("probe", "events.parquet", "-c", "user_id", "-v", "x"): (
+        "x: cannot be a value of INT64: expected an integer"
+    ),
+    ("probe", "events.parquet", "-c", "user_id", "-v", "9223372036854775808"): (
+        "9223372036854775808: cannot be a value of INT64: expected -9223372036854775808 to"
+        " 9223372036854775807"
+    ),
+    ("build", "events.parquet", "-c", "user_id", "-o", "events.parquet"): (
+        "events.parquet: is the input itself: use in_place to change it"
+    ),
+    ("dump", "events.parquet", "-c", "user_id"): (
+        "events.parquet: row group 0, column user_id: no filter"
+    ),
+    ("dump", "events.parquet", "-c", "user_id", "-g", "7"): (
+        "events.parquet: row group 7: expected 0 to 1"
+    ),
+    ("build", "events.parquet", "-c", "user_id", "-o", "o.parquet", "--max-bytes", "1"): (
+        "max_bytes: 1, expected 64 to 134217728"
+    ),
+}
+
+
+@pytest.mark.parametrize("arguments", COMPLAINTS, ids=" ".join)
+def test_trouble_is_one_line_and_exit_code_2(run, arguments):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"pbloom: {COMPLAINTS[arguments]}\n"
+
+
+def test_an_output_that_exists_is_not_overwritten_without_being_told(built):
+    result = built("build", "events.parquet", "-c", "name", "-o", "out.parquet")
+    assert result.exit_code == 2
+    assert result.stderr == ("pbloom: out.parquet: exists already: use overwrite to replace it\n")
+    again = built("build", "events.parquet", "-c", "name", "-o", "out.parquet", "--overwrite")
+    assert again.exit_code == 0
+
+
+USAGE = [
+    (["build", "events.parquet", "-c", "user_id"], "expected exactly one of --output"),
+    (["build", "a", "-c", "x", "-o", "b", "--in-place"], "expected exactly one of --output"),
+    (["build", "events.parquet", "events.parquet", "-c", "x", "-o", "b"], "--output takes one"),
+    (["probe", "events.parquet", "-c", "user_id"], "expected at least one --value"),
+    (["probe", "a", "-c", "x", "-v", "1", "--rows", "--json"], "expected at most one of"),
+    (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "many"], "is no size"),
+    (["build", "events.parquet", "-c", "x", "-o", "b", "--fpp", "1"], "is not in the range"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), USAGE)
+def test_usage_errors(run, arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize("command", sorted(cli.commands))
+def test_every_command_has_help_with_a_runnable_example(built, command):
+    result = built(command, "--help")
+    assert result.exit_code == 0
+    example = result.stdout.split("Example:\n")[1].split("\n\n")[0]
+    for line in example.splitlines():
+        program, *arguments = line.split()
+        assert program == "pbloom"
+        os.rename("out.parquet", "events.bloom.parquet")
+        if command == "build":
+            os.remove("events.bloom.parquet")
+        assert built(*arguments).exit_code == 0
+
+
+def test_a_table_on_a_terminal_is_not_cut(built, monkeypatch):
+    """Through a real terminal, 80 columns wide: every cell is there, folded if need be."""
+    import pty
+
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "parquet_bloom", "probe", "out.parquet", "-c", "user_id", "-v", "5"],
+        stdout=slave,
+        env=os.environ | {"COLUMNS": "60", "TERM": "dumb"},
+    )
+    assert process.wait() == 0
+    os.close(slave)
+    text = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert "maybe" in text
+    assert "…" not in text
+
+
+def test_a_closed_pipe_is_no_trouble(built):
+    command = f"{sys.executable} -m parquet_bloom inspect out.parquet out.parquet out.parquet"
+    result = subprocess.run(
+        f"({command}; echo $? >code) | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stderr == ""
+    assert result.stdout.startswith("out.parquet: 2,000 rows")
+
+
+def test_the_program_runs_as_a_module():
+    result = subprocess.run(
+        [sys.executable, "-m", "parquet_bloom", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout == f"pbloom, version {pb.__version__}\n"
+
+
+def test_file_urls_are_local_paths():
+    result = CliRunner().invoke(cli, ["inspect", f"file://{FIXTURES}/pyarrow_types.parquet"])
+    assert result.exit_code == 0
