@@ -34,17 +34,18 @@ def write_json(document: Any) -> None:
     write_line(json.dumps(fields, ensure_ascii=False, allow_nan=False))
 
 
-def write_table(title: str, header: Row, rows: Sequence[Row]) -> None:
+def write_table(header: Row, rows: Sequence[Row]) -> None:
     """A table on a terminal; in a pipe the header and rows, tab-separated and complete."""
     if not sys.stdout.isatty():
         for row in [header, *rows]:
             write_line("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
         return
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
@@ -96,7 +97,6 @@ def write_build(report: BuildReport) -> None:
     )
     if report.filters:
         write_table(
-            "",
             ("column", "filters", "bytes", "largest", "highest FPP"),
             [
                 _column_row(column, [item for item in report.filters if item.column == column])
@@ -140,15 +140,13 @@ def write_inspection(report: FileInspection) -> None:
         f" filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
     )
     write_table(
-        "",
-        ("row group", "column", "type", "values", "chunk", "offset", "length", "blocks", "fill",
-         "FPP", "NDV", "filter"),
+        ("group", "column", "type", "chunk", "filter", "offset", "fill", "FPP", "NDV", "note"),
         [
             (str(group.row_group), *_inspection_row(column))
             for group in report.row_groups
             for column in group.columns
         ],
-    )  # fmt: skip
+    )
 
 
 def _inspection_row(column: ColumnInspection) -> Row:
@@ -156,31 +154,25 @@ def _inspection_row(column: ColumnInspection) -> Row:
     about = (
         column.column,
         column.logical_type or column.physical_type,
-        _number(column.num_values),
         size(column.chunk_bytes or 0),
     )
     if found is None:
-        return (*about, "", "", "", "", "", "", column.reason or "")
+        return (*about, "", "", "", "", "", column.reason or "")
     return (
         *about,
+        size(found.num_bytes),
         str(found.offset),
-        _number(found.length) or f"{found.header_bytes + found.num_bytes} (not in the footer)",
-        str(found.num_blocks),
         percent(found.fill),
         percent(found.fpp),
-        "" if found.ndv_estimate is None else f"{found.ndv_estimate:,.0f}",
-        f"{found.algorithm} {found.hash} {found.compression}",
+        "all bits set" if found.ndv_estimate is None else f"{found.ndv_estimate:,.0f}",
+        "" if found.length is not None else "bloom_filter_length is missing",
     )
-
-
-def _number(number: int | None) -> str:
-    return "" if number is None else str(number)
 
 
 def write_probe(report: ProbeReport) -> None:
     """One row per value: the verdict, and the row groups that remain."""
     write_line(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
-    write_table("", ("value", "verdict", "row groups to read", "rows to read", "reason"), [
+    write_table(("value", "verdict", "row groups to read", "rows to read", "reason"), [
         (
             result.value,
             result.verdict,
@@ -208,7 +200,6 @@ def write_explanations(path: str, explanations: Sequence[BlockExplanation]) -> N
     """One row per stored form of a value and row group."""
     write_line(path)
     write_table(
-        "",
         ("row group", "value", "stored bytes", "XXH64", "block", "bits of words 0 to 7",
          "clear in words", "reason"),
         [

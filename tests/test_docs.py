@@ -1,0 +1,142 @@
+"""README and docs say what is so: their commands are run, their tables compared with the code."""
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+from conftest import ROOT
+
+from parquet_bloom.cli import cli
+from parquet_bloom.literals import TYPES
+from parquet_bloom.verbs.build import BuildReport, BuiltFilter, SkippedChunk
+from parquet_bloom.verbs.inspect import (
+    ColumnInspection,
+    FileInspection,
+    FilterInspection,
+    RowGroupInspection,
+)
+from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
+from parquet_bloom.verbs.strip import RemovedFilter, StripReport
+
+README = (ROOT / "README.md").read_text()
+JSON = (ROOT / "docs" / "json.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def comparable(text):
+    """Without what differs between runs and versions of the writer: times, sizes and offsets."""
+    text = re.sub(r"\d+\.\d\d s\b", "# s", text)
+    text = re.sub(r"version [\d.]+", "version #", text)
+    text = re.sub(r"[\d.]+ (B|KiB|MiB)\b", "# B", text)
+    text = re.sub(r"[\d.]+ %", "# %", text)
+    return re.sub(r"\t\d{8}\t|\b[\d,]+ bytes read", "#", text)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where `make demo` has been."""
+    folder = tmp_path_factory.mktemp("readme")
+    subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "demo.py")],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+def test_the_commands_print_what_the_readme_shows(folder):
+    pbloom = [sys.executable, "-m", "parquet_bloom"]
+    for name in ("with-filter.parquet", "without.parquet", "words.npy"):
+        (folder / "demo" / name).unlink(missing_ok=True)
+    for block in blocks("console"):
+        command, *expected = block.splitlines()
+        program, *arguments = command.removeprefix("$ ").split()
+        run = subprocess.run(
+            [*(pbloom if program == "pbloom" else [program]), *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, (command, run.stderr)
+        assert comparable(run.stdout) == comparable("".join(f"{line}\n" for line in expected))
+
+
+def test_the_python_example_runs(folder):
+    (example,) = blocks("python")
+    subprocess.run([sys.executable, "-c", example], cwd=folder, check=True)
+
+
+def test_make_has_the_targets_that_the_readme_names():
+    makefile = (ROOT / "Makefile").read_text()
+    for target in set(re.findall(r"\bmake (\w+)", README)):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_every_place_in_the_layout_table_is_there():
+    table = README.split("## Finding your way")[1].split("## Development")[0]
+    places = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    for place in re.findall(r"`([^`]+)`", " ".join(places)):
+        assert (ROOT / place).exists() or (ROOT / "parquet_bloom" / place).exists(), place
+
+
+def test_every_package_folder_is_in_the_layout_table():
+    for folder in (ROOT / "parquet_bloom").iterdir():
+        if folder.is_dir() and folder.name != "__pycache__":
+            assert f"`parquet_bloom/{folder.name}/`" in README
+
+
+def test_every_command_is_in_the_readme():
+    for command in cli.commands:
+        assert f"pbloom {command}" in README
+
+
+@pytest.mark.parametrize(
+    ("section", "reports"),
+    {
+        "build": (BuildReport, BuiltFilter, SkippedChunk),
+        "inspect": (FileInspection, RowGroupInspection, ColumnInspection, FilterInspection),
+        "probe": (ProbeReport, ProbedValue),
+        "strip": (StripReport, RemovedFilter),
+    }.items(),
+)
+def test_every_json_key_is_documented(section, reports):
+    text = JSON.split(f"## `pbloom {section}`")[1].split("\n## ")[0]
+    documented = set(re.findall(r"`(\w+)`", text))
+    for report in reports:
+        for field in fields(report):
+            assert field.name in documented, f"{report.__name__}.{field.name}"
+
+
+def test_every_type_option_is_documented():
+    text = (ROOT / "docs" / "types.md").read_text()
+    for name in TYPES:
+        assert f"`{name}`" in text
+
+
+def test_links_lead_somewhere():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if not link.startswith("http"):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="missing: git")
+def test_nothing_of_one_machine_is_in_the_project():
+    """No absolute paths of a home or work folder in what is committed."""
+    run = subprocess.run(
+        ["git", "grep", "-nIE", r"/(home|root|Users|work)/[a-z]"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [line for line in run.stdout.splitlines() if not line.startswith("tests/test_docs.py")]
+    assert found == []
