@@ -9,10 +9,10 @@ Spec: thrift, doc/specs/thrift-compact-protocol.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 from thrift.protocol.TCompactProtocol import TCompactProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.transport.TTransport import TMemoryBuffer, TTransportException
@@ -83,48 +83,43 @@ def _field_header(previous_id: int, field_id: int, field_type: int) -> bytes:
     return bytes([field_type]) + zigzag(field_id)
 
 
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """One field of a struct: its encoded value, and its header as it was after `previous`."""
+
+    id: int
+    type: int
+    value: bytes
+    previous: int | None = None
+    header: bytes = b""
+
+    def encoded(self, previous: int) -> bytes:
+        if previous == self.previous:
+            return self.header + self.value
+        return _field_header(previous, self.id, self.type) + self.value
+
+
 def splice(data: bytes, start: int, fields: Mapping[int, tuple[int, bytes] | None]) -> bytes:
     """The struct at `start` with `fields` set: id -> (type, encoded value), or None to drop it.
 
     New fields take the place in the order of ids that a writer would give them.
     """
-    spans = _kernel.fields(data, start)
-    kept = [span for span in spans if int(span["id"]) not in fields]
-    added = sorted((field_id, value) for field_id, value in fields.items() if value is not None)
-    before = _prefix_length(kept, added[0][0]) if added else len(kept)
+    kept = [field for field in _fields(data, start) if field.id not in fields]
+    for field_id, new in sorted(fields.items()):
+        if new is not None:
+            place = next((i for i, field in enumerate(kept) if field.id > field_id), len(kept))
+            kept.insert(place, _Field(field_id, *new))
     out = bytearray()
     previous = 0
-    original_previous = _previous_ids(spans)
-    for span in kept[:before]:
-        previous = _copy_field(out, data, span, previous, original_previous)
-    for field_id, (field_type, value) in added:
-        out += _field_header(previous, field_id, field_type) + value
-        previous = field_id
-    for span in kept[before:]:
-        previous = _copy_field(out, data, span, previous, original_previous)
+    for field in kept:
+        out += field.encoded(previous)
+        previous = field.id
     out.append(0)
     return bytes(out)
 
 
-def _prefix_length(kept: list[np.void], field_id: int) -> int:
-    for index, span in enumerate(kept):
-        if span["id"] > field_id:
-            return index
-    return len(kept)
-
-
-def _previous_ids(spans: np.ndarray) -> dict[int, int]:
-    """For each field, by its position: the id that stood before it."""
-    ids = [0, *(int(span["id"]) for span in spans)]
-    return {int(span["start"]): ids[index] for index, span in enumerate(spans)}
-
-
-def _copy_field(
-    out: bytearray, data: bytes, span: np.void, previous: int, original: dict[int, int]
-) -> int:
-    start, value, end = int(span["start"]), int(span["value"]), int(span["end"])
-    if original[start] == previous:
-        out += data[start:end]
-    else:
-        out += _field_header(previous, int(span["id"]), int(span["type"])) + data[value:end]
-    return int(span["id"])
+def _fields(data: bytes, start: int) -> Iterator[_Field]:
+    previous = 0
+    for field_id, field_type, header, value, end in _kernel.fields(data, start).tolist():
+        yield _Field(field_id, field_type, data[value:end], previous, data[header:value])
+        previous = field_id
