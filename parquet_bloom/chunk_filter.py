@@ -26,8 +26,12 @@ from parquet_bloom.filters.sizing import (
 )
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.pages import ChunkRuns
+from parquet_bloom.parquet.pages import ChunkRun
+from parquet_bloom.parquet.runs import FixedRun, Run
 from parquet_bloom.values import LeafType, canonical_nan, zeros
+
+# More values than any chunk has.
+UNCOUNTED = 1 << 62
 
 # What a filter that missed its size by the luck of the hashes grows by, when any size will do.
 GROWTH = 1.02
@@ -61,7 +65,7 @@ class Size:
         return max(MIN_BYTES // BLOCK_BYTES, min(min_blocks(ndv, self.fpp), self.max_blocks))
 
 
-Runs = Callable[[], Iterable[ChunkRuns]]
+Runs = Callable[[], Iterable[ChunkRun]]
 
 
 def build_filter(
@@ -72,6 +76,8 @@ def build_filter(
     `runs` is called again if a pass shows that another size is needed. `max_values` is the most
     that there can be. The filter misses the target FPP only if `size` does not allow for it.
     """
+    if leaf.logical_name == "FLOAT16":
+        max_values *= 2
     if size.ndv is not None:
         return _collect(runs(), leaf, partial(_fixed, size.blocks_for(size.ndv)))
     if size.exact_blocks:
@@ -121,7 +127,7 @@ def _build_exact(
 
 
 def _collect(
-    runs: Iterable[ChunkRuns], leaf: LeafType, blocks_for: Callable[[int], int]
+    runs: Iterable[ChunkRun], leaf: LeafType, blocks_for: Callable[[int], int]
 ) -> SplitBlockBloomFilter | None:
     """Insert every value; `blocks_for` gives the number of blocks for a number of values.
 
@@ -133,6 +139,16 @@ def _collect(
     return collector.finish()
 
 
+def _forms(run: Run, leaf: LeafType) -> Iterator[Run]:
+    """The values as they are stored, and in the other forms that readers look for.
+
+    DuckDB (2.0) hashes a FLOAT16 literal as FLOAT, and loses the rows of a filter without it.
+    """
+    yield run
+    if leaf.logical_name == "FLOAT16" and isinstance(run, FixedRun):
+        yield run.widened_halves()
+
+
 class _Collector:
     def __init__(self, leaf: LeafType, blocks_for: Callable[[int], int]) -> None:
         self._leaf = leaf
@@ -142,16 +158,21 @@ class _Collector:
         self._specials = 0
         self._count = 0
 
-    def add(self, part: ChunkRuns) -> None:
+    def add(self, part: ChunkRun) -> None:
         if self._leaf.is_float:
             self._specials |= part.run.float_specials()
-        if part.is_dictionary:
-            self._dictionary.append(part.run.hashes())
-            self._count += self._dictionary[-1].size
-            return
+        for run in _forms(part.run, self._leaf):
+            if part.is_dictionary:
+                self._dictionary.append(run.hashes())
+                self._count += self._dictionary[-1].size
+            else:
+                self._count += run.insert_into(self._grown_filter())
+
+    def _grown_filter(self) -> SplitBlockBloomFilter:
+        """The filter, made when the first value comes that is in no dictionary."""
         if self._filter is None:
-            self._filter = SplitBlockBloomFilter.empty(self._blocks_for(2**62))
-        self._count += part.run.insert_into(self._filter)
+            self._filter = SplitBlockBloomFilter.empty(self._blocks_for(UNCOUNTED))
+        return self._filter
 
     def finish(self) -> SplitBlockBloomFilter | None:
         if self._count == 0:

@@ -210,28 +210,27 @@ class ParquetJava:
         _run(["javac", "-nowarn", "-cp", self._jars, "-d", folder, *sources])
 
     def _java(self, program: str, *arguments: Path) -> list[list[str]]:
-        # One short run each: the second compiler and the parallel collector cost more than they give.
-        options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=ERROR"]
+        # Runs are short: the second compiler and the parallel collector cost more than they give.
+        options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         classes = f"{self._folder}:{self._jars}"
-        output = _run(["java", *options, "-cp", classes, program, *arguments])
+        logging = "-Dlog4j2.level=ERROR"
+        output = _run(["java", *options, logging, "-cp", classes, program, *arguments])
         return [line.split("\t") for line in output.splitlines()]
 
     def kept(self, values: Sequence[tuple[Path, Stored]]) -> list[Kept | str]:
         """Row groups that remain for each value when only Bloom filters prune; or the refusal."""
         queries = self._folder / "queries.tsv"
-        kinds = {"INT32": "i32", "INT64": "i64", "FLOAT": "f32", "DOUBLE": "f64"}
-        _write_queries(
-            queries,
-            (
-                (str(path), value.leaf.path, kinds.get(value.leaf.physical_type, "binary"), value.text)
-                for path, value in values
-            ),
-        )
+        _write_queries(queries, ((str(path), *self._query(value)) for path, value in values))
         answers: list[Kept | str] = []
         for outcome, detail in self._java("Pushdown", queries):
             answers.append(_ordinals(detail) if outcome == "kept" else detail)
         assert len(answers) == len(values)
         return answers
+
+    @staticmethod
+    def _query(value: Stored) -> tuple[str, str, str]:
+        kinds = {"INT32": "i32", "INT64": "i64", "FLOAT": "f32", "DOUBLE": "f64"}
+        return value.leaf.path, kinds.get(value.leaf.physical_type, "binary"), value.text
 
     def bitsets(self, *paths: Path) -> dict[Path, dict[tuple[int, str], bytes]]:
         """Bitset of every filter that parquet-java reads, by file."""
@@ -259,22 +258,19 @@ class ArrowCpp:
 
     @staticmethod
     def _libraries() -> list[Path]:
-        folders = [Path(folder) for folder in pa.get_library_dirs()]
-        found = [
-            max(folder.glob(f"{name}.so*"), default=None)
-            for name in ("libparquet", "libarrow")
-            for folder in folders[:1]
-        ]
-        return [library for library in found if library] if all(found) else []
+        """libparquet and libarrow; nothing unless both are here."""
+        folder = Path(pa.get_library_dirs()[0])
+        found = [sorted(folder.glob(f"{name}.so*"))[-1:] for name in ("libparquet", "libarrow")]
+        return [library for libraries in found for library in libraries] if all(found) else []
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._program = folder / "arrow_probe"
         libraries = self._libraries()
-        _run(
-            ["g++", "-std=c++20", "-O0", f"-I{pa.get_include()}", JUDGES / "arrow_probe.cc"]
-            + ["-o", self._program, *libraries, f"-Wl,-rpath,{libraries[0].parent}"]
-        )
+        compiler = ["g++", "-std=c++20", "-O0", f"-I{pa.get_include()}"]
+        run_path = f"-Wl,-rpath,{libraries[0].parent}"
+        source = JUDGES / "arrow_probe.cc"
+        _run([*compiler, source, "-o", self._program, *libraries, run_path])
 
     def _probe(self, path: Path, values: Sequence[Stored]) -> list[list[str]]:
         queries = self._folder / "queries.tsv"
@@ -330,13 +326,34 @@ class DuckDB:
         )
         self._connection.execute("SET TimeZone = 'UTC'")
 
+    def asks(self, leaf: Leaf) -> bool:
+        """Whether a query can compare the column with a literal. FLOAT16 has a test of its own."""
+        return not leaf.repeated and leaf.logical_type != "FLOAT16"
+
+    def prunes(self, leaf: Leaf) -> bool:
+        """Whether the Bloom filters of such a column are used for queries."""
+        logical = leaf.logical_type or ""
+        as_bytes = leaf.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+        return not (
+            leaf.repeated
+            or leaf.physical_type == "INT96"
+            or logical == "INTERVAL"
+            or (logical.startswith("DECIMAL") and as_bytes)
+            or (logical.startswith("TIME(") and logical.endswith("true)"))
+        )
+
     def probes(self, leaf: Leaf) -> bool:
-        """Whether `parquet_bloom_probe` can be asked about the column.
+        """Whether `parquet_bloom_probe` answers for the column.
 
         It takes top-level columns only. For JSON (DuckDB 2.0) it excludes every value, even those
         that a query finds in the same filter.
         """
-        return "." not in leaf.path and leaf.logical_type != "JSON"
+        return (
+            self.asks(leaf)
+            and self.prunes(leaf)
+            and "." not in leaf.path
+            and leaf.logical_type != "JSON"
+        )
 
     def kept(self, path: Path, leaf: Leaf, literal: str) -> Kept:
         probe = f"parquet_bloom_probe({_sql(str(path))}, {_sql(leaf.path)}, {{}})"
@@ -370,6 +387,10 @@ class DuckDB:
             (stored,) = stored_values(leaf, literal)
             text = "".join(f"\\x{byte:02X}" for byte in stored.data)
         return f"CAST({_sql(text)} AS {described[0][1]})"
+
+    def write(self, query: str, path: Path) -> None:
+        """The answer of a query as a Parquet file, with the filters that DuckDB adds by itself."""
+        self._connection.execute(f"COPY ({query}) TO {_sql(str(path))} (FORMAT parquet)")
 
     def rows(self, path: Path) -> list[str]:
         return comparable(self._connection.sql(f"FROM {_sql(str(path))}").to_arrow_table())
@@ -405,6 +426,24 @@ class DataFusion:
             self._contexts[path].register_parquet("t", str(path))
         return self._contexts[path]
 
+    def asks(self, leaf: Leaf) -> bool:
+        """Whether a query can compare the column with a literal."""
+        return not leaf.repeated and leaf.logical_type != "INTERVAL"
+
+    def prunes(self, leaf: Leaf) -> bool:
+        """Whether the Bloom filters of such a column are used for certain."""
+        logical = (leaf.logical_type or "").split("(")[0]
+        widths = {"INTEGER(32,true)", "INTEGER(32,false)", "INTEGER(64,true)", "INTEGER(64,false)"}
+        return (
+            "." not in leaf.path
+            and leaf.physical_type != "INT96"
+            and (
+                logical in ("STRING", "ENUM", "JSON", "DECIMAL")
+                or leaf.logical_type in widths
+                or (not logical and leaf.physical_type != "FIXED_LEN_BYTE_ARRAY")
+            )
+        )
+
     def count(self, path: Path, leaf: Leaf, literal: str) -> tuple[int, int]:
         """Rows where the column equals the literal, and row groups that the filters left over."""
         context = self._context(path)
@@ -418,19 +457,58 @@ class DataFusion:
         query = f"SELECT count(*) AS n FROM t WHERE {selected} = $literal"
         rows = context.sql(query, param_values=parameters).to_pylist()[0]["n"]
         explained = context.sql(f"EXPLAIN ANALYZE {query}", param_values=parameters).to_pylist()
+        # A plan without a scan has been answered by the statistics.
         left = re.search(
             r"row_groups_pruned_bloom_filter=\d+ total → (\d+) matched", explained[-1]["plan"]
         )
-        assert left is not None, explained[-1]["plan"]
-        return rows, int(left[1])
+        return rows, int(left[1]) if left else 0
 
     def rows(self, path: Path) -> list[str]:
-        return comparable(self._context(path).sql("SELECT * FROM t").to_arrow_table())
+        context = self._context(path)
+        # pyarrow has no Python class for an interval of days and milliseconds.
+        selected = ", ".join(
+            f'CAST("{field.name}" AS VARCHAR) AS "{field.name}"'
+            if str(field.type) == "day_time_interval"
+            else f'"{field.name}"'
+            for field in context.sql("SELECT * FROM t LIMIT 0").schema()
+        )
+        return comparable(context.sql(f"SELECT {selected} FROM t").to_arrow_table())
+
+
+# Spark reads through parquet-java; what it pushes down of a query is its own affair.
 
 
 def spark_rows(session: Any, path: Path) -> list[str]:
-    """Rows as Spark reads them; `session` must allow for every type of the file."""
+    """Rows as Spark reads them."""
     return [repr(row) for row in session.read.parquet(str(path)).collect()]
+
+
+def spark_prunes(leaf: Leaf) -> bool:
+    """Whether Spark pushes a comparison with such a column down."""
+    logical = leaf.logical_type or ""
+    return (
+        not leaf.repeated
+        and leaf.physical_type in ("INT32", "INT64", "FLOAT", "DOUBLE", "BYTE_ARRAY")
+        and not logical.startswith("TIME(")
+        and not (logical.startswith("TIMESTAMP") and logical.endswith("false)"))
+        and not (logical.startswith("INTEGER") and logical.endswith("false)"))
+    )
+
+
+def spark_count(session: Any, path: Path, leaf: Leaf, literal: str) -> tuple[int, int]:
+    """Rows where the column equals the literal, and rows that were scanned for them."""
+    reader = session.read
+    for level in ("stats", "dictionary", "columnindex"):
+        reader = reader.option(f"parquet.filter.{level}.enabled", "false")
+    frame = reader.parquet(str(path))
+    column = ".".join(f"`{part}`" for part in leaf.path.split("."))
+    kind = frame.selectExpr(column).schema[0].dataType.simpleString()
+    value = f"X'{literal[2:]}'" if kind == "binary" else f"CAST({_sql(literal)} AS {kind})"
+    frame = frame.where(f"{column} = {value}")
+    rows = len(frame.collect())
+    plan = frame._jdf.queryExecution().executedPlan()
+    scan = plan.collectLeaves().apply(0)
+    return rows, scan.metrics().get("numOutputRows").get().value()
 
 
 def pyarrow_rows(path: Path) -> list[str]:
@@ -439,9 +517,7 @@ def pyarrow_rows(path: Path) -> list[str]:
 
 def comparable(table: pa.Table) -> list[str]:
     """One text per row, in order. NaN equals NaN, and the zeros differ."""
-    schema = pa.schema(
-        [pa.field(field.name, _without_clock(field.type)) for field in table.schema]
-    )
+    schema = pa.schema([pa.field(field.name, _without_clock(field.type)) for field in table.schema])
     return [repr(row) for row in table.cast(schema).to_pylist()]
 
 

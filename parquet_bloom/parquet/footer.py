@@ -33,7 +33,8 @@ MAGIC_ENCRYPTED = b"PARE"
 TAIL_BYTES = 8
 
 _FILE_FIELDS = {
-    2: "schema", 3: "num_rows", 4: "row_groups", 6: "created_by", 8: "encryption_algorithm",
+    2: "schema", 3: "num_rows", 4: "row_groups", 5: "key_value_metadata", 6: "created_by",
+    8: "encryption_algorithm",
 }  # fmt: skip
 _ROW_GROUP_FIELDS = {1: "columns", 3: "num_rows"}
 _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
@@ -129,6 +130,17 @@ class Footer:
         start, end = self._fields["created_by"]
         length, at = _read_varint(self.raw, start)
         return self.raw[at : min(at + length, end)].decode(errors="replace")
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of the file's key-value metadata."""
+        if "key_value_metadata" not in self._fields:
+            return frozenset()
+        boundaries = self._boundaries(self._fields["key_value_metadata"][0])
+        return frozenset(
+            compact.decode(ttypes.KeyValue, self.raw, int(start))[0].key or ""
+            for start in boundaries[:-1]
+        )
 
     @cached_property
     def is_signed(self) -> bool:

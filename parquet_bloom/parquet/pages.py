@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,8 @@ MAX_HEADER_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkRuns:
-    """The distinct sources of values in a chunk: `is_dictionary` runs hold each value once."""
+class ChunkRun:
+    """Values of one page; those of a dictionary page are there once each."""
 
     is_dictionary: bool
     run: Run
@@ -57,45 +58,42 @@ class _Page:
     size: int
 
 
+@contextmanager
+def located(footer: Footer, chunk: ColumnChunk) -> Iterator[None]:
+    """Errors in here are about this chunk, and say so."""
+    try:
+        yield
+    except ParquetBloomError as error:
+        raise type(error)(f"{footer.where}: {chunk.where}: {error}") from None
+
+
 def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
     """Raise unless the footer says enough, and nothing impossible, about the chunk's pages.
 
     Raises FormatError for contradictions, UnsupportedError for what this version cannot read.
     """
-    where = f"{footer.where}: {chunk.where}"
     if chunk.has_crypto_metadata:
-        raise UnsupportedError(f"{where}: encrypted")
+        raise UnsupportedError("encrypted")
     if chunk.has_file_path:
-        raise UnsupportedError(f"{where}: the column chunk lies in another file")
+        raise UnsupportedError("the column chunk lies in another file")
     if chunk.meta_start is None:
-        raise FormatError(f"{where}: no ColumnMetaData")
+        raise FormatError("no ColumnMetaData")
     if chunk.codec is None or chunk.num_values is None or chunk.pages_start is None:
-        raise FormatError(f"{where}: ColumnMetaData lacks codec, num_values or data_page_offset")
-    if chunk.num_values > 0 and not 4 <= chunk.pages_start < footer.start:
-        raise FormatError(
-            f"{where}: pages at {chunk.pages_start}, expected between 4 and {footer.start}"
-        )
+        raise FormatError("ColumnMetaData lacks codec, num_values or data_page_offset")
     if chunk.num_values < 0:
-        raise FormatError(f"{where}: num_values is {chunk.num_values}")
-    try:
-        check_supported(chunk.codec)
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{where}: {error}") from None
+        raise FormatError(f"num_values is {chunk.num_values}")
+    if chunk.num_values > 0 and not 4 <= chunk.pages_start < footer.start:
+        raise FormatError(f"pages at {chunk.pages_start}, expected between 4 and {footer.start}")
+    check_supported(chunk.codec)
 
 
-def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRuns]:
+def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRun]:
     """Every non-null value of the chunk, at least once, in runs.
 
-    Raises PageError for damage, UnsupportedError for codecs and encodings that cannot be read.
+    Raises PageError for damage, UnsupportedError for codecs and encodings that cannot be read;
+    a run can raise PageError too, when its values are used (see `located`).
     """
     check_readable(footer, chunk)
-    try:
-        yield from _runs(source, footer, chunk)
-    except ParquetBloomError as error:
-        raise type(error)(f"{footer.where}: {chunk.where}: {error}") from None
-
-
-def _runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRuns]:
     assert chunk.num_values is not None
     reader = _PageReader(source, chunk.pages_start or 0, footer.start)
     has_dictionary = False
@@ -105,13 +103,13 @@ def _runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkR
         match page.header.type:
             case PageType.DICTIONARY_PAGE:
                 has_dictionary = True
-                yield ChunkRuns(True, _dictionary_run(reader, page, chunk))
+                yield ChunkRun(True, _dictionary_run(reader, page, chunk))
             case PageType.DATA_PAGE | PageType.DATA_PAGE_V2:
                 details = page.header.data_page_header or page.header.data_page_header_v2
                 num_values, encoding = _checked_details(details)
                 seen += num_values
                 if encoding not in DICTIONARY_ENCODINGS:
-                    yield ChunkRuns(False, _data_run(reader, page, chunk, encoding))
+                    yield ChunkRun(False, _data_run(reader, page, chunk, encoding))
                 elif not has_dictionary:
                     raise PageError("a dictionary-encoded page without a dictionary page")
     if seen != chunk.num_values:

@@ -32,11 +32,14 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
-from parquet_bloom.parquet.pages import check_readable, chunk_runs
+from parquet_bloom.parquet.pages import check_readable, chunk_runs, located
 from parquet_bloom.rewrite import Rewrite, check_rewritable, kept_end, resolve_target, rewriting
 
 Existing = Literal["keep", "replace", "error"]
 Progress = Callable[[int, int], None]
+
+# With this key DuckDB (2.0) looks for a normalized form of each INTERVAL, 60 days as 2 months.
+DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
 
 # Filters under construction at the same time, together: two large ones are built one by one.
 MEMORY_BUDGET = 128 << 20
@@ -164,7 +167,8 @@ def _plan(
             if reason:
                 plan.skipped.append(SkippedChunk(row_group, leaf.name, reason))
                 continue
-            check_readable(file.footer, chunk)
+            with located(file.footer, chunk):
+                check_readable(file.footer, chunk)
             plan.chunks.append(chunk)
             if chunk.bloom_filter_offset is not None:
                 plan.replaced[row_group, leaf.index] = chunk
@@ -174,6 +178,8 @@ def _plan(
 def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -> str | None:
     if chunk.leaf.type.physical == "BOOLEAN":
         return "BOOLEAN: two values need no filter"
+    if chunk.leaf.type.logical_name == "INTERVAL" and DUCKDB_INTERVALS in file.footer.keys:
+        return f"INTERVAL in a file with the key {DUCKDB_INTERVALS}: DuckDB expects other values"
     if chunk.bloom_filter_offset is None:
         return None
     if existing == "error":
@@ -207,7 +213,8 @@ class _Builder:
 
     def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | None:
         max_values = self._max_values(chunk)
-        with self._budget.take(BLOCK_BYTES * self._size.blocks_for(self._size.ndv or max_values)):
+        expected_bytes = BLOCK_BYTES * self._size.blocks_for(self._size.ndv or max_values)
+        with self._budget.take(expected_bytes), located(self._file.footer, chunk):
             return build_filter(
                 lambda: chunk_runs(self._file.source, self._file.footer, chunk),
                 chunk.leaf.type,
