@@ -19,7 +19,7 @@ lint: .venv/dev
 	$(BIN)/mypy
 
 bench: .venv/dev
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python -m benchmarks.bench
 
 # Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
 thrift:

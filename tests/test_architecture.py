@@ -29,7 +29,7 @@ LAYERS = [
 HOMES = {
     "click": {"cli.py"},
     "cramjam": {"parquet/codecs.py"},
-    "pyarrow": {"parquet/foreign_encodings.py", "storage.py"},
+    "pyarrow": {"parquet/encodings.py", "storage.py"},
     "rich": {"render.py"},
     "thrift": {"parquet/compact.py"},
     "xxhash": {"rewrite.py", "verbs/build.py"},

@@ -12,6 +12,9 @@ import parquet_bloom as pb
 
 PUBLIC = SHARED / "data" / "parquet-testing"
 
+# INT32 with deltas of 33 bits: DuckDB reads them, pyarrow does not. test_interop asks DuckDB.
+UNREADABLE = {("duckdb_delta_wide", "int32"), ("duckdb_delta_wide", "uint32")}
+
 # What the build refuses, and why (each is a test of its own elsewhere, or below).
 REFUSED = {
     "datapage_v1-corrupt-checksum.parquet": "checksum",
@@ -121,7 +124,7 @@ def check_every_value(original, built):
         for group in range(file.num_row_groups):
             for leaf in file.footer.leaves:
                 chunk = file.chunk(group, leaf.name)
-                if chunk.bloom_filter_offset is None:
+                if chunk.bloom_filter_offset is None or (original.stem, leaf.name) in UNREADABLE:
                     continue
                 top = reader.read_row_group(group, columns=[leaf.path[0]]).column(0)
                 values = stored(leaf_array(top, list(leaf.path[1:])), leaf.type.physical)
@@ -133,8 +136,6 @@ def check_every_value(original, built):
 
 @pytest.mark.parametrize("fixture", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_fixtures(fixture, tmp_path):
-    if fixture.stem == "duckdb_delta_wide":
-        return
     out = tmp_path / "out.parquet"
     with pb.open(fixture) as file:
         columns = file.columns

@@ -224,8 +224,6 @@ def test_a_hundred_thousand_chunks_are_scanned_without_decoding(monkeypatch):
 
 def test_metadata_as_pyarrow_reads_it_is_the_same_but_for_the_filters(tmp_path):
     for path in SAMPLES:
-        if path.stem in ("duckdb_delta_wide", "pyarrow_empty"):
-            continue
         out = tmp_path / path.name
         with pb.open(path) as file:
             pb.build(path, out, columns=file.columns, existing="replace")

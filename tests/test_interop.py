@@ -54,9 +54,6 @@ UNREADABLE = {
     "parquet-java": {"pyarrow_codec_brotli": "BrotliCodec was not found"},
 }
 
-# 32-bit numbers with deltas of 33 bits, which pyarrow does not decode and so `build` refuses.
-REFUSED = {"duckdb_delta_wide": {"int32", "uint32"}}
-
 # Of all pairs of a value and a row group that does not have it, what a filter may keep: ten times
 # the rate that the filters are built for.
 TOLERATED = 0.1
@@ -158,8 +155,6 @@ def read_questions(source: Path) -> list[Question]:
     questions = []
     for column in columns:
         leaf = leaves[column["column"]]
-        if leaf.path in REFUSED.get(source.stem, ()):
-            continue
         for home, row_group in enumerate(column["row_groups"]):
             questions += [Question(leaf, literal, home) for literal in row_group["present"]]
         questions += [Question(leaf, literal, None) for literal in column["absent"]]
@@ -169,8 +164,7 @@ def read_questions(source: Path) -> list[Question]:
 def eligible_columns(source: Path) -> list[str]:
     schema = pq.read_metadata(source).schema
     columns = [schema.column(i) for i in range(len(schema))]
-    refused = REFUSED.get(source.stem, ())
-    return [c.path for c in columns if c.physical_type != "BOOLEAN" and c.path not in refused]
+    return [c.path for c in columns if c.physical_type != "BOOLEAN"]
 
 
 @pytest.fixture(scope="session")

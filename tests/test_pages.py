@@ -353,3 +353,87 @@ def test_one_page_at_a_time(tmp_path, monkeypatch):
         assert sum(len(run.run) for run in chunk_runs(file.source, file.footer, chunk)) == 20
     assert max(lengths) < 60_000
     assert sum(lengths) < 1.3 * path.stat().st_size
+
+
+def signed(number):
+    """As a number of 64 bits, with the wrap that the specification asks for."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def delta_binary_packed(values, block=128, miniblocks=4):
+    """The specification's algorithm, with the narrowest width for each miniblock."""
+    out = compact.varint(block) + compact.varint(miniblocks) + compact.varint(len(values))
+    out += compact.zigzag(values[0] if values else 0)
+    deltas = [signed(after - before) for before, after in pairwise(values)]
+    for at in range(0, len(deltas), block):
+        part = deltas[at : at + block]
+        least = min(part)
+        widths, packed = b"", b""
+        for start in range(0, block, block // miniblocks):
+            some = [(delta - least) % 2**64 for delta in part[start : start + block // miniblocks]]
+            width = max(some, default=0).bit_length()
+            number = sum(delta << (i * width) for i, delta in enumerate(some))
+            widths += bytes([width])
+            packed += number.to_bytes(block // miniblocks * width // 8, "little") if some else b""
+        out += compact.zigzag(least) + widths + packed
+    return out
+
+
+DELTAS = {
+    "none": [],
+    "one": [7],
+    "constant": [5] * 1000,
+    "ascending": list(range(-500, 500)),
+    "far apart": [(-1) ** i * (2**31 - 1 - i) for i in range(300)],
+    "random": np.random.default_rng(5).integers(-(2**31), 2**31, 777).tolist(),
+}
+
+
+@pytest.mark.parametrize("shape", [(128, 4), (128, 1), (256, 8), (1024, 4)])
+@pytest.mark.parametrize("values", DELTAS)
+@pytest.mark.parametrize(("type", "width"), [(Type.INT32, 4), (Type.INT64, 8)])
+def test_delta_binary_packed(tmp_path, values, type, width, shape):
+    """INT32 with deltas of 33 bits, as DuckDB writes it, is `far apart`."""
+    numbers = DELTAS[values]
+    pages = [
+        data_page(delta_binary_packed(numbers, *shape), len(numbers), Encoding.DELTA_BINARY_PACKED),
+        data_page(bytes(width), 1),
+    ]
+    path = write(tmp_path, pages, len(numbers) + 1, leaf=element(type=type))
+    expected = [hash_of(number.to_bytes(width, "little", signed=True)) for number in numbers]
+    assert hashes_of(path) == [(False, expected), (False, [hash_of(bytes(width))])]
+
+
+def test_delta_binary_packed_64_bit_deltas(tmp_path):
+    numbers = [-(2**63), 2**63 - 1, 0, -1, 2**62]
+    encoded = delta_binary_packed(numbers)
+    path = write(
+        tmp_path,
+        [data_page(encoded, 5, Encoding.DELTA_BINARY_PACKED)],
+        5,
+        leaf=element(type=Type.INT64),
+    )
+    assert hashes_of(path) == [
+        (False, [hash_of(number.to_bytes(8, "little", signed=True)) for number in numbers])
+    ]
+
+
+def test_damaged_deltas_are_refused(tmp_path):
+    good = delta_binary_packed(DELTAS["random"])
+    # The padding of the last miniblock may be missing: 24 of its 32 deltas, of 33 bits each.
+    padding = 24 * 33 // 8
+    assert _kernel.decode_delta(good[:-padding], 777).size == 777
+    for end in range(len(good) - padding):
+        with pytest.raises(ValueError, match="DELTA_BINARY_PACKED"):
+            _kernel.decode_delta(good[:end], 777)
+    rng = np.random.default_rng(6)
+    for _ in range(2000):
+        bad = bytearray(good)
+        bad[rng.integers(len(bad))] = rng.integers(256)
+        try:
+            assert _kernel.decode_delta(bytes(bad), 777).size == 777
+        except ValueError as error:
+            assert "DELTA_BINARY_PACKED" in str(error)  # noqa: PT017
+    for header in ("00000000", "8001000100", "8001030100", "ffffffff0f040100"):
+        with pytest.raises(ValueError, match="DELTA_BINARY_PACKED"):
+            _kernel.decode_delta(bytes.fromhex(header), 1)

@@ -66,6 +66,9 @@ def count_levels(data: _Bytes, bit_width: int, count: int, level: int) -> int:
 def count_bit_packed_levels(data: _Bytes, bit_width: int, count: int, level: int) -> int:
     """The same in the deprecated BIT_PACKED encoding."""
 
+def decode_delta(data: _Bytes, expected: int) -> NDArray[np.uint64]:
+    """The `expected` DELTA_BINARY_PACKED integers, modulo 2^64."""
+
 def struct_end(data: _Bytes, start: int = 0) -> int:
     """The position past the Thrift struct at `start`. Raises ScanError, as all below."""
 

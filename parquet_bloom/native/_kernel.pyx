@@ -34,6 +34,8 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
     int64_t levels_count_bit_packed(
         const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
+    int64_t delta_count(const uint8_t *data, size_t size)
+    int64_t delta_decode(const uint8_t *data, size_t size, uint64_t *values)
     int64_t thrift_struct_end(
         const uint8_t *data, int64_t size, int64_t start, int64_t *where)
     int64_t thrift_list_size(
@@ -264,6 +266,20 @@ def count_bit_packed_levels(const uint8_t[::1] data, int bit_width, int64_t coun
     if equal < 0:
         raise ValueError(f"levels: the bytes end before {count} levels")
     return equal
+
+
+def decode_delta(const uint8_t[::1] data, int64_t expected):
+    cdef int64_t decoded = 0, count = delta_count(_bytes(data), data.shape[0])
+    if count != expected:
+        raise ValueError(f"DELTA_BINARY_PACKED: {count} values, expected {expected}")
+    values = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = values
+    if count:
+        with nogil:
+            decoded = delta_decode(&data[0], data.shape[0], &out[0])
+    if decoded != count:
+        raise ValueError("DELTA_BINARY_PACKED: damaged, or the bytes end too early")
+    return values
 
 
 cdef int64_t _start(const uint8_t[::1] data, int64_t start) except -1:

@@ -80,6 +80,15 @@ int64_t levels_count_hybrid(const uint8_t *data, size_t size, int bit_width, int
 int64_t levels_count_bit_packed(const uint8_t *data, size_t size, int bit_width, int64_t count,
                                 uint32_t level);
 
+/* ---- delta.c: DELTA_BINARY_PACKED ----------------------------------------------------------- */
+
+/* How many values `data` says that it has, or -1. */
+int64_t delta_count(const uint8_t *data, size_t size);
+
+/* All of them (modulo 2^64); returns their number, or -1 if the data ends too early or its header
+ * is impossible. */
+int64_t delta_decode(const uint8_t *data, size_t size, uint64_t *values);
+
 /* ---- thrift_scan.c: byte spans in the compact protocol -------------------------------------- */
 
 enum {

@@ -7,9 +7,8 @@
 
 A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
 dictionary page, so its body is not even read. A PLAIN page holds the non-null values and nothing
-else, so levels are skipped and nesting needs no special case. Every other encoding goes through
-pyarrow: the value section alone, as a one-page file of one required column without logical types,
-which gives back the stored values. One page is in memory at a time.
+else, so levels are skipped and nesting needs no special case; other encodings need to know from the
+levels how many values there are. One page is in memory at a time.
 
 Spec: parquet-format, README.md "Data Pages", Encodings.md.
 """
@@ -22,14 +21,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.codecs import check_supported, decompress
-from parquet_bloom.parquet.foreign_encodings import decode_with_arrow
-from parquet_bloom.parquet.runs import FixedRun, PrefixedRun, Run
+from parquet_bloom.parquet.encodings import decoded_run, plain_run
+from parquet_bloom.parquet.runs import Run
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageHeader, PageType
 
 if TYPE_CHECKING:
@@ -177,20 +174,13 @@ class _PageReader:
         return body
 
 
-def _plain_run(values: Any, chunk: ColumnChunk) -> Run:
-    """PLAIN values that fill a buffer."""
-    data = np.frombuffer(values, np.uint8)
-    width = chunk.leaf.type.width
-    return PrefixedRun(data) if width is None else FixedRun(data, width)
-
-
 def _dictionary_run(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> Run:
     details = page.header.dictionary_page_header
     if details is None or details.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
     assert chunk.codec is not None
     values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size or 0)
-    run = _plain_run(values, chunk)
+    run = plain_run(values, chunk.leaf.type)
     if len(run) != details.num_values:
         raise PageError(
             f"dictionary page at {page.start}: {len(run)} values, expected {details.num_values}"
@@ -201,8 +191,8 @@ def _dictionary_run(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> Run
 def _data_run(reader: _PageReader, page: _Page, chunk: ColumnChunk, encoding: int) -> Run:
     section = _value_section(reader, page, chunk)
     if encoding == Encoding.PLAIN:
-        return _plain_run(section.values, chunk)
-    return decode_with_arrow(encoding, chunk.leaf.type, section.values, section.num_non_null())
+        return plain_run(section.values, chunk.leaf.type)
+    return decoded_run(encoding, chunk.leaf.type, section.values, section.num_non_null())
 
 
 @dataclass(frozen=True, slots=True)

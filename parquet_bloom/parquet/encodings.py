@@ -1,9 +1,13 @@
-"""Encodings that are not worth a decoder of ours, through pyarrow on the physical view.
+"""The value section of a page, in any encoding, as a run of stored values.
 
-The value section of one page becomes the only page of a file in memory: one required column, the
-stored type, no logical type, no compression. pyarrow then returns the stored values.
+PLAIN is used as it lies. DELTA_BINARY_PACKED is ours, because DuckDB writes INT32 with deltas of 33
+bits that pyarrow cannot read. Every other encoding goes through pyarrow on the physical view: the
+section becomes the only page of a file in memory, one required column of the stored type without a
+logical type or compression, and pyarrow returns the stored values.
 
     | PAR1 | PageHeader | value section | FileMetaData | length | PAR1 |
+
+Spec: parquet-format, Encodings.md.
 """
 
 from __future__ import annotations
@@ -13,20 +17,43 @@ from typing import Any
 import numpy as np
 
 from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.runs import FixedRun, Run, SlicedRun
+from parquet_bloom.parquet.runs import FixedRun, PrefixedRun, Run, SlicedRun
 from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.values import LeafType
 
 MAGIC = b"PAR1"
 
 
-def decode_with_arrow(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:
-    """The `count` values of a value section in any encoding that pyarrow reads.
+def plain_run(values: memoryview, leaf: LeafType) -> Run:
+    """PLAIN values that fill a buffer."""
+    data = np.frombuffer(values, np.uint8)
+    return PrefixedRun(data) if leaf.width is None else FixedRun(data, leaf.width)
+
+
+def decoded_run(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:
+    """The `count` values of a section in an encoding that is neither PLAIN nor a dictionary's.
 
     Raises PageError if the section is damaged or holds another number of values,
-    UnsupportedError if pyarrow does not know the encoding.
+    UnsupportedError if nobody knows the encoding.
     """
+    if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):
+        return _delta_run(leaf, values, count)
+    return _arrow_run(encoding, leaf, values, count)
+
+
+def _delta_run(leaf: LeafType, values: memoryview, count: int) -> Run:
+    try:
+        decoded = _kernel.decode_delta(values, count)
+    except ValueError as error:
+        raise PageError(str(error)) from None
+    stored = decoded.astype("<u4") if leaf.physical == "INT32" else decoded
+    return FixedRun(stored.view(np.uint8), leaf.width or 0)
+
+
+def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,0 +1,84 @@
+"""The files that are measured, as pyarrow writes them by default, zstd, seeded.
+
+Run as a program, `python -m benchmarks.data KIND ROWS FILE`, so that the memory that it takes is
+not the benchmark's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SEED = 20240131
+ROW_GROUP_ROWS = 1 << 20  # pyarrow's default
+ID_BYTES = 25
+FIRST_TIMESTAMP = 1_704_067_200_000_000  # 2024-01-01T00:00:00Z in microseconds
+
+
+def write_events(rows: int, file: Path) -> None:
+    """Ten columns of the usual kinds; `id` is a unique string."""
+    rng = np.random.default_rng(SEED)
+    pq.write_table(events(rng, rows), file, compression="zstd")
+
+
+def events(rng: np.random.Generator, rows: int) -> pa.Table:
+    return pa.table(
+        {
+            "id": unique_ids(rng, rows),
+            "user_id": rng.integers(0, 1 << 60, rows),
+            "country": picked(rng, rows, [f"country-{n}" for n in range(200)]),
+            "city": picked(rng, rows, [f"city of {n}" for n in range(20_000)]),
+            "status": rng.choice(np.array([200, 301, 404, 500], np.int32), rows),
+            "amount": rng.gamma(2.0, 20.0, rows),
+            "score": pa.array(rng.normal(size=rows), mask=rng.random(rows) < 0.3),
+            "parent": pa.array(rng.integers(0, 1 << 60, rows), mask=rng.random(rows) < 0.5),
+            "ts": pa.array(
+                FIRST_TIMESTAMP + np.cumsum(rng.integers(1, 10_000_000, rows)), pa.timestamp("us")
+            ),
+            "flag": rng.random(rows) < 0.1,
+        }
+    )
+
+
+def unique_ids(rng: np.random.Generator, rows: int) -> pa.StringArray:
+    """Strings of 25 bytes in the shape of a cuid: `c` and 24 random letters and digits."""
+    alphabet = np.frombuffer(b"0123456789abcdefghijklmnopqrstuvwxyz", np.uint8)
+    text = alphabet[rng.integers(0, len(alphabet), (rows, ID_BYTES), dtype=np.uint8)]
+    text[:, 0] = ord("c")
+    offsets = np.arange(rows + 1, dtype=np.int32) * ID_BYTES
+    return pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def picked(rng: np.random.Generator, rows: int, choices: list[str]) -> pa.Array:
+    """One of a few strings for each row."""
+    return pa.array(choices).take(pa.array(rng.integers(0, len(choices), rows)))
+
+
+def write_many_row_groups(rows: int, file: Path) -> None:
+    """One column of unique strings. Row groups repeat each other: each is a filter of its own."""
+    table = pa.table({"id": unique_ids(np.random.default_rng(SEED), min(rows, ROW_GROUP_ROWS))})
+    with pq.ParquetWriter(file, table.schema, compression="none", use_dictionary=False) as writer:
+        for start in range(0, rows, ROW_GROUP_ROWS):
+            writer.write_table(table.slice(0, rows - start))
+
+
+def write_one_row_group(rows: int, file: Path) -> None:
+    """One column of distinct integers in a single row group."""
+    table = pa.table({"id": np.random.default_rng(SEED).integers(0, 1 << 60, rows)})
+    pq.write_table(table, file, compression="none", use_dictionary=False, row_group_size=rows)
+
+
+KINDS: dict[str, Callable[[int, Path], None]] = {
+    "events": write_events,
+    "many-row-groups": write_many_row_groups,
+    "one-row-group": write_one_row_group,
+}
+
+if __name__ == "__main__":
+    kind, rows, file = sys.argv[1:]
+    KINDS[kind](int(rows), Path(file))

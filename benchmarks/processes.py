@@ -1,0 +1,55 @@
+"""Child processes and what they cost.
+
+Linux hands a child the peak memory of its parent, so whoever calls this must stay small: what
+imports numpy or pyarrow runs in a child, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PBLOOM = str(Path(sys.executable).with_name("pbloom"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one whole process: seconds on the clock and on all processors, peak resident bytes."""
+
+    wall: float
+    cpu: float
+    peak: int
+
+
+def module(name: str, *arguments: object) -> list[str]:
+    """The command that runs a module of this folder, from the repository's own folder."""
+    return [sys.executable, "-m", f"benchmarks.{name}", *map(str, arguments)]
+
+
+def environment() -> dict[str, str]:
+    """Ours, without what would keep Python from caching compiled modules and slow every import."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
+def run(command: list[str]) -> Cost:
+    """Run a command, its output thrown away. Raises RuntimeError if it fails."""
+    silence = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+    started = time.perf_counter()
+    pid = os.posix_spawnp(command[0], command, environment(), file_actions=[silence])
+    _, status, usage = os.wait4(pid, 0)
+    wall = time.perf_counter() - started
+    if status:
+        raise RuntimeError(f"{' '.join(command)}: exit code {os.waitstatus_to_exitcode(status)}")
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10)
+
+
+def ask(command: list[str]) -> Any:
+    """Run a command and decode the JSON that it prints."""
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment())
+    return json.loads(done.stdout)

@@ -1,0 +1,59 @@
+"""How one adds a filter to an existing file without pbloom: read everything, write everything.
+
+Run as a program, `python -m benchmarks.rewrites WRITER SOURCE OUTPUT COLUMN`, so that time and
+memory are those of one whole process. Each writer is left at its defaults but for zstd and the
+filter: it is asked for 1 % and told the number of distinct values where it can be.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+FPP = 0.01
+NDV = 1 << 20  # as many as pyarrow and DataFusion put into a row group by default
+
+
+def pyarrow(source: str, output: str, column: str) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(
+        pq.read_table(source),
+        output,
+        compression="zstd",
+        bloom_filter_options={column: {"ndv": NDV, "fpp": FPP}},
+    )
+
+
+def duckdb(source: str, output: str, column: str) -> None:
+    """DuckDB takes no column: it writes filters for every dictionary-encoded chunk, and for none
+    of the others."""
+    import duckdb
+
+    duckdb.execute(
+        f"COPY (FROM read_parquet('{source}')) TO '{output}' (FORMAT parquet, COMPRESSION zstd,"
+        f" WRITE_BLOOM_FILTER true, BLOOM_FILTER_FALSE_POSITIVE_RATIO {FPP})"
+    )
+
+
+def datafusion(source: str, output: str, column: str) -> None:
+    from datafusion import SessionContext
+
+    context = SessionContext()
+    context.register_parquet("source", source)
+    context.sql(
+        f"COPY source TO '{output}' STORED AS PARQUET OPTIONS ("
+        f" 'compression' 'zstd(1)', 'bloom_filter_enabled::{column}' 'true',"
+        f" 'bloom_filter_fpp::{column}' '{FPP}', 'bloom_filter_ndv::{column}' '{NDV}')"
+    ).collect()
+
+
+WRITERS: dict[str, Callable[[str, str, str], None]] = {
+    "pyarrow": pyarrow,
+    "duckdb": duckdb,
+    "datafusion": datafusion,
+}
+
+if __name__ == "__main__":
+    writer, source, output, column = sys.argv[1:]
+    WRITERS[writer](source, output, column)
