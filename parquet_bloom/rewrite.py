@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64
 
 from parquet_bloom.errors import FilterError, ParquetBloomError, RewriteError, UnsupportedError
 from parquet_bloom.files import ParquetFile
@@ -28,6 +28,9 @@ from parquet_bloom.tables import check_not_in_table
 
 # The mode of a file that is made from one elsewhere, before the umask.
 DEFAULT_MODE = 0o666
+
+# How much of a bitset is read at once to be compared.
+VERIFY_BYTES = 4 << 20
 
 Places = Mapping[tuple[int, int], FilterPlace | None]
 
@@ -114,8 +117,8 @@ class Rewrite(Protocol):
     def size(self) -> int:
         """Its bytes so far."""
 
-    def append(self, data: bytes) -> int:
-        """Write a filter; returns its offset."""
+    def append(self, data: bytes | memoryview) -> int:
+        """Write a filter's header or bits; returns their offset."""
 
     def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         """Write the footer with filters at `places`, verify, take the target's name."""
@@ -130,7 +133,7 @@ class DryRewrite:
         self._file = file
         self.size = prefix
 
-    def append(self, data: bytes) -> int:
+    def append(self, data: bytes | memoryview) -> int:
         offset = self.size
         self.size += len(data)
         return offset
@@ -154,7 +157,7 @@ class FileRewrite:
     def size(self) -> int:
         return self._replacement.size
 
-    def append(self, data: bytes) -> int:
+    def append(self, data: bytes | memoryview) -> int:
         return self._replacement.append(data)
 
     def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
@@ -239,7 +242,13 @@ def verify_rewrite(
             found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
             if found != place:
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
-            if stored is not None:
-                bitset = new.source.read_at(stored.offset + stored.header_bytes, stored.num_bytes)
-                if xxh3_64_intdigest(bitset) != digests[row_group, column]:
-                    raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
+            if stored is not None and _digest(new, stored) != digests[row_group, column]:
+                raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
+
+
+def _digest(file: ParquetFile, stored: bloom.StoredFilter) -> int:
+    """The XXH3 of a bitset, read piece by piece."""
+    digest = xxh3_64()
+    for offset in range(stored.end - stored.num_bytes, stored.end, VERIFY_BYTES):
+        digest.update(file.source.read_at(offset, min(VERIFY_BYTES, stored.end - offset)))
+    return digest.intdigest()

@@ -159,15 +159,16 @@ class Replacement:
         self.temporary.unlink(missing_ok=True)
 
     def copy_prefix(self, source: Source) -> None:
-        """Copy the prefix from `source`, inside the kernel where that is possible.
+        """Copy the prefix from `source`, inside the kernel where that is possible, and sync it.
 
-        Another thread may append meanwhile.
+        Another thread may append meanwhile; what it appends is left to flush().
         """
         done = self._copy_in_kernel(source) if isinstance(source, LocalSource) else 0
         while done < self._prefix:
             data = source.read_at(done, min(COPY_CHUNK, self._prefix - done))
             self._write_at(done, data)
             done += len(data)
+        os.fdatasync(self._descriptor)
 
     def _copy_in_kernel(self, source: LocalSource) -> int:
         """copy_file_range, which shares the blocks on file systems that can (Btrfs, XFS)."""
@@ -186,14 +187,14 @@ class Replacement:
             done += copied
         return done
 
-    def _write_at(self, offset: int, data: bytes) -> None:
+    def _write_at(self, offset: int, data: bytes | memoryview) -> None:
         view = memoryview(data)
         while view:
             written = os.pwrite(self._descriptor, view, offset)
             offset += written
             view = view[written:]
 
-    def append(self, data: bytes) -> int:
+    def append(self, data: bytes | memoryview) -> int:
         """Write `data` at the end; returns its offset."""
         offset = self.size
         self._write_at(offset, data)

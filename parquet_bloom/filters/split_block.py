@@ -49,11 +49,16 @@ class SplitBlockBloomFilter:
             raise FilterError(
                 f"bitset: {stored.size} bytes, expected a positive multiple of {BLOCK_BYTES}"
             )
-        return cls(stored.view("<u4").astype(np.uint32))
+        return cls(stored.copy().view(np.uint32))
 
     def to_bytes(self) -> bytes:
         """The bitset as it is stored: words little-endian, in order."""
-        return self.words.astype("<u4", copy=False).tobytes()
+        return self.words.tobytes()
+
+    @property
+    def bitset(self) -> memoryview:
+        """The same without a copy, for as long as nothing is inserted."""
+        return self.words.view(np.uint8).data
 
     @property
     def num_blocks(self) -> int:

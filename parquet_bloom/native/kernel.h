@@ -30,6 +30,20 @@ void xxh64_slices(const uint8_t *data, const int64_t *offsets, size_t count, uin
 
 enum { WORDS_PER_BLOCK = 8, BATCH = 64 };
 
+/* The high half of the hash picks the block; the multiply-shift replaces a modulo. */
+static inline uint64_t block_index(uint64_t hash, uint64_t num_blocks) {
+    return ((hash >> 32) * num_blocks) >> 32;
+}
+
+/* Filters outgrow the near caches: ask for a block some hashes before it is used. */
+static inline void split_block_prefetch(const uint32_t *words, uint64_t num_blocks, uint64_t hash) {
+    __builtin_prefetch(words + WORDS_PER_BLOCK * block_index(hash, num_blocks), 1);
+}
+
+/* Insert hashes whose blocks have been asked for. */
+void split_block_insert_prefetched(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
+                                   size_t count);
+
 void split_block_insert(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count);
 void split_block_check(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
                        size_t count, uint8_t *found);

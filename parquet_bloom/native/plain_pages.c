@@ -8,12 +8,10 @@
 void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
                         uint64_t num_blocks) {
     uint64_t hashes[BATCH];
-    for (; count > 0;) {
-        size_t n = count < BATCH ? count : BATCH;
+    for (size_t n; count > 0; values += n * width, count -= n) {
+        n = count < BATCH ? count : BATCH;
         xxh64_fixed(values, n, width, hashes);
         split_block_insert(words, num_blocks, hashes, n);
-        values += n * width;
-        count -= n;
     }
 }
 
@@ -49,14 +47,15 @@ int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *word
     uint32_t length;
     for (; at < size; at += 4 + (size_t)length) {
         if (!value_fits(data, size, at, &length)) return -1 - (int64_t)at;
-        hashes[n++] = xxh64(data + at + 4, length);
+        hashes[n] = xxh64(data + at + 4, length);
+        split_block_prefetch(words, num_blocks, hashes[n++]);
         if (n == BATCH) {
-            split_block_insert(words, num_blocks, hashes, n);
+            split_block_insert_prefetched(words, num_blocks, hashes, n);
             total += (int64_t)n;
             n = 0;
         }
     }
-    split_block_insert(words, num_blocks, hashes, n);
+    split_block_insert_prefetched(words, num_blocks, hashes, n);
     return total + (int64_t)n;
 }
 

@@ -16,77 +16,65 @@ static const block SALT = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
 /* One bit set in each word: bit (low half * salt) >> 27. */
 #define MASK(hash) (ONE << (((uint32_t)(hash) * SALT) >> 27))
 
-/* The high half of the hash picks the block; the multiply-shift replaces a modulo. */
-INLINE uint64_t block_index(uint64_t hash, uint64_t num_blocks) {
-    return ((hash >> 32) * num_blocks) >> 32;
-}
-
-/* Filters outgrow the near caches, so a batch asks for its blocks before it uses the first one. */
-INLINE void prefetch_blocks(const block *blocks, uint64_t num_blocks, const uint64_t *hashes,
-                            size_t count, int for_writing) {
-    for (size_t i = 0; i < count; i++) {
-        const block *b = &blocks[block_index(hashes[i], num_blocks)];
-        if (for_writing)
-            __builtin_prefetch(b, 1);
-        else
-            __builtin_prefetch(b, 0);
-    }
-}
-
-INLINE void insert_batches(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
-                           size_t count) {
+INLINE void insert_all(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count) {
     block *blocks = (block *)words;
-    for (; count > 0;) {
-        size_t n = count < BATCH ? count : BATCH;
-        prefetch_blocks(blocks, num_blocks, hashes, n, 1);
-        for (size_t i = 0; i < n; i++)
-            blocks[block_index(hashes[i], num_blocks)] |= MASK(hashes[i]);
-        hashes += n;
-        count -= n;
-    }
+    for (size_t i = 0; i < count; i++)
+        blocks[block_index(hashes[i], num_blocks)] |= MASK(hashes[i]);
 }
 
-INLINE void check_batches(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
-                          size_t count, uint8_t *found) {
+INLINE void check_all(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
+                      size_t count, uint8_t *found) {
     const block *blocks = (const block *)words;
-    for (; count > 0;) {
-        size_t n = count < BATCH ? count : BATCH;
-        prefetch_blocks(blocks, num_blocks, hashes, n, 0);
-        for (size_t i = 0; i < n; i++) {
-            block clear = MASK(hashes[i]) & ~blocks[block_index(hashes[i], num_blocks)];
-            uint64_t quarter[4];
-            memcpy(quarter, &clear, sizeof clear);
-            found[i] = (quarter[0] | quarter[1] | quarter[2] | quarter[3]) == 0;
-        }
-        hashes += n;
-        found += n;
-        count -= n;
+    for (size_t i = 0; i < count; i++) {
+        block clear = MASK(hashes[i]) & ~blocks[block_index(hashes[i], num_blocks)];
+        uint64_t quarter[4];
+        memcpy(quarter, &clear, sizeof clear);
+        found[i] = (quarter[0] | quarter[1] | quarter[2] | quarter[3]) == 0;
     }
 }
 
-static void insert_any(uint32_t *w, uint64_t z, const uint64_t *h, size_t n) {
-    insert_batches(w, z, h, n);
+INLINE uint64_t popcount_all(const uint32_t *words, uint64_t num_blocks) {
+    uint64_t bits = 0;
+    for (uint64_t i = 0; i < num_blocks * WORDS_PER_BLOCK; i++)
+        bits += (uint64_t)__builtin_popcount(words[i]);
+    return bits;
 }
 
-static void check_any(const uint32_t *w, uint64_t z, const uint64_t *h, size_t n, uint8_t *f) {
-    check_batches(w, z, h, n, f);
+INLINE double fpp_all(const uint32_t *words, uint64_t num_blocks) {
+    double sum = 0;
+    for (uint64_t i = 0; i < num_blocks; i++) {
+        uint64_t product = 1;
+        for (uint64_t k = 0; k < WORDS_PER_BLOCK; k++)
+            product *= (uint64_t)__builtin_popcount(words[i * WORDS_PER_BLOCK + k]);
+        sum += (double)product;
+    }
+    return sum / (double)num_blocks / 1099511627776.0 /* 32^8 */;
 }
+
+/* Each of the four once for any processor, once for those with AVX2. */
+#define PATH(name, attribute)                                                                      \
+    attribute static void insert_##name(uint32_t *w, uint64_t z, const uint64_t *h, size_t n) {    \
+        insert_all(w, z, h, n);                                                                    \
+    }                                                                                              \
+    attribute static void check_##name(const uint32_t *w, uint64_t z, const uint64_t *h, size_t n, \
+                                       uint8_t *found) {                                           \
+        check_all(w, z, h, n, found);                                                              \
+    }                                                                                              \
+    attribute static uint64_t popcount_##name(const uint32_t *w, uint64_t z) {                     \
+        return popcount_all(w, z);                                                                 \
+    }                                                                                              \
+    attribute static double fpp_##name(const uint32_t *w, uint64_t z) { return fpp_all(w, z); }
+
+PATH(any, )
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void insert_avx2(uint32_t *w, uint64_t z, const uint64_t *h,
-                                                        size_t n) {
-    insert_batches(w, z, h, n);
+/* Every processor with AVX2 counts bits in one instruction, too. */
+PATH(avx2, __attribute__((target("avx2,popcnt"))))
+static int machine_has_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
 }
-
-__attribute__((target("avx2"))) static void check_avx2(const uint32_t *w, uint64_t z,
-                                                       const uint64_t *h, size_t n, uint8_t *f) {
-    check_batches(w, z, h, n, f);
-}
-
-static int machine_has_avx2(void) { return __builtin_cpu_supports("avx2") != 0; }
 #else
-#define insert_avx2 insert_any
-#define check_avx2 check_any
+PATH(avx2, )
 static int machine_has_avx2(void) { return 0; }
 #endif
 
@@ -108,14 +96,32 @@ int split_block_uses_avx2(void) {
     return answer;
 }
 
+void split_block_insert_prefetched(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
+                                   size_t count) {
+    (split_block_uses_avx2() ? insert_avx2 : insert_any)(words, num_blocks, hashes, count);
+}
+
+static void prefetch_all(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
+                         size_t count) {
+    for (size_t i = 0; i < count; i++) split_block_prefetch(words, num_blocks, hashes[i]);
+}
+
 void split_block_insert(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
                         size_t count) {
-    (split_block_uses_avx2() ? insert_avx2 : insert_any)(words, num_blocks, hashes, count);
+    for (size_t n; count > 0; hashes += n, count -= n) {
+        n = count < BATCH ? count : BATCH;
+        prefetch_all(words, num_blocks, hashes, n);
+        split_block_insert_prefetched(words, num_blocks, hashes, n);
+    }
 }
 
 void split_block_check(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
                        size_t count, uint8_t *found) {
-    (split_block_uses_avx2() ? check_avx2 : check_any)(words, num_blocks, hashes, count, found);
+    for (size_t n; count > 0; hashes += n, found += n, count -= n) {
+        n = count < BATCH ? count : BATCH;
+        prefetch_all(words, num_blocks, hashes, n);
+        (split_block_uses_avx2() ? check_avx2 : check_any)(words, num_blocks, hashes, n, found);
+    }
 }
 
 void split_block_fold(const uint32_t *words, uint64_t num_blocks, uint64_t factor,
@@ -130,19 +136,9 @@ void split_block_fold(const uint32_t *words, uint64_t num_blocks, uint64_t facto
 }
 
 uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks) {
-    uint64_t bits = 0;
-    for (uint64_t i = 0; i < num_blocks * WORDS_PER_BLOCK; i++)
-        bits += (uint64_t)__builtin_popcount(words[i]);
-    return bits;
+    return (split_block_uses_avx2() ? popcount_avx2 : popcount_any)(words, num_blocks);
 }
 
 double split_block_fpp(const uint32_t *words, uint64_t num_blocks) {
-    double sum = 0;
-    for (uint64_t i = 0; i < num_blocks; i++) {
-        uint64_t product = 1;
-        for (int k = 0; k < WORDS_PER_BLOCK; k++)
-            product *= (uint64_t)__builtin_popcount(words[i * WORDS_PER_BLOCK + (uint64_t)k]);
-        sum += (double)product;
-    }
-    return sum / (double)num_blocks / 1099511627776.0 /* 32^8 */;
+    return (split_block_uses_avx2() ? fpp_avx2 : fpp_any)(words, num_blocks);
 }

@@ -60,15 +60,15 @@ class StoredFilter:
         return "xxhash" if self.hash == XXHASH else UNKNOWN
 
 
-def encode_filter(filter: SplitBlockBloomFilter) -> bytes:
-    """Header and bitset as they are written."""
+def encode_header(num_bytes: int) -> bytes:
+    """The header of a bitset of `num_bytes`, as it is written before it."""
     header = ttypes.BloomFilterHeader(
-        numBytes=filter.num_bytes,
+        numBytes=num_bytes,
         algorithm=ttypes.BloomFilterAlgorithm(BLOCK=ttypes.SplitBlockAlgorithm()),
         hash=ttypes.BloomFilterHash(XXHASH=ttypes.XxHash()),
         compression=ttypes.BloomFilterCompression(UNCOMPRESSED=ttypes.Uncompressed()),
     )
-    return compact.encode(header) + filter.to_bytes()
+    return compact.encode(header)
 
 
 def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:

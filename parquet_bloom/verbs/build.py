@@ -288,11 +288,13 @@ def _append_filters(
 def _append_filter(
     chunk: ColumnChunk, filter: SplitBlockBloomFilter, rewrite: Rewrite, outcome: _Outcome
 ) -> None:
-    stored = bloom.encode_filter(filter)
-    offset = rewrite.append(stored)
+    header = bloom.encode_header(filter.num_bytes)
+    offset = rewrite.append(header)
+    rewrite.append(filter.bitset)
+    length = len(header) + filter.num_bytes
     key = chunk.row_group, chunk.leaf.index
-    outcome.places[key] = FilterPlace(offset, len(stored))
-    outcome.digests[key] = xxh3_64_intdigest(filter.to_bytes())
+    outcome.places[key] = FilterPlace(offset, length)
+    outcome.digests[key] = xxh3_64_intdigest(filter.bitset)
     outcome.filters.append(
         BuiltFilter(
             row_group=chunk.row_group,
@@ -301,6 +303,6 @@ def _append_filter(
             num_bytes=filter.num_bytes,
             fpp=filter.fpp,
             offset=offset,
-            length=len(stored),
+            length=length,
         )
     )
