@@ -134,7 +134,11 @@ class ParquetFile:
     def probe_encodings(
         self, leaf: LeafColumn, encodings: Encodings
     ) -> tuple[RowGroupVerdict, ...]:
-        """As probe, for a value whose stored bytes are known."""
+        """As probe, for a value whose stored bytes are known.
+
+        Raises FooterError if row groups are missing from the footer.
+        """
+        self.footer.check_row_counts()
         return tuple(
             self._probe_row_group(row_group, leaf, encodings)
             for row_group in range(self.num_row_groups)

@@ -106,10 +106,10 @@ def test_what_lies_where():
     footer = footer_of(FIXTURES / "pyarrow_types.parquet")
     chunk = footer.chunk(0, footer.leaves[0])
     end = chunk.pages_start + chunk.total_compressed_size
-    assert footer.overlaps_data(0, 4)
-    assert footer.overlaps_data(chunk.pages_start, chunk.pages_start + 1)
-    assert footer.overlaps_data(end - 1, end)
-    assert footer.overlaps_data(footer.start - 1, footer.start + 1)
+    assert footer.layout.overlaps_data(0, 4)
+    assert footer.layout.overlaps_data(chunk.pages_start, chunk.pages_start + 1)
+    assert footer.layout.overlaps_data(end - 1, end)
+    assert footer.layout.overlaps_data(footer.start - 1, footer.start + 1)
     spans = footer.chunk_spans
     last = max(
         int((spans[start] + spans[length]).max())
@@ -119,7 +119,7 @@ def test_what_lies_where():
             ("column_index_offset", "column_index_length"),
         ]
     )
-    assert not footer.overlaps_data(last, footer.start)
+    assert not footer.layout.overlaps_data(last, footer.start)
 
 
 def element(name, **fields):
@@ -161,20 +161,40 @@ def test_schemas_that_are_no_tree(elements, message):
         leaf_columns(elements)
 
 
-CONVERTED = {
-    0: "STRING", 4: "ENUM", 6: "DATE", 7: "TIME(MILLIS,true)", 8: "TIME(MICROS,true)",
-    9: "TIMESTAMP(MILLIS,true)", 10: "TIMESTAMP(MICROS,true)", 11: "INTEGER(8,false)",
-    14: "INTEGER(64,false)", 15: "INTEGER(8,true)", 18: "INTEGER(64,true)", 19: "JSON", 20: "BSON",
-    21: "INTERVAL",
-}  # fmt: skip
+CONVERTED = [
+    (6, 0, "STRING"), (6, 4, "ENUM"), (6, 19, "JSON"), (6, 20, "BSON"), (1, 6, "DATE"),
+    (1, 7, "TIME(MILLIS,true)"), (2, 8, "TIME(MICROS,true)"), (2, 9, "TIMESTAMP(MILLIS,true)"),
+    (2, 10, "TIMESTAMP(MICROS,true)"), (1, 11, "INTEGER(8,false)"), (2, 14, "INTEGER(64,false)"),
+    (1, 15, "INTEGER(8,true)"), (2, 18, "INTEGER(64,true)"), (7, 21, "INTERVAL"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("converted", "spelling"), CONVERTED.items())
-def test_the_older_annotations(converted, spelling):
-    (leaf,) = leaf_columns(
-        [element("root", num_children=1), element("a", type=1, converted_type=converted)]
+@pytest.mark.parametrize(("physical", "converted", "spelling"), CONVERTED)
+def test_the_older_annotations(physical, converted, spelling):
+    length = 12 if physical == 7 else None
+    leaf = element("a", type=physical, type_length=length, converted_type=converted)
+    (column,) = leaf_columns([element("root", num_children=1), leaf])
+    assert str(column.type.logical) == spelling
+
+
+@pytest.mark.parametrize(
+    ("physical", "length", "annotation"),
+    [
+        (7, 3, {"FLOAT16": ttypes.Float16Type()}),
+        (3, None, {"FLOAT16": ttypes.Float16Type()}),
+        (7, 15, {"UUID": ttypes.UUIDType()}),
+        (2, None, {"DATE": ttypes.DateType()}),
+        (1, None, {"INTEGER": ttypes.IntType(bitWidth=64, isSigned=True)}),
+        (4, None, {"DECIMAL": ttypes.DecimalType(precision=3, scale=1)}),
+        (6, None, {"DECIMAL": ttypes.DecimalType(precision=0, scale=0)}),
+    ],
+)
+def test_annotations_that_do_not_fit_are_ignored(physical, length, annotation):
+    leaf = element(
+        "a", type=physical, type_length=length, logicalType=ttypes.LogicalType(**annotation)
     )
-    assert str(leaf.type.logical) == spelling
+    (column,) = leaf_columns([element("root", num_children=1), leaf])
+    assert column.type.logical is None
 
 
 def test_an_older_decimal_takes_precision_and_scale_from_the_element():

@@ -70,7 +70,7 @@ def test_dictionary_encoded_pages_are_not_read(tmp_path):
     pages = [
         dictionary_page(prefixed(A, B), 2),
         data_page(b"\xff" * 50, 4, Encoding.RLE_DICTIONARY),
-        data_page(b"\xff" * 50, 4, Encoding.PLAIN_DICTIONARY, uncompressed_size=10**9),
+        data_page(b"\xff" * 50, 4, Encoding.PLAIN_DICTIONARY, uncompressed_size=10**7),
     ]
     assert hashes_of(write(tmp_path, pages, 8)) == [(True, [hash_of(A), hash_of(B)])]
 
@@ -274,11 +274,11 @@ LIES = {
         "dictionary page at 17: encoding is not PLAIN",
     ),
     "a negative number of values": (
-        [data_page(prefixed(A), -1)], 1, "data page header: num_values is -1",
+        [data_page(prefixed(A), -1)], 1, "page at 21: num_values is -1",
     ),
     "a body past the footer": (
         [page(PageType.DATA_PAGE, b"", 0, data_page_header=ttypes.DataPageHeader(num_values=1))], 1,
-        "data page header without num_values or encoding",
+        "page at 15: no num_values or encoding in its header",
     ),
 }  # fmt: skip
 
@@ -300,7 +300,7 @@ def test_page_sizes_that_cannot_be(tmp_path, size):
     assert str(size) in message
 
 
-@pytest.mark.parametrize("size", [0, 8, 10, 2**31 - 1])
+@pytest.mark.parametrize("size", [0, 8, 10, 2**24])
 def test_uncompressed_sizes_that_lie(tmp_path, size):
     assert refused(tmp_path, [data_page(prefixed(A), 1, uncompressed_size=size)], 1) == (
         pb.PageError,
@@ -380,7 +380,6 @@ def delta_binary_packed(values, block=128, miniblocks=4):
 
 
 DELTAS = {
-    "none": [],
     "one": [7],
     "constant": [5] * 1000,
     "ascending": list(range(-500, 500)),
@@ -418,22 +417,29 @@ def test_delta_binary_packed_64_bit_deltas(tmp_path):
     ]
 
 
+def decoded_delta(data):
+    decoder = _kernel.DeltaDecoder(data)
+    parts = list(decoder)
+    assert sum(part.size for part in parts) == decoder.count
+    return np.concatenate(parts)
+
+
 def test_damaged_deltas_are_refused(tmp_path):
     good = delta_binary_packed(DELTAS["random"])
     # The padding of the last miniblock may be missing: 24 of its 32 deltas, of 33 bits each.
     padding = 24 * 33 // 8
-    assert _kernel.decode_delta(good[:-padding], 777).size == 777
+    assert decoded_delta(good[:-padding]).size == 777
     for end in range(len(good) - padding):
         with pytest.raises(ValueError, match="DELTA_BINARY_PACKED"):
-            _kernel.decode_delta(good[:end], 777)
+            decoded_delta(good[:end])
     rng = np.random.default_rng(6)
     for _ in range(2000):
         bad = bytearray(good)
         bad[rng.integers(len(bad))] = rng.integers(256)
         try:
-            assert _kernel.decode_delta(bytes(bad), 777).size == 777
+            decoded_delta(bytes(bad))
         except ValueError as error:
             assert "DELTA_BINARY_PACKED" in str(error)  # noqa: PT017
     for header in ("00000000", "8001000100", "8001030100", "ffffffff0f040100"):
         with pytest.raises(ValueError, match="DELTA_BINARY_PACKED"):
-            _kernel.decode_delta(bytes.fromhex(header), 1)
+            decoded_delta(bytes.fromhex(header))

@@ -5,6 +5,7 @@ global lock is not held while a buffer is worked on. `words` are 8 * num_blocks 
 uint64. A buffer that breaks its contract, and values that run past their buffer, are a ValueError.
 """
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -66,8 +67,16 @@ def count_levels(data: _Bytes, bit_width: int, count: int, level: int) -> int:
 def count_bit_packed_levels(data: _Bytes, bit_width: int, count: int, level: int) -> int:
     """The same in the deprecated BIT_PACKED encoding."""
 
-def decode_delta(data: _Bytes, expected: int) -> NDArray[np.uint64]:
-    """The `expected` DELTA_BINARY_PACKED integers, modulo 2^64."""
+class DeltaDecoder:
+    """DELTA_BINARY_PACKED integers, modulo 2^64, in arrays of at most some 200,000."""
+
+    def __init__(self, data: _Bytes) -> None: ...
+    @property
+    def count(self) -> int:
+        """How many values the header announces."""
+
+    def __iter__(self) -> Iterator[NDArray[np.uint64]]: ...
+    def __next__(self) -> NDArray[np.uint64]: ...
 
 def struct_end(data: _Bytes, start: int = 0) -> int:
     """The position past the Thrift struct at `start`. Raises ScanError, as all below."""

@@ -34,8 +34,11 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
     int64_t levels_count_bit_packed(
         const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
-    int64_t delta_count(const uint8_t *data, size_t size)
-    int64_t delta_decode(const uint8_t *data, size_t size, uint64_t *values)
+    struct delta_state:
+        int64_t count, left
+    int delta_start(const uint8_t *data, size_t size, delta_state *state)
+    int64_t delta_next(
+        const uint8_t *data, size_t size, delta_state *state, uint64_t *values, int64_t room)
     int64_t thrift_struct_end(
         const uint8_t *data, int64_t size, int64_t start, int64_t *where)
     int64_t thrift_list_size(
@@ -75,14 +78,14 @@ if FIELD_SPAN.itemsize != sizeof(field_span) or CHUNK_SPAN.itemsize != sizeof(ch
     raise ImportError("parquet_bloom.native._kernel: the dtypes and kernel.h disagree")
 
 # No struct of the format has more fields than this; unknown ones included, none comes near.
-DEF_MAX_FIELDS = 1024
+_MAX_FIELDS = 1024
 
 
 class ScanError(ValueError):
     """Bytes that are not Thrift compact protocol: what is wrong, and at which `position`."""
 
     def __init__(self, problem, position):
-        super().__init__(problem, position)
+        super().__init__(f"{problem} at byte {position}")
         self.problem = problem
         self.position = position
 
@@ -268,18 +271,37 @@ def count_bit_packed_levels(const uint8_t[::1] data, int bit_width, int64_t coun
     return equal
 
 
-def decode_delta(const uint8_t[::1] data, int64_t expected):
-    cdef int64_t decoded = 0, count = delta_count(_bytes(data), data.shape[0])
-    if count != expected:
-        raise ValueError(f"DELTA_BINARY_PACKED: {count} values, expected {expected}")
-    values = np.empty(count, np.uint64)
-    cdef uint64_t[::1] out = values
-    if count:
+_DELTA_ROOM = 1 << 17
+
+
+cdef class DeltaDecoder:
+    cdef const uint8_t[::1] _data
+    cdef delta_state _state
+
+    def __init__(self, const uint8_t[::1] data):
+        self._data = data
+        if delta_start(_bytes(data), data.shape[0], &self._state) != 0:
+            raise ValueError("DELTA_BINARY_PACKED: impossible header")
+
+    @property
+    def count(self):
+        return self._state.count
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self._state.left == 0:
+            raise StopIteration
+        cdef int64_t room = min(self._state.left, _DELTA_ROOM) + (1 << 16) + 1, decoded
+        values = np.empty(room, np.uint64)
+        cdef uint64_t[::1] out = values
         with nogil:
-            decoded = delta_decode(&data[0], data.shape[0], &out[0])
-    if decoded != count:
-        raise ValueError("DELTA_BINARY_PACKED: damaged, or the bytes end too early")
-    return values
+            decoded = delta_next(
+                &self._data[0], self._data.shape[0], &self._state, &out[0], room)
+        if decoded < 0:
+            raise ValueError("DELTA_BINARY_PACKED: the bytes end too early")
+        return values[:decoded]
 
 
 cdef int64_t _start(const uint8_t[::1] data, int64_t start) except -1:
@@ -299,10 +321,10 @@ def struct_end(const uint8_t[::1] data, int64_t start=0):
 def fields(const uint8_t[::1] data, int64_t start=0):
     cdef int64_t where = 0, count
     _start(data, start)
-    spans = np.empty(DEF_MAX_FIELDS, FIELD_SPAN)
+    spans = np.empty(_MAX_FIELDS, FIELD_SPAN)
     cdef int64_t[::1] out = spans.view(np.int64)
     count = thrift_fields(
-        _bytes(data), data.shape[0], start, <field_span *>&out[0], DEF_MAX_FIELDS, &where)
+        _bytes(data), data.shape[0], start, <field_span *>&out[0], _MAX_FIELDS, &where)
     return spans[: _scanned(count, where)].copy()
 
 

@@ -30,54 +30,62 @@ static uint64_t read_zigzag(struct bytes *b) {
     return (value >> 1) ^ (0 - (value & 1));
 }
 
-/* Add `count` packed deltas, each above `least`, to the value before `values`. */
-static void unpack(const uint8_t *packed, int width, int64_t count, uint64_t least,
-                   uint64_t *values) {
+/* Add `count` packed deltas, each above `least`, one after the other to `last`; returns the sum. */
+static uint64_t unpack(const uint8_t *packed, int width, int64_t count, uint64_t least,
+                       uint64_t last, uint64_t *values) {
     uint64_t mask = width == 64 ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
     unsigned __int128 bits = 0;
     int have = 0;
     for (int64_t i = 0; i < count; i++) {
         for (; have < width; have += 8) bits |= (unsigned __int128)*packed++ << have;
-        values[i] = values[i - 1] + least + ((uint64_t)bits & mask);
+        values[i] = last += least + ((uint64_t)bits & mask);
         bits >>= width;
         have -= width;
     }
+    return last;
 }
 
-int64_t delta_count(const uint8_t *data, size_t size) {
-    struct bytes b = {data, data + size, 0};
-    read_varint(&b);
-    read_varint(&b);
-    uint64_t count = read_varint(&b);
-    return b.bad || count > (uint64_t)INT32_MAX ? -1 : (int64_t)count;
-}
+/* Larger blocks than any writer's would make memory grow without the bytes to justify it. */
+enum { MAX_BLOCK = 1 << 16 };
 
-int64_t delta_decode(const uint8_t *data, size_t size, uint64_t *values) {
+int delta_start(const uint8_t *data, size_t size, struct delta_state *state) {
     struct bytes b = {data, data + size, 0};
     uint64_t block = read_varint(&b), miniblocks = read_varint(&b), count = read_varint(&b);
-    uint64_t first = read_zigzag(&b);
-    if (b.bad || miniblocks == 0 || block == 0 || block > (1u << 24) || block % miniblocks) return -1;
-    int64_t per_miniblock = (int64_t)(block / miniblocks);
-    if (per_miniblock % 8) return -1;
-    int64_t left = (int64_t)count;
-    if (left > 0) {
-        *values++ = first;
-        left--;
+    state->last = read_zigzag(&b);
+    if (b.bad || miniblocks == 0 || block == 0 || block > MAX_BLOCK || block % miniblocks ||
+        block / miniblocks % 8 || count > (uint64_t)INT32_MAX)
+        return -1;
+    state->block = (int64_t)block;
+    state->miniblocks = (int64_t)miniblocks;
+    state->left = state->count = (int64_t)count;
+    state->at = b.at - data;
+    return 0;
+}
+
+int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, uint64_t *values,
+                   int64_t room) {
+    struct bytes b = {data + state->at, data + size, 0};
+    int64_t per_miniblock = state->block / state->miniblocks;
+    uint64_t *next = values;
+    if (state->left > 0 && state->left == state->count) {
+        *next++ = state->last;
+        state->left--;
     }
-    while (left > 0) {
+    while (state->left > 0 && room - (next - values) >= state->block) {
         uint64_t least = read_zigzag(&b);
         const uint8_t *widths = b.at;
-        if (b.bad || (uint64_t)(b.end - b.at) < miniblocks) return -1;
-        b.at += miniblocks;
-        for (uint64_t m = 0; m < miniblocks && left > 0; m++) {
-            int64_t n = left < per_miniblock ? left : per_miniblock;
+        if (b.bad || b.end - b.at < state->miniblocks) return -1;
+        b.at += state->miniblocks;
+        for (int64_t m = 0; m < state->miniblocks && state->left > 0; m++) {
+            int64_t n = state->left < per_miniblock ? state->left : per_miniblock;
             int64_t needed = (n * widths[m] + 7) / 8, whole = per_miniblock / 8 * widths[m];
             if (widths[m] > 64 || b.end - b.at < needed) return -1;
-            unpack(b.at, widths[m], n, least, values);
+            state->last = unpack(b.at, widths[m], n, least, state->last, next);
             b.at += whole < b.end - b.at ? whole : b.end - b.at;
-            values += n;
-            left -= n;
+            next += n;
+            state->left -= n;
         }
     }
-    return (int64_t)count;
+    state->at = b.at - data;
+    return next - values;
 }

@@ -96,12 +96,19 @@ int64_t levels_count_bit_packed(const uint8_t *data, size_t size, int bit_width,
 
 /* ---- delta.c: DELTA_BINARY_PACKED ----------------------------------------------------------- */
 
-/* How many values `data` says that it has, or -1. */
-int64_t delta_count(const uint8_t *data, size_t size);
+/* Where a decoder is: `left` of `count` values are to come, at byte `at`, after the value `last`. */
+struct delta_state {
+    int64_t block, miniblocks, count, left, at;
+    uint64_t last;
+};
 
-/* All of them (modulo 2^64); returns their number, or -1 if the data ends too early or its header
- * is impossible. */
-int64_t delta_decode(const uint8_t *data, size_t size, uint64_t *values);
+/* Read the header. -1 if it is impossible. */
+int delta_start(const uint8_t *data, size_t size, struct delta_state *state);
+
+/* Decode up to `room` more values (at least a block and one), modulo 2^64. Returns their number, or
+ * -1 if the data ends too early. */
+int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, uint64_t *values,
+                   int64_t room);
 
 /* ---- thrift_scan.c: byte spans in the compact protocol -------------------------------------- */
 

@@ -253,7 +253,8 @@ static void scan_column_chunk(struct cursor *c, struct chunk_span *chunk) {
             skip_value(c, type, 0);
             break;
         case 3:
-            if (type != STRUCT) {
+            /* A second ColumnMetaData would be read by some and passed over by others. */
+            if (type != STRUCT || chunk->meta_start != ABSENT) {
                 fail(c, SCAN_MALFORMED);
                 break;
             }

@@ -32,6 +32,9 @@ MAX_HEADER_BYTES = 64 << 10
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
 UNKNOWN = "unknown"
 
+# The header's unions by field id, and the only member of each that the format defines (id 1).
+_UNIONS = {2: ("algorithm", SPLIT_BLOCK), 3: ("hash", XXHASH), 4: ("compression", UNCOMPRESSED)}
+
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
@@ -85,7 +88,9 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
             f"{where}: bloom_filter_offset is {offset}, expected between 4 and {footer.start}"
         )
     try:
-        header, header_bytes = _decode_header(source, offset, footer.start)
+        data, header_bytes = _header_bytes(source, offset, footer.start)
+        header, _ = compact.decode(ttypes.BloomFilterHeader, data)
+        members = _members(data)
     except (_kernel.ScanError, FormatError) as error:
         raise FilterError(f"{where}: no filter header at {offset}: {error}") from None
     if header.numBytes is None:
@@ -95,30 +100,39 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
         length=chunk.bloom_filter_length,
         header_bytes=header_bytes,
         num_bytes=header.numBytes,
-        algorithm=_member(header.algorithm),
-        hash=_member(header.hash),
-        compression=_member(header.compression),
+        algorithm=members.get("algorithm", UNKNOWN),
+        hash=members.get("hash", UNKNOWN),
+        compression=members.get("compression", UNKNOWN),
     )
 
 
-def _decode_header(source: Source, offset: int, end: int) -> tuple[ttypes.BloomFilterHeader, int]:
+def _header_bytes(source: Source, offset: int, end: int) -> tuple[bytes, int]:
+    """Bytes that begin with the header, and its length."""
     size = HEADER_GUESS
     while True:
         data = source.read_at(offset, min(size, end - offset))
         try:
-            return compact.decode(ttypes.BloomFilterHeader, data)
+            return data, _kernel.struct_end(data)
         except _kernel.ScanError:
             size *= 8
             if len(data) == end - offset or size > MAX_HEADER_BYTES:
                 raise
 
 
-def _member(union: object) -> str:
-    """The member that is set; a member that the format does not define reads as unknown."""
-    for name in getattr(union, "__slots__", ()):
-        if getattr(union, name) is not None:
-            return str(name)
-    return UNKNOWN
+def _members(header: bytes) -> dict[str, str]:
+    """The member of each union of the header.
+
+    A union with another member, with none, or with a second one beside the one that the format
+    defines is left out: the generated structs cannot tell these apart.
+    """
+    members = {}
+    for union_id, field_type, _, value, _ in _kernel.fields(header).tolist():
+        union, member = _UNIONS.get(union_id, ("", ""))
+        if field_type == compact.TYPE_STRUCT and union:
+            ids = [(item[0], item[1]) for item in _kernel.fields(header, value).tolist()]
+            if ids == [(1, compact.TYPE_STRUCT)]:
+                members[union] = member
+    return members
 
 
 def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> None:
@@ -140,11 +154,11 @@ def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> No
             f" {stored.end - stored.offset}: {stored.header_bytes} of header and"
             f" {stored.num_bytes} of bitset"
         )
-    if footer.overlaps_data(stored.offset, stored.end):
-        raise FilterError(
-            f"{where}: filter at {stored.offset} to {stored.end} overlaps pages, page indexes or"
-            f" the footer at {footer.start}"
-        )
+    place = f"{where}: filter at {stored.offset} to {stored.end}"
+    if footer.layout.overlaps_data(stored.offset, stored.end):
+        raise FilterError(f"{place} overlaps pages, page indexes or the footer at {footer.start}")
+    if footer.layout.overlaps_filters(stored.offset, stored.end):
+        raise FilterError(f"{place} overlaps the filter of another column chunk")
 
 
 def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:

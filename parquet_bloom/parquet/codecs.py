@@ -30,8 +30,6 @@ def decompress(codec: int, data: memoryview, size: int) -> memoryview:
     check_supported(codec)
     if codec == CompressionCodec.UNCOMPRESSED:
         plain, length = data, len(data)
-    elif size == 0:
-        plain, length = memoryview(b""), 0
     else:
         out = np.empty(size, np.uint8)
         try:

@@ -24,6 +24,9 @@ Struct = TypeVar("Struct")
 
 TYPE_I32 = 5
 TYPE_I64 = 6
+TYPE_BINARY = 8
+TYPE_LIST = 9
+TYPE_STRUCT = 12
 
 # The decoder's errors have no common base class.
 _DECODE_ERRORS = (

@@ -12,6 +12,7 @@ Spec: parquet-format, Encodings.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ from parquet_bloom.values import LeafType
 
 MAGIC = b"PAR1"
 
+# Far beyond any writer's pages, which aim at one mebibyte.
+MAX_DECODED_BYTES = 128 << 20
+
 
 def plain_run(values: memoryview, leaf: LeafType) -> Run:
     """PLAIN values that fill a buffer."""
@@ -33,24 +37,43 @@ def plain_run(values: memoryview, leaf: LeafType) -> Run:
     return PrefixedRun(data) if leaf.width is None else FixedRun(data, leaf.width)
 
 
-def decoded_run(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:
+def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
     """The `count` values of a section in an encoding that is neither PLAIN nor a dictionary's.
 
     Raises PageError if the section is damaged or holds another number of values,
     UnsupportedError if nobody knows the encoding.
     """
     if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):
-        return _delta_run(leaf, values, count)
-    return _arrow_run(encoding, leaf, values, count)
+        yield from _delta_runs(leaf, values, count)
+    else:
+        if encoding == Encoding.DELTA_BYTE_ARRAY:
+            _check_decoded_size(values)
+        yield _arrow_run(encoding, leaf, values, count)
 
 
-def _delta_run(leaf: LeafType, values: memoryview, count: int) -> Run:
+def _delta_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
     try:
-        decoded = _kernel.decode_delta(values, count)
+        decoder = _kernel.DeltaDecoder(values)
+        if decoder.count != count:
+            raise PageError(f"DELTA_BINARY_PACKED: {decoder.count} values, expected {count}")
+        for part in decoder:
+            stored = part.astype("<u4") if leaf.physical == "INT32" else part
+            yield FixedRun(stored.view(np.uint8), leaf.width or 0)
     except ValueError as error:
         raise PageError(str(error)) from None
-    stored = decoded.astype("<u4") if leaf.physical == "INT32" else decoded
-    return FixedRun(stored.view(np.uint8), leaf.width or 0)
+
+
+def _check_decoded_size(values: memoryview) -> None:
+    """DELTA_BYTE_ARRAY starts with the lengths of the prefixes that values share with the one
+    before, so a few bytes can stand for any number; refuse to decode more than a page may take."""
+    try:
+        size = sum(int(part.sum(dtype=np.float64)) for part in _kernel.DeltaDecoder(values))
+    except ValueError as error:
+        raise PageError(f"DELTA_BYTE_ARRAY: {error}") from None
+    if size > MAX_DECODED_BYTES:
+        raise UnsupportedError(
+            f"DELTA_BYTE_ARRAY: a page of {size} bytes, expected at most {MAX_DECODED_BYTES}"
+        )
 
 
 def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:

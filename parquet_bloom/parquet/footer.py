@@ -15,28 +15,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.layout import Layout
 from parquet_bloom.parquet.schema import LeafColumn, leaf_columns
 from parquet_bloom.parquet.thrift import ttypes
 
 if TYPE_CHECKING:
     from parquet_bloom.storage import Source
 
+Struct = TypeVar("Struct")
+
 MAGIC = b"PAR1"
 MAGIC_ENCRYPTED = b"PARE"
 TAIL_BYTES = 8
 
+# Ids, names and compact protocol types; a field of another type is not that field.
 _FILE_FIELDS = {
-    2: "schema", 3: "num_rows", 4: "row_groups", 5: "key_value_metadata", 6: "created_by",
-    8: "encryption_algorithm",
-}  # fmt: skip
-_ROW_GROUP_FIELDS = {1: "columns", 3: "num_rows"}
+    2: ("schema", compact.TYPE_LIST),
+    3: ("num_rows", compact.TYPE_I64),
+    4: ("row_groups", compact.TYPE_LIST),
+    5: ("key_value_metadata", compact.TYPE_LIST),
+    6: ("created_by", compact.TYPE_BINARY),
+    8: ("encryption_algorithm", compact.TYPE_STRUCT),
+}
+_ROW_GROUP_FIELDS = {1: ("columns", compact.TYPE_LIST), 3: ("num_rows", compact.TYPE_I64)}
 _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
 
 
@@ -104,16 +112,18 @@ class Footer:
     def _damaged(self, error: _kernel.ScanError) -> FooterError:
         return FooterError(f"{self.where}: footer: byte {error.position}: {error.problem}")
 
-    def _spans(self, start: int, names: Mapping[int, str]) -> dict[str, tuple[int, int]]:
+    def _spans(
+        self, start: int, names: Mapping[int, tuple[str, int]]
+    ) -> dict[str, tuple[int, int]]:
         """Where the values of the named fields of the struct at `start` lie."""
         try:
             fields = _kernel.fields(self.raw, start)
         except _kernel.ScanError as error:
             raise self._damaged(error) from None
         return {
-            names[int(field["id"])]: (int(field["value"]), int(field["end"]))
-            for field in fields
-            if int(field["id"]) in names
+            names[field_id][0]: (value, end)
+            for field_id, field_type, _, value, end in fields.tolist()
+            if field_type == names.get(field_id, ("", None))[1]
         }
 
     def _boundaries(self, start: int) -> np.ndarray:
@@ -136,11 +146,18 @@ class Footer:
         """The keys of the file's key-value metadata."""
         if "key_value_metadata" not in self._fields:
             return frozenset()
-        boundaries = self._boundaries(self._fields["key_value_metadata"][0])
-        return frozenset(
-            compact.decode(ttypes.KeyValue, self.raw, int(start))[0].key or ""
-            for start in boundaries[:-1]
-        )
+        pairs = self._decoded(ttypes.KeyValue, "key_value_metadata")
+        return frozenset(pair.key or "" for pair in pairs)
+
+    def _decoded(self, struct_class: type[Struct], name: str) -> list[Struct]:
+        """The elements of a list of the FileMetaData."""
+        boundaries = self._boundaries(self._fields[name][0])
+        try:
+            return [
+                compact.decode(struct_class, self.raw, int(start))[0] for start in boundaries[:-1]
+            ]
+        except (FormatError, _kernel.ScanError) as error:
+            raise FooterError(f"{self.where}: footer: {name}: {error}") from None
 
     @cached_property
     def is_signed(self) -> bool:
@@ -160,14 +177,10 @@ class Footer:
     @cached_property
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaf columns. Raises FooterError if the schema is damaged."""
-        boundaries = self._boundaries(self._fields["schema"][0])
+        elements = self._decoded(ttypes.SchemaElement, "schema")
         try:
-            elements = [
-                compact.decode(ttypes.SchemaElement, self.raw, int(start))[0]
-                for start in boundaries[:-1]
-            ]
             return leaf_columns(elements)
-        except FormatError as error:
+        except FooterError as error:
             raise FooterError(f"{self.where}: {error}") from None
 
     @cached_property
@@ -182,10 +195,27 @@ class Footer:
     def row_group_num_rows(self, row_group: int) -> int:
         return self._integer(self._row_groups[row_group], "num_rows")
 
+    def check_row_counts(self) -> None:
+        """Raise FooterError if the row groups do not hold the file's rows.
+
+        A row group that got lost must not make a value seem absent.
+        """
+        held = sum(self.row_group_num_rows(group) for group in range(self.num_row_groups))
+        if held != self.num_rows:
+            raise FooterError(
+                f"{self.where}: footer: the row groups hold {held} rows, the file {self.num_rows}"
+            )
+
     @cached_property
     def chunk_spans(self) -> np.ndarray:
         """Every column chunk, shape (row groups, leaf columns), dtype _kernel.CHUNK_SPAN."""
-        spans = np.empty((self.num_row_groups, len(self.leaves)), _kernel.CHUNK_SPAN)
+        shape = self.num_row_groups, len(self.leaves)
+        if shape[0] * shape[1] > len(self.raw):
+            raise FooterError(
+                f"{self.where}: footer: {shape[0]} row groups of {shape[1]} columns in"
+                f" {len(self.raw)} bytes"
+            )
+        spans = np.empty(shape, _kernel.CHUNK_SPAN)
         for index, group in enumerate(self._row_groups):
             if "columns" not in group:
                 raise FooterError(f"{self.where}: footer: row group {index} has no columns")
@@ -224,34 +254,13 @@ class Footer:
         """All that the footer says of the chunk, decoded. Raises FooterError if it is damaged."""
         try:
             return compact.decode(ttypes.ColumnMetaData, self.raw, chunk.meta_start or 0)[0]
-        except FormatError as error:
+        except (FormatError, _kernel.ScanError) as error:
             raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
 
     @cached_property
-    def _occupied(self) -> tuple[np.ndarray, np.ndarray]:
-        """Starts (ascending) and running maximum of ends of all that is no Bloom filter."""
-        spans = self.chunk_spans.ravel()
-        dictionary, data = spans["dictionary_page_offset"], spans["data_page_offset"]
-        pages = np.where((dictionary > 0) & (dictionary < data), dictionary, data)
-        ranges = [
-            (pages, spans["total_compressed_size"]),
-            (spans["offset_index_offset"], spans["offset_index_length"]),
-            (spans["column_index_offset"], spans["column_index_length"]),
-        ]
-        starts = np.concatenate([start for start, _ in ranges])
-        lengths = np.concatenate([length for _, length in ranges])
-        real = (starts > 0) & (lengths > 0) & (lengths <= self.start) & (starts <= self.start)
-        order = np.argsort(starts[real], kind="stable")
-        starts, ends = starts[real][order], (starts[real] + lengths[real])[order]
-        return starts, np.maximum.accumulate(ends) if ends.size else ends
-
-    def overlaps_data(self, start: int, end: int) -> bool:
-        """Whether [start, end) touches the magic, a column chunk, a page index or the footer."""
-        if start < len(MAGIC) or end > self.start:
-            return True
-        starts, ends = self._occupied
-        before = int(np.searchsorted(starts, end, side="left"))
-        return before > 0 and int(ends[before - 1]) > start
+    def layout(self) -> Layout:
+        """Which bytes of the file are taken by what."""
+        return Layout(self.chunk_spans, self.start)
 
     def with_filters(self, places: Mapping[tuple[int, int], FilterPlace | None]) -> bytes:
         """FileMetaData with the filters of chunks (row group, leaf index) set, or removed if None.

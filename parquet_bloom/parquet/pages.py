@@ -19,15 +19,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.codecs import check_supported, decompress
-from parquet_bloom.parquet.encodings import decoded_run, plain_run
+from parquet_bloom.parquet.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.runs import Run
-from parquet_bloom.parquet.thrift.ttypes import Encoding, PageHeader, PageType
+from parquet_bloom.parquet.thrift.ttypes import Encoding, PageHeader, PageType, Type
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer import ColumnChunk, Footer
@@ -38,6 +38,9 @@ DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
 # What is read ahead for a page header. Most take 20 to 60 bytes; statistics can make one long.
 HEADER_BYTES = 8 << 10
 MAX_HEADER_BYTES = 16 << 20
+
+# A page larger than this and larger than the footer's total for the chunk is a lie.
+LARGE_PAGE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +80,22 @@ def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
         raise FormatError("no ColumnMetaData")
     if chunk.codec is None or chunk.num_values is None or chunk.pages_start is None:
         raise FormatError("ColumnMetaData lacks codec, num_values or data_page_offset")
-    if chunk.num_values < 0:
-        raise FormatError(f"num_values is {chunk.num_values}")
+    stored_type = Type._VALUES_TO_NAMES.get(chunk.type)
+    if stored_type != chunk.leaf.type.physical:
+        raise FormatError(
+            f"ColumnMetaData says {stored_type}, the schema {chunk.leaf.type.physical}"
+        )
+    _check_num_values(footer, chunk, chunk.num_values)
     if chunk.num_values > 0 and not 4 <= chunk.pages_start < footer.start:
         raise FormatError(f"pages at {chunk.pages_start}, expected between 4 and {footer.start}")
     check_supported(chunk.codec)
+
+
+def _check_num_values(footer: Footer, chunk: ColumnChunk, num_values: int) -> None:
+    """Where nothing repeats there is a value, or a null, in every row."""
+    num_rows = footer.row_group_num_rows(chunk.row_group)
+    if num_values < 0 or (chunk.leaf.max_repetition_level == 0 and num_values != num_rows):
+        raise FormatError(f"num_values is {num_values}, expected {num_rows}")
 
 
 def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRun]:
@@ -92,45 +106,59 @@ def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[C
     """
     check_readable(footer, chunk)
     assert chunk.num_values is not None
-    reader = _PageReader(source, chunk.pages_start or 0, footer.start)
+    reader = _PageReader(source, footer, chunk)
     has_dictionary = False
     seen = 0
     while seen < chunk.num_values:
         page = reader.next_header()
-        match page.header.type:
-            case PageType.DICTIONARY_PAGE:
-                has_dictionary = True
-                yield ChunkRun(True, _dictionary_run(reader, page, chunk))
-            case PageType.DATA_PAGE | PageType.DATA_PAGE_V2:
-                details = page.header.data_page_header or page.header.data_page_header_v2
-                num_values, encoding = _checked_details(details)
-                seen += num_values
-                if encoding not in DICTIONARY_ENCODINGS:
-                    yield ChunkRun(False, _data_run(reader, page, chunk, encoding))
-                elif not has_dictionary:
-                    raise PageError("a dictionary-encoded page without a dictionary page")
+        if page.header.type == PageType.DICTIONARY_PAGE:
+            has_dictionary = True
+            yield ChunkRun(True, _dictionary_run(reader, page, chunk))
+        elif page.header.type in (PageType.DATA_PAGE, PageType.DATA_PAGE_V2):
+            num_values, encoding = _num_values_and_encoding(page)
+            seen += num_values
+            if encoding not in DICTIONARY_ENCODINGS:
+                for run in _data_runs(reader, page, chunk, encoding):
+                    yield ChunkRun(False, run)
+            elif not has_dictionary:
+                raise PageError("a dictionary-encoded page without a dictionary page")
     if seen != chunk.num_values:
         raise PageError(f"pages hold {seen} values, the footer says {chunk.num_values}")
+    if seen:
+        reader.check_end()
 
 
-def _checked_details(details: Any) -> tuple[int, int]:
-    """num_values and encoding of a data page header."""
+def _num_values_and_encoding(page: _Page) -> tuple[int, int]:
+    """What the header of a data page says of its values."""
+    v1 = page.header.type == PageType.DATA_PAGE
+    details = page.header.data_page_header if v1 else page.header.data_page_header_v2
     if details is None or details.num_values is None or details.encoding is None:
-        raise PageError("data page header without num_values or encoding")
+        raise PageError(f"page at {page.start}: no num_values or encoding in its header")
     if details.num_values < 0:
-        raise PageError(f"data page header: num_values is {details.num_values}")
+        raise PageError(f"page at {page.start}: num_values is {details.num_values}")
     return details.num_values, details.encoding
 
 
 class _PageReader:
     """Headers and bodies one after the other; what was read ahead for one serves the next."""
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
+    def __init__(self, source: Source, footer: Footer, chunk: ColumnChunk) -> None:
+        start = chunk.pages_start or 0
         self._source = source
         self._at = start
-        self._end = end
+        self._end = footer.start
+        self._chunk_end = start + (chunk.total_compressed_size or 0)
+        self._largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
         self._ahead = b""
         self._ahead_start = start
+
+    def check_end(self) -> None:
+        """Raise PageError if the footer counts more bytes to the chunk than its pages take.
+
+        The opposite is harmless: old writers left the dictionary page's header out of the size.
+        """
+        if self._at < self._chunk_end:
+            raise PageError(f"pages end at {self._at}, the footer says {self._chunk_end}")
 
     def _bytes(self, start: int, size: int, extra: int) -> memoryview:
         """`size` bytes from `start`, and up to `extra` more for whoever comes next."""
@@ -154,9 +182,9 @@ class _PageReader:
                 size = 4 * len(window)
                 if start + len(window) >= self._end or size > MAX_HEADER_BYTES:
                     raise PageError(f"page header at {start}: {error.problem}") from None
-        body = header.compressed_page_size
-        if body is None or body < 0 or (header.uncompressed_page_size or 0) < 0:
-            raise PageError(f"page header at {start}: size {body}")
+        body, plain = header.compressed_page_size, header.uncompressed_page_size
+        if body is None or plain is None or body < 0 or not 0 <= plain <= self._largest:
+            raise PageError(f"page at {start}: sizes {body} and {plain} cannot be")
         if start + length + body > self._end:
             raise PageError(f"page at {start}: {body} bytes, expected to end by {self._end}")
         self._at = start + length + body
@@ -179,7 +207,7 @@ def _dictionary_run(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> Run
     if details is None or details.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
     assert chunk.codec is not None
-    values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size or 0)
+    values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size)
     run = plain_run(values, chunk.leaf.type)
     if len(run) != details.num_values:
         raise PageError(
@@ -188,11 +216,20 @@ def _dictionary_run(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> Run
     return run
 
 
-def _data_run(reader: _PageReader, page: _Page, chunk: ColumnChunk, encoding: int) -> Run:
+def _data_runs(
+    reader: _PageReader, page: _Page, chunk: ColumnChunk, encoding: int
+) -> Iterator[Run]:
     section = _value_section(reader, page, chunk)
-    if encoding == Encoding.PLAIN:
-        return plain_run(section.values, chunk.leaf.type)
-    return decoded_run(encoding, chunk.leaf.type, section.values, section.num_non_null())
+    leaf = chunk.leaf.type
+    if encoding != Encoding.PLAIN:
+        yield from decoded_runs(encoding, leaf, section.values, section.num_non_null())
+        return
+    run = plain_run(section.values, leaf)
+    if leaf.width is not None and not section.may_hold(len(run)):
+        raise PageError(
+            f"page at {page.start}: {len(run)} values, its header says {section.num_values}"
+        )
+    yield run
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +241,12 @@ class _Section:
     max_level: int
     levels: memoryview
     bit_packed: bool
+
+    def may_hold(self, count: int) -> bool:
+        """Whether `count` values can be stored: all, unless some are null."""
+        if self.max_level == 0:
+            return count == self.num_values
+        return count <= self.num_values
 
     def num_non_null(self) -> int:
         """How many values are stored, counted in the definition levels."""
@@ -227,7 +270,7 @@ def _section_v1(body: memoryview, page: _Page, chunk: ColumnChunk) -> _Section:
     header = page.header.data_page_header
     leaf = chunk.leaf
     assert chunk.codec is not None
-    rest = decompress(chunk.codec, body, page.header.uncompressed_page_size or 0)
+    rest = decompress(chunk.codec, body, page.header.uncompressed_page_size)
     if leaf.max_repetition_level:
         encoding = header.repetition_level_encoding
         _, rest = _split_levels(rest, encoding, leaf.max_repetition_level, header.num_values)
@@ -269,10 +312,12 @@ def _section_v2(body: memoryview, page: _Page, chunk: ColumnChunk) -> _Section:
     if not 0 <= repetition <= end <= len(body):
         raise PageError(f"levels take {end} bytes of a page of {len(body)}")
     values = body[end:]
-    size = (page.header.uncompressed_page_size or 0) - end
-    if header.is_compressed is not False and len(values):
+    size = page.header.uncompressed_page_size - end
+    if size < 0:
+        raise PageError(f"levels take {end} bytes, the whole page {size + end}")
+    if header.is_compressed is not False and (size or len(values)):
         assert chunk.codec is not None
-        values = decompress(chunk.codec, values, max(size, 0))
+        values = decompress(chunk.codec, values, size)
     return _Section(
         values,
         header.num_values,

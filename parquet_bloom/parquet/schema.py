@@ -18,6 +18,8 @@ from parquet_bloom.values import LeafType, LogicalType
 
 MAX_DEPTH = 500
 
+DECIMAL_TYPES = ("INT32", "INT64", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+
 _CONVERTED = {
     "UTF8": LogicalType("STRING"),
     "ENUM": LogicalType("ENUM"),
@@ -111,10 +113,35 @@ def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
         raise FooterError(f"schema: column {element.name}: physical type {element.type} unknown")
     length = element.type_length or 0
     if physical != "FIXED_LEN_BYTE_ARRAY":
-        return LeafType(physical, 0, _logical_type(element))
+        length = 0
     if length < 0:
         raise FooterError(f"schema: column {element.name}: type_length {length} is negative")
-    return LeafType(physical, length, _logical_type(element))
+    logical = _logical_type(element)
+    if logical and not _fits(logical, physical, length):
+        logical = None
+    return LeafType(physical, length, logical)
+
+
+def _fits(logical: LogicalType, physical: str, length: int) -> bool:
+    """Whether the annotation is one that the format allows on this type; it is ignored if not."""
+    match logical.name:
+        case "FLOAT16" | "UUID" | "INTERVAL":
+            return length == {"FLOAT16": 2, "UUID": 16, "INTERVAL": 12}[logical.name]
+        case "INTEGER":
+            widths = {"INT32": (8, 16, 32), "INT64": (64,)}
+            return logical.bit_width in widths.get(physical, ())
+        case "DATE":
+            return physical == "INT32"
+        case "TIME":
+            return physical == ("INT32" if logical.unit == "MILLIS" else "INT64")
+        case "TIMESTAMP":
+            return physical == "INT64"
+        case "DECIMAL":
+            return physical in DECIMAL_TYPES and logical.precision > 0 and logical.scale >= 0
+        case "STRING" | "ENUM" | "JSON" | "BSON":
+            return physical == "BYTE_ARRAY"
+        case _:
+            return True
 
 
 def _logical_type(element: ttypes.SchemaElement) -> LogicalType | None:

@@ -117,6 +117,7 @@ def build(
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
     with open_file(source) as file:
         check_rewritable(file)
+        file.footer.check_row_counts()
         plan = _plan(file, columns, row_groups, existing)
         builder = _Builder(file, size, threads or len(os.sched_getaffinity(0)))
         with rewriting(file, target, kept_end(file, plan.replaced), verify) as rewrite:
