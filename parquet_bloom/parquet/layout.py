@@ -7,6 +7,8 @@ A footer that lies about one chunk makes every range behind that chunk doubtful.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from parquet_bloom.native import _kernel
@@ -24,6 +26,7 @@ class Layout:
     def __init__(self, spans: np.ndarray, end: int) -> None:
         self._end = end
         chunks = spans.ravel()
+        self._chunks = chunks
         starts, ends = _data_ranges(chunks[chunks["meta_start"] != _kernel.ABSENT], end)
         order = np.argsort(starts, kind="stable")
         self._data_starts = starts[order]
@@ -36,6 +39,15 @@ class Layout:
         self._filter_ends = _running_maximum(
             self._filter_starts + np.clip(filters["bloom_filter_length"], 0, end)
         )
+
+    def reaches_past_the_end(self, replaced: Collection[int]) -> bool:
+        """Whether a range leads behind the end of the data: pages of an impossible place or size,
+        or a pointer to a filter. What is written there would be taken for that. `replaced` are the
+        chunks, counted row group by row group, whose filters are about to go."""
+        starts = self._chunks["bloom_filter_offset"].copy()
+        starts[list(replaced)] = _kernel.ABSENT
+        ends = starts + np.clip(self._chunks["bloom_filter_length"], 1, self._end)
+        return bool((ends > self._end).any() or (self._data_ends > self._end).any())
 
     def overlaps_data(self, start: int, end: int) -> bool:
         """Whether [start, end) touches the magic, a column chunk, a page index or the footer."""
@@ -70,14 +82,14 @@ def _data_ranges(chunks: np.ndarray, end: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _page_ranges(chunks: np.ndarray, end: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where a chunk has values, a size that cannot be stands for all that follows, and a start
-    that cannot be for the whole file."""
+    """Where a chunk has values, a size that cannot be stands for all that follows and more, and a
+    start that cannot be for the whole file."""
     dictionary, data = chunks["dictionary_page_offset"], chunks["data_page_offset"]
     starts = np.where((dictionary > 0) & (dictionary < data), dictionary, data)
     sizes = chunks["total_compressed_size"]
     lost = (starts < MAGIC_BYTES) | (starts > end)
     starts = np.where(lost, MAGIC_BYTES, starts)
-    ends = np.where(lost | (sizes <= 0) | (sizes > end - starts), end, starts + sizes)
+    ends = np.where(lost | (sizes <= 0) | (sizes > end - starts), end + 1, starts + sizes)
     filled = chunks["num_values"] != 0
     return starts[filled], ends[filled]
 

@@ -25,7 +25,7 @@ from typing import Literal
 from xxhash import xxh3_64_intdigest
 
 from parquet_bloom.chunk_filter import Size, build_filter
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import FooterError, RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
@@ -119,6 +119,7 @@ def build(
         check_rewritable(file)
         file.footer.check_row_counts()
         plan = _plan(file, columns, row_groups, existing)
+        _check_end(file, plan)
         builder = _Builder(file, size, threads or len(os.sched_getaffinity(0)))
         with rewriting(file, target, kept_end(file, plan.replaced), verify) as rewrite:
             outcome = _append_filters(builder, plan, rewrite, force, progress)
@@ -174,6 +175,17 @@ def _plan(
             if chunk.bloom_filter_offset is not None:
                 plan.replaced[row_group, leaf.index] = chunk
     return plan
+
+
+def _check_end(file: ParquetFile, plan: _Plan) -> None:
+    """Raise FooterError if something would take what is written behind the data for its own."""
+    width = len(file.footer.leaves)
+    replaced = [row_group * width + column for row_group, column in plan.replaced]
+    if file.footer.layout.reaches_past_the_end(replaced):
+        raise FooterError(
+            f"{file.path}: footer: pages or a filter that reach past {file.footer.start}, where"
+            " the data ends"
+        )
 
 
 def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -> str | None:
