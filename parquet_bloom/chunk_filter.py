@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
-import numpy as np
-from numpy.typing import NDArray
-
 from parquet_bloom.filters.sizing import (
     BLOCK_BYTES,
     MAX_BYTES,
@@ -25,10 +22,11 @@ from parquet_bloom.filters.sizing import (
     power_of_two_blocks,
 )
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages import ChunkRun
 from parquet_bloom.parquet.runs import FixedRun, Run
-from parquet_bloom.values import LeafType, canonical_nan, zeros
+from parquet_bloom.values import canonical_nan, zeros
 
 # More values than any chunk has.
 UNCOUNTED = 1 << 62
@@ -153,7 +151,7 @@ class _Collector:
     def __init__(self, leaf: LeafType, blocks_for: Callable[[int], int]) -> None:
         self._leaf = leaf
         self._blocks_for = blocks_for
-        self._dictionary: list[NDArray[np.uint64]] = []
+        self._dictionary: list[Run] = []
         self._filter: SplitBlockBloomFilter | None = None
         self._specials = 0
         self._count = 0
@@ -163,8 +161,8 @@ class _Collector:
             self._specials |= part.run.float_specials()
         for run in _forms(part.run, self._leaf):
             if part.is_dictionary:
-                self._dictionary.append(run.hashes())
-                self._count += self._dictionary[-1].size
+                self._dictionary.append(run)
+                self._count += len(run)
             else:
                 self._count += run.insert_into(self._grown_filter())
 
@@ -178,10 +176,10 @@ class _Collector:
         if self._count == 0:
             return None
         filter = self._filter or SplitBlockBloomFilter.empty(self._blocks_for(self._count))
-        for hashes in self._dictionary:
-            filter.insert_hashes(hashes)
+        for run in self._dictionary:
+            run.insert_into(filter)
         for plain in self._special_values():
-            filter.insert_hashes(np.array([_kernel.xxh64(plain)], np.uint64))
+            filter.insert_value(plain)
         return filter
 
     def _special_values(self) -> Iterator[bytes]:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.native import _kernel
-from parquet_bloom.values import Encodings, LeafType, encode, integer_range, zeros
+from parquet_bloom.numpy_values import from_arrow
+from parquet_bloom.values import Encodings, encode, integer_range, zeros
 
 
 class ColumnFilter(SplitBlockBloomFilter):
@@ -40,8 +42,7 @@ class ColumnFilter(SplitBlockBloomFilter):
 
         numpy integers and floats, and lists of text or bytes, are hashed in one go.
         """
-        to_pylist = getattr(values, "to_pylist", None)
-        items = to_pylist() if to_pylist else values
+        items = from_arrow(values) if hasattr(values, "to_pylist") else values
         if isinstance(items, np.ndarray) and items.ndim == 1:
             if self._takes_integers(items):
                 return self._check_fixed(items.astype(self._integer_dtype))
@@ -68,7 +69,10 @@ class ColumnFilter(SplitBlockBloomFilter):
         return f"<{'i' if signed else 'u'}{self.type.width}"
 
     def _takes_floats(self, values: NDArray[Any]) -> bool:
-        return values.dtype.kind == "f" and self.type.physical in ("FLOAT", "DOUBLE")
+        if values.dtype.kind != "f" or self.type.physical not in ("FLOAT", "DOUBLE"):
+            return False
+        limit = np.finfo(f"f{self.type.width}").max
+        return bool((np.abs(values[np.isfinite(values)]) <= limit).all())
 
     def _check_fixed(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         stored = np.ascontiguousarray(values).view(np.uint8)
@@ -91,6 +95,7 @@ class ColumnFilter(SplitBlockBloomFilter):
 
 def _encoded(items: list[Any]) -> list[bytes] | None:
     """Text as UTF-8 and bytes as they are; None if there is anything else."""
-    if all(isinstance(item, str | bytes) for item in items):
-        return [item.encode() if isinstance(item, str) else item for item in items]
-    return None
+    try:
+        return [item if isinstance(item, bytes) else str.encode(item) for item in items]
+    except (TypeError, UnicodeEncodeError):
+        return None

@@ -10,11 +10,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-
-from parquet_bloom.column_filter import ColumnFilter
 from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
@@ -22,6 +19,9 @@ from parquet_bloom.parquet.footer import ColumnChunk, Footer, read_footer
 from parquet_bloom.parquet.schema import LeafColumn, find_column
 from parquet_bloom.storage import Source, open_source
 from parquet_bloom.values import Encodings, encode
+
+if TYPE_CHECKING:
+    from parquet_bloom.column_filter import ColumnFilter
 
 Verdict = Literal["absent", "maybe", "unknown"]
 
@@ -120,6 +120,9 @@ class ParquetFile:
         stored = bloom.read_usable_header(self.source, self.footer, chunk)
         if stored is None:
             raise FilterError(f"{self.path}: {chunk.where}: no filter")
+        # Only here is numpy needed, which takes longer to import than most files take to probe.
+        from parquet_bloom.column_filter import ColumnFilter
+
         return ColumnFilter(bloom.read_bitset(self.source, stored).words, chunk.leaf.type)
 
     def probe(self, column: str, value: Any) -> tuple[RowGroupVerdict, ...]:
@@ -165,9 +168,8 @@ class ParquetFile:
         if stored is None:
             return None
         for plain in encodings.plain:
-            hash = _kernel.xxh64(plain)
-            _, block = bloom.read_block(self.source, stored, hash)
-            if block.check_hashes(np.array([hash], np.uint64))[0]:
+            _, block = bloom.read_block(self.source, stored, _kernel.xxh64(plain))
+            if block.check_value(plain):
                 return True
         return False
 

@@ -11,23 +11,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal, InvalidOperation
+from math import isinf
 from typing import Any
 from uuid import UUID
 
 from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.leaf_type import LeafType, LogicalType
 from parquet_bloom.values import (
     NANOS_PER_DAY,
     UNIX_EPOCH_ORDINAL,
     Encodings,
-    LeafType,
-    LogicalType,
-    Nanos,
+    TimeNanos,
+    TimestampNanos,
+    clock_nanos,
     encode,
     not_a_value,
-    time_nanos,
 )
-
-TEXT_TYPES = {"STRING", "ENUM", "JSON"}
 
 # `--type`: how a literal is read when the column's own type is not what the user means.
 TYPES = ("bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid")
@@ -58,10 +57,8 @@ def _encode_as(leaf: LeafType, text: str, read_as: str) -> Encodings:
     match read_as:
         case "bytes":
             return _stored(leaf, _hex(leaf, text))
-        case "int" if leaf.physical in ("INT32", "INT64"):
-            return encode(replace(leaf, logical=_integer_annotation(leaf)), _integer(leaf, text))
         case "int":
-            return encode(leaf, _integer(leaf, text))
+            return encode(replace(leaf, logical=_as_integer(leaf.logical)), _integer(leaf, text))
         case "string":
             return encode(replace(leaf, logical=None), text)
     readers: dict[str, Callable[[LeafType, str], Any]] = {
@@ -75,9 +72,11 @@ def _encode_as(leaf: LeafType, text: str, read_as: str) -> Encodings:
     return encode(leaf, readers[read_as](leaf, text))
 
 
-def _integer_annotation(leaf: LeafType) -> LogicalType | None:
-    """The stored number of a DATE or DECIMAL is a plain integer; an unsigned one stays unsigned."""
-    return leaf.logical if leaf.logical_name == "INTEGER" else None
+def _as_integer(logical: LogicalType | None) -> LogicalType | None:
+    """What makes an integer the stored number: a DATE is none, a DECIMAL has no point."""
+    if logical and logical.name == "DECIMAL":
+        return replace(logical, scale=0)
+    return None if logical and logical.name in ("DATE", "TIME", "TIMESTAMP") else logical
 
 
 def _stored(leaf: LeafType, stored: bytes) -> Encodings:
@@ -104,22 +103,28 @@ def _reader(leaf: LeafType) -> Callable[[LeafType, str], Any]:
     }
     if leaf.logical_name in by_logical:
         return by_logical[leaf.logical_name]
-    if leaf.logical_name in TEXT_TYPES:
+    if leaf.logical_name in ("STRING", "ENUM"):
         return _text
+    if leaf.logical_name == "JSON":
+        return _verbatim
     return by_physical.get(leaf.physical, _text_or_hex)
 
 
 def _integer(leaf: LeafType, text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d+", text):
+    # The length is bounded because reading a number takes the square of its digits.
+    if not re.fullmatch(r"[+-]?[0-9]{1,200}", text):
         raise not_a_value(leaf, text, "an integer")
     return int(text)
 
 
 def _float(leaf: LeafType, text: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         raise not_a_value(leaf, text, "a number") from None
+    if isinf(number) and "inf" not in text.lower():
+        raise not_a_value(leaf, text, "a number that fits 64 bits")
+    return number
 
 
 def _decimal(leaf: LeafType, text: str) -> Decimal:
@@ -143,42 +148,49 @@ def _uuid(leaf: LeafType, text: str) -> UUID:
         raise not_a_value(leaf, text, "a UUID") from None
 
 
-def _time(leaf: LeafType, text: str) -> Nanos:
-    nanos, zone = _time_of_day(leaf, text, "a time such as 10:00:00.123")
-    if zone not in ("", "Z"):
+def _time(leaf: LeafType, text: str) -> TimeNanos:
+    nanos, zone = _time_of_day(leaf, text, text, "a time such as 10:00:00.123")
+    if zone not in ("", "Z") or (zone and leaf.logical and not leaf.logical.utc):
         raise not_a_value(leaf, text, "a time without a zone")
-    return Nanos(nanos, text)
+    return TimeNanos(nanos, text)
 
 
-def _timestamp(leaf: LeafType, text: str) -> Nanos:
+def _timestamp(leaf: LeafType, text: str) -> TimestampNanos:
     expected = "a timestamp such as 2024-01-31T10:00:00Z"
     match = _TIMESTAMP.fullmatch(text)
     if not match:
         raise not_a_value(leaf, text, expected)
-    days = _date(leaf, match[1]).toordinal() - UNIX_EPOCH_ORDINAL
-    nanos, zone = _time_of_day(leaf, match[2], expected) if match[2] else (0, "")
+    try:
+        days = date.fromisoformat(match[1]).toordinal() - UNIX_EPOCH_ORDINAL
+    except ValueError:
+        raise not_a_value(leaf, text, expected) from None
+    nanos, zone = _time_of_day(leaf, text, match[2], expected) if match[2] else (0, "")
     if zone and leaf.logical and not leaf.logical.utc:
         raise not_a_value(leaf, text, "a local timestamp, without a zone")
-    return Nanos(days * NANOS_PER_DAY + nanos - _zone_nanos(zone), text)
+    return TimestampNanos(days * NANOS_PER_DAY + nanos - _zone_nanos(leaf, text, zone), text)
 
 
-def _time_of_day(leaf: LeafType, text: str, expected: str) -> tuple[int, str]:
-    match = _TIME.fullmatch(text)
+def _time_of_day(leaf: LeafType, text: str, clock: str, expected: str) -> tuple[int, str]:
+    """Nanoseconds and zone of the part `clock` of a literal."""
+    match = _TIME.fullmatch(clock)
     if not match:
         raise not_a_value(leaf, text, expected)
     hour, minute, second, fraction, zone = match.groups(default="")
     try:
-        whole = time_nanos(time(int(hour), int(minute), int(second or 0)))
+        whole = clock_nanos(time(int(hour), int(minute), int(second or 0)))
     except ValueError:
         raise not_a_value(leaf, text, expected) from None
     return whole + int(fraction.ljust(9, "0") or 0), zone
 
 
-def _zone_nanos(zone: str) -> int:
+def _zone_nanos(leaf: LeafType, text: str, zone: str) -> int:
     if zone in ("", "Z"):
         return 0
-    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
-    return (-minutes if zone[0] == "-" else minutes) * 60_000_000_000
+    hours, minutes = int(zone[1:3]), int(zone[-2:])
+    if hours > 23 or minutes > 59:
+        raise not_a_value(leaf, text, "a zone of less than a day, such as +02:00")
+    offset = (hours * 60 + minutes) * 60_000_000_000
+    return -offset if zone[0] == "-" else offset
 
 
 def _text(leaf: LeafType, text: str) -> str:
@@ -188,12 +200,17 @@ def _text(leaf: LeafType, text: str) -> str:
     return text
 
 
+def _verbatim(leaf: LeafType, text: str) -> str:
+    """In JSON quotes belong to the value."""
+    return text
+
+
 def _text_or_hex(leaf: LeafType, text: str) -> str | bytes:
     return _hex(leaf, text) if text[:2].lower() == "0x" else _text(leaf, text)
 
 
 def _hex(leaf: LeafType, text: str) -> bytes:
-    try:
-        return bytes.fromhex(text.removeprefix("0x").removeprefix("0X"))
-    except ValueError:
-        raise ValueTypeError(f"{text}: not bytes: expected 0x and pairs of hex digits") from None
+    match = re.fullmatch(r"(?:0[xX])?((?:[0-9a-fA-F]{2})*)", text)
+    if not match:
+        raise ValueTypeError(f"{text}: not bytes: expected 0x and pairs of hex digits")
+    return bytes.fromhex(match[1])

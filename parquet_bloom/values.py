@@ -22,78 +22,27 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal, InvalidOperation
-from decimal import localcontext as decimal_context
-from math import isnan
+from decimal import Decimal
+from math import isfinite, isnan
 from typing import Any
 from uuid import UUID
 
-import numpy as np
-
 from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.leaf_type import PHYSICAL_WIDTH, LeafType, LogicalType
 
 NANOS = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
 NANOS_PER_DAY = 86_400_000_000_000
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 UNIX_EPOCH_JULIAN_DAY = 2_440_588
 
-_DATETIME64_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+MICROSECOND = timedelta(microseconds=1)
 
-PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
+# Far more digits than a DECIMAL of any stored length has; bounds what is computed for a literal.
+MOST_DIGITS = 100_000
+LONGEST_SHOWN = 200
+
 FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
-
-
-@dataclass(frozen=True, slots=True)
-class LogicalType:
-    """An annotation of a leaf column. `str()` spells it as parquet-java's schemas do."""
-
-    name: str
-    bit_width: int = 0
-    signed: bool = True
-    unit: str = ""
-    utc: bool = False
-    precision: int = 0
-    scale: int = 0
-
-    def __str__(self) -> str:
-        match self.name:
-            case "INTEGER":
-                return f"INTEGER({self.bit_width},{str(self.signed).lower()})"
-            case "TIME" | "TIMESTAMP":
-                return f"{self.name}({self.unit},{str(self.utc).lower()})"
-            case "DECIMAL":
-                return f"DECIMAL({self.precision},{self.scale})"
-            case _:
-                return self.name
-
-
-@dataclass(frozen=True, slots=True)
-class LeafType:
-    """The stored type of a leaf column; `length` is that of FIXED_LEN_BYTE_ARRAY, in bytes."""
-
-    physical: str
-    length: int = 0
-    logical: LogicalType | None = None
-
-    @property
-    def logical_name(self) -> str:
-        return self.logical.name if self.logical else ""
-
-    @property
-    def width(self) -> int | None:
-        """Bytes of each value; None for BYTE_ARRAY (any) and BOOLEAN (less than one)."""
-        if self.physical == "FIXED_LEN_BYTE_ARRAY":
-            return self.length
-        return PHYSICAL_WIDTH.get(self.physical)
-
-    @property
-    def is_float(self) -> bool:
-        """Whether equal values can differ in their bytes: signed zeros, and NaN."""
-        return self.physical in ("FLOAT", "DOUBLE") or self.logical_name == "FLOAT16"
-
-    def __str__(self) -> str:
-        physical = f"{self.physical}({self.length})" if self.length else self.physical
-        return f"{physical} {self.logical}" if self.logical else physical
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +64,57 @@ def canonical_nan(width: int) -> bytes:
     return quiet.to_bytes(width, "little")
 
 
+@dataclass(frozen=True, slots=True)
+class Days:
+    """A date as days since 1970, which may lie beyond the years of Python's date."""
+
+    days: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class TimeNanos:
+    """A time of day as nanoseconds since midnight, which Python's time cannot hold."""
+
+    nanos: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampNanos:
+    """A timestamp as nanoseconds since 1970 (in UTC or local), which datetime cannot hold."""
+
+    nanos: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 def encode(leaf: LeafType, value: Any) -> Encodings:
-    """The stored bytes of a Python or numpy value.
+    """The stored bytes of a Python, numpy or pandas value.
 
     Takes int, float, Decimal, date, datetime, time, UUID, str, bytes, whichever the column holds;
     an int is also the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a
-    TIMESTAMP, and bytes of the right length
-    are the stored bytes of any FIXED_LEN_BYTE_ARRAY or INT96. Raises ValueTypeError for anything
-    that cannot be a value of the column.
+    TIMESTAMP, and bytes of the right length the stored bytes of any FIXED_LEN_BYTE_ARRAY or INT96.
+    Raises ValueTypeError for anything that cannot be a value of the column.
     """
-    if isinstance(value, np.generic):
-        value = value.item() if not isinstance(value, np.datetime64) else _datetime64(value)
+    if type(value).__module__ == "numpy":
+        from parquet_bloom.numpy_values import from_numpy
+
+        value = from_numpy(value)
     if leaf.physical == "BOOLEAN":
         return Encodings((), "BOOLEAN has no Bloom filter")
     if value is None:
         return Encodings((), "nulls are not in a Bloom filter")
+    if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
+        return _encode_stored(leaf, bytes(value))
     return _encoder(leaf)(leaf, value)
 
 
@@ -144,12 +129,27 @@ def _encoder(leaf: LeafType) -> Callable[[LeafType, Any], Encodings]:
         case "INT96":
             return _encode_int96
         case _:
-            return _encode_bytes
+            return _encode_text
 
 
 def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
     """The one wording for a value that the column cannot hold."""
-    return ValueTypeError(f"{value!s}: cannot be a value of {leaf}: expected {expected}")
+    return ValueTypeError(f"{_shown(value)}: cannot be a value of {leaf}: expected {expected}")
+
+
+def _shown(value: object) -> str:
+    """A value as text of bearable length."""
+    if isinstance(value, int) and value.bit_length() > 8 * LONGEST_SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    text = str(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
+def _encode_stored(leaf: LeafType, value: bytes) -> Encodings:
+    if leaf.width is not None and len(value) != leaf.width:
+        expected = f"{leaf.width} bytes, found {len(value)}"
+        raise not_a_value(leaf, f"0x{value.hex()}", expected)
+    return Encodings((value,))
 
 
 def integer_range(leaf: LeafType) -> tuple[int, int]:
@@ -173,70 +173,57 @@ def _encode_integer(leaf: LeafType, value: Any) -> Encodings:
 
 
 def _stored_integer(leaf: LeafType, value: Any) -> int:
-    logical = leaf.logical
-    match leaf.logical_name, value:
-        case _, bool():
-            raise not_a_value(leaf, value, "an integer")
-        case _, int():
-            return value
-        case "DATE", date() if not isinstance(value, datetime):
-            return value.toordinal() - UNIX_EPOCH_ORDINAL
-        case "TIME", time() if logical:
-            return _in_unit(leaf, value, time_nanos(value), logical.unit)
-        case "TIMESTAMP", date() if logical and not isinstance(value, datetime):
-            midnight = (value.toordinal() - UNIX_EPOCH_ORDINAL) * NANOS_PER_DAY
-            return _in_unit(leaf, value, midnight, logical.unit)
-        case "TIMESTAMP", datetime() if logical:
-            _check_zone(leaf, value, logical.utc)
-            return _in_unit(leaf, value, timestamp_nanos(value), logical.unit)
-        case "TIMESTAMP", Nanos() if logical:
-            return _in_unit(leaf, value, value.nanos, logical.unit)
-        case "TIME", Nanos() if logical:
-            return _in_unit(leaf, value, value.nanos, logical.unit)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    unit = leaf.logical.unit if leaf.logical else ""
+    match leaf.logical_name:
+        case "DATE" if (days := _days(value)) is not None:
+            return days
+        case "TIME" if (nanos := _time_nanos(value)) is not None:
+            return _in_unit(leaf, value, nanos, unit)
+        case "TIMESTAMP" if (nanos := _timestamp_nanos(leaf, value)) is not None:
+            return _in_unit(leaf, value, nanos, unit)
     expected = {"DATE": "a date", "TIME": "a time", "TIMESTAMP": "a timestamp"}
     raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
 
 
-@dataclass(frozen=True, slots=True)
-class Nanos:
-    """A time or timestamp with all nine digits, which datetime cannot hold."""
-
-    nanos: int
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
+def _days(value: Any) -> int | None:
+    """Days since 1970 of a date; None for anything else."""
+    if isinstance(value, Days):
+        return value.days
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.toordinal() - UNIX_EPOCH_ORDINAL
+    return None
 
 
-def time_nanos(value: time) -> int:
-    """Nanoseconds since midnight."""
+def _time_nanos(value: Any) -> int | None:
+    """Nanoseconds since midnight of a time without a zone; None for anything else."""
+    if isinstance(value, TimeNanos):
+        return value.nanos
+    return clock_nanos(value) if isinstance(value, time) and value.tzinfo is None else None
+
+
+def clock_nanos(value: time | datetime) -> int:
+    """Nanoseconds since midnight by the clock; pandas adds nanoseconds to Python's fields."""
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
-    return seconds * 1_000_000_000 + value.microsecond * 1_000
+    nanosecond: int = getattr(value, "nanosecond", 0)
+    return seconds * 1_000_000_000 + value.microsecond * 1_000 + nanosecond
 
 
-def timestamp_nanos(value: datetime) -> int:
-    """Nanoseconds since the Unix epoch; a datetime without zone counts as UTC."""
-    offset = value.utcoffset() or timedelta()
-    local = value.replace(tzinfo=None) - offset
-    days = local.toordinal() - UNIX_EPOCH_ORDINAL
-    return days * NANOS_PER_DAY + time_nanos(local.time())
-
-
-def _datetime64(value: np.datetime64) -> Nanos | date | None:
-    """A whole day is a date. Counted in Python, because numpy's nanoseconds end in 2262."""
-    if np.isnat(value):
+def _timestamp_nanos(leaf: LeafType, value: Any) -> int | None:
+    """Nanoseconds since 1970; a value without zone counts as UTC. None for anything else."""
+    days = _days(value)
+    if days is not None:
+        return days * NANOS_PER_DAY
+    if isinstance(value, TimestampNanos):
+        return value.nanos
+    if not isinstance(value, datetime):
         return None
-    unit, step = np.datetime_data(value.dtype)
-    if unit == "D":
-        return date.fromordinal(int(value.astype(np.int64)) * step + UNIX_EPOCH_ORDINAL)
-    if unit not in _DATETIME64_NANOS:
-        unit, step, value = "s", 1, value.astype("datetime64[s]")
-    return Nanos(int(value.astype(np.int64)) * step * _DATETIME64_NANOS[unit], str(value))
-
-
-def _check_zone(leaf: LeafType, value: datetime, utc: bool) -> None:
-    if value.tzinfo is not None and not utc:
+    if value.tzinfo is not None and leaf.logical and not leaf.logical.utc:
         raise not_a_value(leaf, value, "a local timestamp, without a zone")
+    offset = (value.utcoffset() or timedelta()) // MICROSECOND * 1_000
+    days = value.toordinal() - UNIX_EPOCH_ORDINAL
+    return days * NANOS_PER_DAY + clock_nanos(value) - offset
 
 
 def _in_unit(leaf: LeafType, value: object, nanos: int, unit: str) -> int:
@@ -247,33 +234,44 @@ def _in_unit(leaf: LeafType, value: object, nanos: int, unit: str) -> int:
 
 
 def _encode_int96(leaf: LeafType, value: Any) -> Encodings:
-    if isinstance(value, bytes):
-        return _fixed(leaf, value, 12)
-    if isinstance(value, datetime):
-        nanos = timestamp_nanos(value)
-    elif isinstance(value, Nanos):
-        nanos = value.nanos
-    else:
+    nanos = _timestamp_nanos(leaf, value)
+    if nanos is None:
         raise not_a_value(leaf, value, "a timestamp or 12 bytes")
     days, nanos_of_day = divmod(nanos, NANOS_PER_DAY)
-    return Encodings((struct.pack("<qi", nanos_of_day, days + UNIX_EPOCH_JULIAN_DAY),))
+    julian_day = days + UNIX_EPOCH_JULIAN_DAY
+    if not -(1 << 31) <= julian_day < 1 << 31:
+        raise not_a_value(leaf, value, "a day that fits 32 bits")
+    return Encodings((struct.pack("<qi", nanos_of_day, julian_day),))
 
 
 def _encode_float(leaf: LeafType, value: Any) -> Encodings:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise not_a_value(leaf, value, "a number")
-    width = leaf.width or 8
-    number = float(value)
-    if isnan(number):
+    if _is_nan(value):
         return Encodings((), "NaN has many encodings")
-    if number == 0:
-        return Encodings(zeros(width))
+    width = leaf.width or 8
     try:
+        number = float(value)
         plain = struct.pack(FLOAT_FORMAT[width], number)
     except OverflowError:
-        raise not_a_value(leaf, value, f"a number that fits {8 * width} bits") from None
+        number, plain = float("inf"), b""
+    if not isfinite(number) and _is_finite(value):
+        raise not_a_value(leaf, value, f"a number that fits {8 * width} bits")
     # A number too small for the type rounds to zero, and zero is stored in two ways.
     return Encodings(zeros(width) if plain in zeros(width) else (plain,))
+
+
+def _is_nan(value: float | Decimal) -> bool:
+    """Without a conversion, which large integers and signaling NaNs do not survive."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float) and isnan(value)
+
+
+def _is_finite(value: float | Decimal) -> bool:
+    return isinstance(value, int) or (
+        value.is_finite() if isinstance(value, Decimal) else isfinite(value)
+    )
 
 
 def _encode_decimal(leaf: LeafType, value: Any) -> Encodings:
@@ -311,34 +309,49 @@ def _check_decimal_fits(leaf: LeafType, value: object, unscaled: int, width: int
 
 
 def _unscaled(leaf: LeafType, value: Any, logical: LogicalType) -> int:
+    """The integer that is stored. Exact, and in bounds before any large power is computed."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise not_a_value(leaf, value, "a decimal")
-    with decimal_context(prec=100, Emax=999_999, Emin=-999_999):
-        try:
-            scaled = Decimal(value).scaleb(logical.scale)
-            unscaled = scaled.to_integral_exact()
-        except (InvalidOperation, OverflowError):
-            raise not_a_value(leaf, value, "a finite decimal") from None
-        if not unscaled.is_finite() or unscaled != scaled:
-            raise not_a_value(leaf, value, f"at most {logical.scale} digits after the point")
-        if abs(unscaled) >= 10**logical.precision:
-            raise not_a_value(leaf, value, f"at most {logical.precision} digits")
-        return int(unscaled)
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise not_a_value(leaf, value, "a finite decimal")
+    digits, exponent = _integer_and_exponent(value)
+    shift = exponent + logical.scale
+    if digits == 0:
+        return 0
+    if shift < -MOST_DIGITS or (shift < 0 and digits % 10**-shift):
+        raise not_a_value(leaf, value, f"at most {logical.scale} digits after the point")
+    if shift > logical.precision or digits.bit_length() > MOST_DIGITS:
+        raise not_a_value(leaf, value, f"at most {logical.precision} digits")
+    unscaled: int = digits * 10**shift if shift >= 0 else digits // 10**-shift
+    if unscaled >= 10**logical.precision:
+        raise not_a_value(leaf, value, f"at most {logical.precision} digits")
+    return -unscaled if value < 0 else unscaled
 
 
-def _encode_bytes(leaf: LeafType, value: Any) -> Encodings:
-    if isinstance(value, UUID):
-        value = value.bytes
-    if isinstance(value, str):
-        value = value.encode()
-    if not isinstance(value, bytes | bytearray | memoryview):
+def _integer_and_exponent(value: int | Decimal) -> tuple[int, int]:
+    """Digits and exponent of a finite number, without the sign."""
+    if isinstance(value, int):
+        return abs(value), 0
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    return int("".join(map(str, digits))), exponent
+
+
+def _encode_text(leaf: LeafType, value: Any) -> Encodings:
+    if leaf.logical_name == "UUID":
+        return _encode_uuid(leaf, value)
+    if isinstance(value, UUID) and leaf.logical is None:
+        return _encode_stored(leaf, value.bytes)
+    if not isinstance(value, str) or leaf.logical_name == "INTERVAL":
         raise not_a_value(leaf, value, "text or bytes")
-    if leaf.physical == "BYTE_ARRAY":
-        return Encodings((bytes(value),))
-    return _fixed(leaf, bytes(value), leaf.length)
+    try:
+        return _encode_stored(leaf, value.encode())
+    except UnicodeEncodeError:
+        raise not_a_value(leaf, ascii(value), "text that is valid Unicode") from None
 
 
-def _fixed(leaf: LeafType, value: bytes, length: int) -> Encodings:
-    if len(value) != length:
-        raise not_a_value(leaf, f"0x{value.hex()}", f"{length} bytes, found {len(value)}")
-    return Encodings((value,))
+def _encode_uuid(leaf: LeafType, value: Any) -> Encodings:
+    try:
+        return Encodings(((value if isinstance(value, UUID) else UUID(value)).bytes,))
+    except (AttributeError, TypeError, ValueError):
+        raise not_a_value(leaf, value, "a UUID") from None

@@ -1,6 +1,5 @@
 """The footer: read without loss, edited by splicing, checked against the file."""
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, SHARED, missing
@@ -60,16 +59,14 @@ def test_an_edit_changes_two_fields_of_one_chunk_and_nothing_else(offset):
     footer = footer_of(FIXTURES / "pyarrow_types.parquet")
     place = FilterPlace(offset, 2**31 - 1)
     edited = Footer(footer.with_filters({(1, 3): place}), footer.start, "edited")
-    span, original = edited.chunk_spans, footer.chunk_spans
+    span, original = edited.chunks.of(1, 3), footer.chunks.of(1, 3)
     assert edited.chunk(1, edited.leaves[3]).bloom_filter_offset == offset
     assert edited.chunk(1, edited.leaves[3]).bloom_filter_length == 2**31 - 1
-    start = int(original[1, 3]["meta_start"])
+    start = int(original["meta_start"])
     grown = len(edited.raw) - len(footer.raw)
     assert edited.raw[:start] == footer.raw[:start]
-    assert (
-        edited.raw[int(span[1, 3]["meta_end"]) :] == (footer.raw[int(original[1, 3]["meta_end"]) :])
-    )
-    assert int(span[1, 3]["meta_end"]) == int(original[1, 3]["meta_end"]) + grown
+    assert edited.raw[int(span["meta_end"]) :] == (footer.raw[int(original["meta_end"]) :])
+    assert int(span["meta_end"]) == int(original["meta_end"]) + grown
     assert edited.with_filters({(1, 3): None}) == footer.raw
 
 
@@ -110,14 +107,14 @@ def test_what_lies_where():
     assert footer.layout.overlaps_data(chunk.pages_start, chunk.pages_start + 1)
     assert footer.layout.overlaps_data(end - 1, end)
     assert footer.layout.overlaps_data(footer.start - 1, footer.start + 1)
-    spans = footer.chunk_spans
     last = max(
-        int((spans[start] + spans[length]).max())
-        for start, length in [
+        start + length
+        for field, size in [
             ("data_page_offset", "total_compressed_size"),
             ("offset_index_offset", "offset_index_length"),
             ("column_index_offset", "column_index_length"),
         ]
+        for start, length in zip(footer.chunks.every(field), footer.chunks.every(size), strict=True)
     )
     assert not footer.layout.overlaps_data(last, footer.start)
 
@@ -238,7 +235,7 @@ def test_a_hundred_thousand_chunks_are_scanned_without_decoding(monkeypatch):
         compact, "decode", lambda kind, *rest: (decoded.append(kind), original(kind, *rest))[1]
     )
     copy = Footer(footer.raw, footer.start, "copy")
-    assert np.all(copy.chunk_spans == footer.chunk_spans)
+    assert copy.chunks.every("bloom_filter_offset") == footer.chunks.every("bloom_filter_offset")
     assert set(decoded) == {ttypes.SchemaElement}
 
 

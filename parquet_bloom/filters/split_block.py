@@ -11,66 +11,79 @@ Spec: parquet-format, BloomFilter.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, WORDS_PER_BLOCK, estimate_ndv
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+WORD_FORMAT: Final = "I"
 
 
 class SplitBlockBloomFilter:
-    """A filter in memory. `words` has shape (8 * num_blocks,), dtype uint32, and is its only state."""
+    """A filter in memory. Its words are its only state."""
 
-    def __init__(self, words: NDArray[np.uint32]) -> None:
-        """Wrap `words`; they are not copied. Raises FilterError unless they are whole blocks."""
-        if words.ndim != 1 or words.size == 0 or words.size % WORDS_PER_BLOCK:
+    def __init__(self, words: memoryview | NDArray[np.uint32]) -> None:
+        """Wrap `words`, of shape (8 * num_blocks,), uint32; they are not copied.
+
+        Raises FilterError unless they are whole blocks.
+        """
+        view = words if isinstance(words, memoryview) else words.data
+        if view.ndim != 1 or view.format != WORD_FORMAT or not view.c_contiguous:
+            raise FilterError("words: expected one dimension of contiguous uint32")
+        if len(view) == 0 or len(view) % WORDS_PER_BLOCK:
             raise FilterError(
-                f"bitset: {4 * words.size} bytes, expected a positive multiple of {BLOCK_BYTES}"
+                f"bitset: {view.nbytes} bytes, expected a positive multiple of {BLOCK_BYTES}"
             )
-        self.words = words
+        self._words = view
 
     @classmethod
     def empty(cls, num_blocks: int) -> SplitBlockBloomFilter:
         """A filter of `num_blocks` blocks (1 <= num_blocks < 2^31) with every bit clear."""
         if not 1 <= num_blocks < 1 << 31:
             raise FilterError(f"number of blocks: {num_blocks}, expected 1 to 2^31 - 1")
-        return cls(np.zeros(num_blocks * WORDS_PER_BLOCK, np.uint32))
+        return cls(memoryview(bytearray(num_blocks * BLOCK_BYTES)).cast(WORD_FORMAT))
 
     @classmethod
     def from_bytes(cls, bitset: bytes | bytearray | memoryview) -> SplitBlockBloomFilter:
         """A copy of a stored bitset. Raises FilterError unless it is whole blocks."""
-        stored = np.frombuffer(bitset, np.uint8)
-        if stored.size == 0 or stored.size % BLOCK_BYTES:
+        if len(bitset) == 0 or len(bitset) % BLOCK_BYTES:
             raise FilterError(
-                f"bitset: {stored.size} bytes, expected a positive multiple of {BLOCK_BYTES}"
+                f"bitset: {len(bitset)} bytes, expected a positive multiple of {BLOCK_BYTES}"
             )
-        return cls(stored.copy().view(np.uint32))
+        return cls(memoryview(bytearray(bitset)).cast(WORD_FORMAT))
 
-    def to_bytes(self) -> bytes:
-        """The bitset as it is stored: words little-endian, in order."""
-        return self.words.tobytes()
+    @property
+    def words(self) -> NDArray[np.uint32]:
+        """The words, shape (8 * num_blocks,), dtype uint32: a view, not a copy."""
+        import numpy as np
+
+        return np.frombuffer(self._words, np.uint32)
 
     @property
     def bitset(self) -> memoryview:
-        """The same without a copy, for as long as nothing is inserted."""
-        return self.words.view(np.uint8).data
+        """The words as bytes, as they are stored: a view, not a copy."""
+        return self._words.cast("B")
+
+    def to_bytes(self) -> bytes:
+        """The bitset as it is stored: words little-endian, in order."""
+        return self._words.tobytes()
 
     @property
     def num_blocks(self) -> int:
-        return self.words.size // WORDS_PER_BLOCK
+        return len(self._words) // WORDS_PER_BLOCK
 
     @property
     def num_bytes(self) -> int:
-        return self.words.size * 4
+        return self._words.nbytes
 
     @property
     def bits_set(self) -> int:
-        return _kernel.popcount(self.words)
+        return _kernel.popcount(self._words)
 
     @property
     def fill(self) -> float:
@@ -81,7 +94,7 @@ class SplitBlockBloomFilter:
     def fpp(self) -> float:
         """The exact probability that a random hash is found: the mean over the blocks of the
         product of the fills of their eight words."""
-        return _kernel.fpp(self.words)
+        return _kernel.fpp(self._words)
 
     @property
     def ndv_estimate(self) -> float:
@@ -90,11 +103,28 @@ class SplitBlockBloomFilter:
 
     def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:
         """Insert hashes, shape (n,), dtype uint64."""
-        _kernel.insert(self.words, hashes)
+        _kernel.insert(self._words, hashes)
 
     def check_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """For each hash of shape (n,), dtype uint64: False if it was certainly never inserted."""
-        return _kernel.check(self.words, hashes)
+        return _kernel.check(self._words, hashes)
+
+    def insert_value(self, plain: bytes) -> None:
+        """Insert a value by its stored bytes."""
+        _kernel.insert_value(self._words, plain)
+
+    def check_value(self, plain: bytes) -> bool:
+        """False if the value with these stored bytes was certainly never inserted."""
+        return _kernel.check_value(self._words, plain)
+
+    def insert_fixed(self, values: memoryview, width: int) -> int:
+        """Insert PLAIN values of `width` bytes each; returns their number."""
+        return _kernel.insert_fixed(self._words, values, width)
+
+    def insert_byte_array(self, values: memoryview) -> int:
+        """Insert length-prefixed PLAIN values; returns their number. Raises ValueError if one runs
+        past the end."""
+        return _kernel.insert_byte_array(self._words, values)
 
     def fold(self, factor: int = 2) -> SplitBlockBloomFilter:
         """OR every `factor` neighbouring blocks into one.
@@ -105,7 +135,9 @@ class SplitBlockBloomFilter:
         """
         if factor < 1 or self.num_blocks % factor:
             raise FilterError(f"fold by {factor}: expected a divisor of {self.num_blocks} blocks")
-        return SplitBlockBloomFilter(_kernel.fold(self.words, factor))
+        folded = SplitBlockBloomFilter.empty(self.num_blocks // factor)
+        _kernel.fold(self._words, factor, folded._words)
+        return folded
 
     def fold_to_fpp(self, fpp: float, min_blocks: int) -> SplitBlockBloomFilter:
         """Halve as often as the FPP computed from the bits stays within `fpp`."""

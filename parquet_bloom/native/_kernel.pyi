@@ -5,6 +5,7 @@ global lock is not held while a buffer is worked on. `words` are 8 * num_blocks 
 uint64. A buffer that breaks its contract, and values that run past their buffer, are a ValueError.
 """
 
+from array import array
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -12,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
+_Words: TypeAlias = memoryview | NDArray[np.uint32]
 
 ABSENT: int
-"""What CHUNK_SPAN holds for a field that the footer lacks."""
+"""What chunks() gives for a field that the footer lacks."""
 HAS_ZERO: int
 HAS_NAN: int
-FIELD_SPAN: np.dtype[np.void]
-CHUNK_SPAN: np.dtype[np.void]
+CHUNK_FIELDS: tuple[str, ...]
+"""The numbers that chunks() gives of each column chunk, in order."""
 
 class ScanError(ValueError):
     problem: str
@@ -33,23 +35,28 @@ def xxh64_fixed(values: _Bytes, width: int) -> NDArray[np.uint64]:
 def xxh64_slices(data: _Bytes, offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The hash of each data[offsets[i]:offsets[i + 1]]."""
 
-def insert(words: NDArray[np.uint32], hashes: NDArray[np.uint64]) -> None: ...
-def check(words: NDArray[np.uint32], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]: ...
-def fold(words: NDArray[np.uint32], factor: int) -> NDArray[np.uint32]:
-    """OR every `factor` neighbouring blocks into one; `factor` divides the number of blocks."""
+def insert_value(words: _Words, value: _Bytes) -> None:
+    """Insert the hash of one value's stored bytes."""
 
-def popcount(words: NDArray[np.uint32]) -> int: ...
-def fpp(words: NDArray[np.uint32]) -> float:
+def check_value(words: _Words, value: _Bytes) -> bool: ...
+def insert(words: _Words, hashes: NDArray[np.uint64]) -> None: ...
+def check(words: _Words, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]: ...
+def fold(words: _Words, factor: int, folded: _Words) -> None:
+    """OR every `factor` neighbouring blocks of `words` into one of `folded`; `factor` divides the
+    number of blocks."""
+
+def popcount(words: _Words) -> int: ...
+def fpp(words: _Words) -> float:
     """The share of random hashes that the filter finds, computed from its bits."""
 
 def uses_avx2() -> bool: ...
 def use_avx2(wanted: bool) -> None:
     """Choose the code path of insert and check for the whole process (tests, benchmarks)."""
 
-def insert_fixed(words: NDArray[np.uint32], values: _Bytes, width: int) -> int:
+def insert_fixed(words: _Words, values: _Bytes, width: int) -> int:
     """Insert PLAIN values of `width` bytes; returns their number."""
 
-def insert_byte_array(words: NDArray[np.uint32], data: _Bytes) -> int:
+def insert_byte_array(words: _Words, data: _Bytes) -> int:
     """Insert the length-prefixed values that fill `data`; returns their number."""
 
 def count_byte_array(data: _Bytes) -> int:
@@ -81,11 +88,12 @@ class DeltaDecoder:
 def struct_end(data: _Bytes, start: int = 0) -> int:
     """The position past the Thrift struct at `start`. Raises ScanError, as all below."""
 
-def fields(data: _Bytes, start: int = 0) -> np.ndarray:
-    """The fields of the struct at `start`, shape (n,), dtype FIELD_SPAN."""
+def fields(data: _Bytes, start: int = 0) -> list[tuple[int, int, int, int, int]]:
+    """The fields of the struct at `start`: (id, type, start of the header, start of the value,
+    end)."""
 
-def elements(data: _Bytes, start: int) -> NDArray[np.int64]:
+def elements(data: _Bytes, start: int) -> array[int]:
     """The n + 1 boundaries of the elements of the list at `start`."""
 
-def chunks(data: _Bytes, start: int, expected: int) -> np.ndarray:
-    """The ColumnChunks of the list at `start`, shape (expected,), dtype CHUNK_SPAN."""
+def chunks(data: _Bytes, start: int, expected: int) -> array[int]:
+    """CHUNK_FIELDS of each of the `expected` ColumnChunks of the list at `start`, in a row."""

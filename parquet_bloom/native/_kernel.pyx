@@ -1,9 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=False
-"""Python's door to the kernel: check the shapes, release the global lock, call (see kernel.h)."""
+"""Python's door to the kernel: check the shapes, release the global lock, call (see kernel.h).
 
-import numpy as np
+numpy takes longer to import than most files take to build, so only what returns its arrays does.
+"""
 
-from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
+from array import array
+
+from libc.stdint cimport INT32_MAX, INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "kernel.h" nogil:
@@ -47,7 +50,7 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *data, int64_t size, int64_t start, int64_t *boundaries, int64_t room,
         int64_t *where)
     struct field_span:
-        pass
+        int64_t id, type, start, value, end
     struct chunk_span:
         pass
     int64_t thrift_fields(
@@ -64,21 +67,21 @@ ABSENT = INT64_MIN
 HAS_ZERO = HAS_ZERO_BIT
 HAS_NAN = HAS_NAN_BIT
 
-# The members of struct field_span and struct chunk_span, in order: all are int64.
-FIELD_SPAN = np.dtype([(name, np.int64) for name in ("id", "type", "start", "value", "end")])
-CHUNK_SPAN = np.dtype([(name, np.int64) for name in (
+# The members of struct chunk_span, in order: all are int64.
+CHUNK_FIELDS = (
     "start", "end", "meta_start", "meta_end", "has_file_path",
     "offset_index_offset", "offset_index_length", "column_index_offset", "column_index_length",
     "has_crypto_metadata", "type", "codec", "num_values",
     "total_uncompressed_size", "total_compressed_size",
     "data_page_offset", "index_page_offset", "dictionary_page_offset",
     "bloom_filter_offset", "bloom_filter_length",
-)])
-if FIELD_SPAN.itemsize != sizeof(field_span) or CHUNK_SPAN.itemsize != sizeof(chunk_span):
-    raise ImportError("parquet_bloom.native._kernel: the dtypes and kernel.h disagree")
+)
+if 8 * len(CHUNK_FIELDS) != sizeof(chunk_span):
+    raise ImportError("parquet_bloom.native._kernel: CHUNK_FIELDS and kernel.h disagree")
 
 # No struct of the format has more fields than this; unknown ones included, none comes near.
-_MAX_FIELDS = 1024
+cdef enum:
+    _MAX_FIELDS = 1024
 
 
 class ScanError(ValueError):
@@ -112,11 +115,13 @@ cdef uint64_t _num_blocks(const uint32_t[::1] words) except 0:
     return words.shape[0] // 8
 
 
-def xxh64(const uint8_t[::1] data):
+def xxh64(const uint8_t[::1] data not None):
     return c_xxh64(_bytes(data), data.shape[0])
 
 
-def xxh64_fixed(const uint8_t[::1] values, size_t width):
+def xxh64_fixed(const uint8_t[::1] values not None, size_t width):
+    import numpy as np
+
     if width == 0 or values.shape[0] % width:
         raise ValueError(f"values: {values.shape[0]} bytes, expected a multiple of {width}")
     cdef size_t count = values.shape[0] // width
@@ -128,7 +133,9 @@ def xxh64_fixed(const uint8_t[::1] values, size_t width):
     return hashes
 
 
-def xxh64_slices(const uint8_t[::1] data, const int64_t[::1] offsets):
+def xxh64_slices(const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
+    import numpy as np
+
     if offsets.shape[0] == 0:
         raise ValueError("offsets: none, expected one more than values")
     cdef size_t count = offsets.shape[0] - 1, i
@@ -146,14 +153,30 @@ def xxh64_slices(const uint8_t[::1] data, const int64_t[::1] offsets):
     return hashes
 
 
-def insert(uint32_t[::1] words, const uint64_t[::1] hashes):
+def insert_value(uint32_t[::1] words not None, const uint8_t[::1] value not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef uint64_t hash = c_xxh64(_bytes(value), value.shape[0])
+    split_block_insert(&words[0], num_blocks, &hash, 1)
+
+
+def check_value(const uint32_t[::1] words not None, const uint8_t[::1] value not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef uint64_t hash = c_xxh64(_bytes(value), value.shape[0])
+    cdef uint8_t found = 0
+    split_block_check(&words[0], num_blocks, &hash, 1, &found)
+    return bool(found)
+
+
+def insert(uint32_t[::1] words not None, const uint64_t[::1] hashes not None):
     cdef uint64_t num_blocks = _num_blocks(words)
     if hashes.shape[0]:
         with nogil:
             split_block_insert(&words[0], num_blocks, &hashes[0], hashes.shape[0])
 
 
-def check(const uint32_t[::1] words, const uint64_t[::1] hashes):
+def check(const uint32_t[::1] words not None, const uint64_t[::1] hashes not None):
+    import numpy as np
+
     cdef uint64_t num_blocks = _num_blocks(words)
     found = np.empty(hashes.shape[0], np.uint8)
     cdef uint8_t[::1] out = found
@@ -163,25 +186,24 @@ def check(const uint32_t[::1] words, const uint64_t[::1] hashes):
     return found.view(np.bool_)
 
 
-def fold(const uint32_t[::1] words, uint64_t factor):
+def fold(const uint32_t[::1] words not None, uint64_t factor, uint32_t[::1] folded not None):
     cdef uint64_t num_blocks = _num_blocks(words)
     if factor == 0 or num_blocks % factor:
         raise ValueError(f"factor: {factor}, expected a divisor of {num_blocks} blocks")
-    folded = np.empty(words.shape[0] // factor, np.uint32)
-    cdef uint32_t[::1] out = folded
+    if folded.shape[0] * factor != <uint64_t>words.shape[0]:
+        raise ValueError(f"folded: {folded.shape[0]}, expected {words.shape[0] // factor} words")
     with nogil:
-        split_block_fold(&words[0], num_blocks, factor, &out[0])
-    return folded
+        split_block_fold(&words[0], num_blocks, factor, &folded[0])
 
 
-def popcount(const uint32_t[::1] words):
+def popcount(const uint32_t[::1] words not None):
     cdef uint64_t num_blocks = _num_blocks(words), bits
     with nogil:
         bits = split_block_popcount(&words[0], num_blocks)
     return bits
 
 
-def fpp(const uint32_t[::1] words):
+def fpp(const uint32_t[::1] words not None):
     cdef uint64_t num_blocks = _num_blocks(words)
     cdef double answer
     with nogil:
@@ -198,7 +220,7 @@ def use_avx2(bint wanted):
         raise ValueError("AVX2: this processor lacks it")
 
 
-def insert_fixed(uint32_t[::1] words, const uint8_t[::1] values, size_t width):
+def insert_fixed(uint32_t[::1] words not None, const uint8_t[::1] values not None, size_t width):
     cdef uint64_t num_blocks = _num_blocks(words)
     if width == 0 or values.shape[0] % width:
         raise ValueError(f"values: {values.shape[0]} bytes, expected a multiple of {width}")
@@ -215,7 +237,7 @@ cdef int64_t _counted(int64_t count) except -1:
     return count
 
 
-def insert_byte_array(uint32_t[::1] words, const uint8_t[::1] data):
+def insert_byte_array(uint32_t[::1] words not None, const uint8_t[::1] data not None):
     cdef uint64_t num_blocks = _num_blocks(words)
     cdef int64_t count
     with nogil:
@@ -223,14 +245,16 @@ def insert_byte_array(uint32_t[::1] words, const uint8_t[::1] data):
     return _counted(count)
 
 
-def count_byte_array(const uint8_t[::1] data):
+def count_byte_array(const uint8_t[::1] data not None):
     cdef int64_t count
     with nogil:
         count = plain_count_byte_array(_bytes(data), data.shape[0])
     return _counted(count)
 
 
-def hash_byte_array(const uint8_t[::1] data):
+def hash_byte_array(const uint8_t[::1] data not None):
+    import numpy as np
+
     cdef int64_t count = count_byte_array(data)
     hashes = np.empty(count, np.uint64)
     cdef uint64_t[::1] out = hashes
@@ -240,7 +264,7 @@ def hash_byte_array(const uint8_t[::1] data):
     return hashes
 
 
-def float_specials(const uint8_t[::1] values, size_t width):
+def float_specials(const uint8_t[::1] values not None, size_t width):
     if width not in (2, 4, 8) or values.shape[0] % width:
         raise ValueError(f"values: {values.shape[0]} bytes of width {width}")
     cdef int answer
@@ -249,9 +273,9 @@ def float_specials(const uint8_t[::1] values, size_t width):
     return answer
 
 
-def count_levels(const uint8_t[::1] data, int bit_width, int64_t count, uint32_t level):
+def count_levels(const uint8_t[::1] data not None, int bit_width, int64_t count, uint32_t level):
     cdef int64_t equal
-    if not 1 <= bit_width <= 32 or count < 0:
+    if not 1 <= bit_width <= 32 or not 0 <= count <= INT32_MAX:
         raise ValueError(f"levels: {count} of {bit_width} bits")
     with nogil:
         equal = levels_count_hybrid(_bytes(data), data.shape[0], bit_width, count, level)
@@ -260,9 +284,10 @@ def count_levels(const uint8_t[::1] data, int bit_width, int64_t count, uint32_t
     return equal
 
 
-def count_bit_packed_levels(const uint8_t[::1] data, int bit_width, int64_t count, uint32_t level):
+def count_bit_packed_levels(
+        const uint8_t[::1] data not None, int bit_width, int64_t count, uint32_t level):
     cdef int64_t equal
-    if not 1 <= bit_width <= 32 or count < 0:
+    if not 1 <= bit_width <= 32 or not 0 <= count <= INT32_MAX:
         raise ValueError(f"levels: {count} of {bit_width} bits")
     with nogil:
         equal = levels_count_bit_packed(_bytes(data), data.shape[0], bit_width, count, level)
@@ -278,7 +303,7 @@ cdef class DeltaDecoder:
     cdef const uint8_t[::1] _data
     cdef delta_state _state
 
-    def __init__(self, const uint8_t[::1] data):
+    def __init__(self, const uint8_t[::1] data not None):
         self._data = data
         if delta_start(_bytes(data), data.shape[0], &self._state) != 0:
             raise ValueError("DELTA_BINARY_PACKED: impossible header")
@@ -291,6 +316,8 @@ cdef class DeltaDecoder:
         return self
 
     def __next__(self):
+        import numpy as np
+
         if self._state.left == 0:
             raise StopIteration
         cdef int64_t room = min(self._state.left, _DELTA_ROOM) + (1 << 16) + 1, decoded
@@ -310,7 +337,7 @@ cdef int64_t _start(const uint8_t[::1] data, int64_t start) except -1:
     return start
 
 
-def struct_end(const uint8_t[::1] data, int64_t start=0):
+def struct_end(const uint8_t[::1] data not None, int64_t start=0):
     cdef int64_t where = 0, answer
     _start(data, start)
     with nogil:
@@ -318,14 +345,16 @@ def struct_end(const uint8_t[::1] data, int64_t start=0):
     return _scanned(answer, where)
 
 
-def fields(const uint8_t[::1] data, int64_t start=0):
+def fields(const uint8_t[::1] data not None, int64_t start=0):
     cdef int64_t where = 0, count
+    cdef field_span spans[_MAX_FIELDS]
     _start(data, start)
-    spans = np.empty(_MAX_FIELDS, FIELD_SPAN)
-    cdef int64_t[::1] out = spans.view(np.int64)
-    count = thrift_fields(
-        _bytes(data), data.shape[0], start, <field_span *>&out[0], _MAX_FIELDS, &where)
-    return spans[: _scanned(count, where)].copy()
+    count = _scanned(
+        thrift_fields(_bytes(data), data.shape[0], start, spans, _MAX_FIELDS, &where), where)
+    return [
+        (spans[i].id, spans[i].type, spans[i].start, spans[i].value, spans[i].end)
+        for i in range(count)
+    ]
 
 
 cdef int64_t _list_size(const uint8_t[::1] data, int64_t start) except -1:
@@ -335,9 +364,9 @@ cdef int64_t _list_size(const uint8_t[::1] data, int64_t start) except -1:
         thrift_list_size(_bytes(data), data.shape[0], start, &element_type, &where), where)
 
 
-def elements(const uint8_t[::1] data, int64_t start):
+def elements(const uint8_t[::1] data not None, int64_t start):
     cdef int64_t where = 0, answer, room = _list_size(data, start)
-    boundaries = np.empty(room + 1, np.int64)
+    boundaries = array("q", bytes(8 * (room + 1)))
     cdef int64_t[::1] out = boundaries
     with nogil:
         answer = thrift_elements(_bytes(data), data.shape[0], start, &out[0], room, &where)
@@ -345,14 +374,14 @@ def elements(const uint8_t[::1] data, int64_t start):
     return boundaries
 
 
-def chunks(const uint8_t[::1] data, int64_t start, int64_t expected):
+def chunks(const uint8_t[::1] data not None, int64_t start, int64_t expected):
     cdef int64_t where = 0, answer, room = _list_size(data, start)
     if room != expected:
         raise ScanError(f"list of {room}, expected {expected}", start)
-    spans = np.empty(room, CHUNK_SPAN)
+    spans = array("q", bytes(sizeof(chunk_span) * room))
     if room == 0:
         return spans
-    cdef int64_t[::1] out = spans.view(np.int64)
+    cdef int64_t[::1] out = spans
     with nogil:
         answer = thrift_chunks(
             _bytes(data), data.shape[0], start, <chunk_span *>&out[0], room, &where)

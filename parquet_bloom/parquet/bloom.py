@@ -126,10 +126,10 @@ def _members(header: bytes) -> dict[str, str]:
     defines is left out: the generated structs cannot tell these apart.
     """
     members = {}
-    for union_id, field_type, _, value, _ in _kernel.fields(header).tolist():
+    for union_id, field_type, _, value, _ in _kernel.fields(header):
         union, member = _UNIONS.get(union_id, ("", ""))
         if field_type == compact.TYPE_STRUCT and union:
-            ids = [(item[0], item[1]) for item in _kernel.fields(header, value).tolist()]
+            ids = [(item[0], item[1]) for item in _kernel.fields(header, value)]
             if ids == [(1, compact.TYPE_STRUCT)]:
                 members[union] = member
     return members

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 import cramjam
-import numpy as np
 
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 
-# The second argument is a numpy array, which has no Buffer type before Python 3.12.
 Decompressor = Callable[[memoryview, Any], int]
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -31,12 +29,12 @@ def decompress(codec: int, data: memoryview, size: int) -> memoryview:
     if codec == CompressionCodec.UNCOMPRESSED:
         plain, length = data, len(data)
     else:
-        out = np.empty(size, np.uint8)
+        out = bytearray(size)
         try:
             length = _CODECS[codec](data, out)
         except cramjam.DecompressionError as error:
             raise PageError(f"{codec_name(codec)}: {error}") from None
-        plain = out.data
+        plain = memoryview(out)
     if length != size:
         raise PageError(f"{codec_name(codec)}: {length} bytes, expected {size}")
     return plain
@@ -85,7 +83,7 @@ def _hadoop_lz4(data: memoryview, out: Any) -> int:
         block = data[at : at + compressed]
         if len(block) != compressed or not done < wanted <= len(out):
             raise cramjam.DecompressionError("no Hadoop framing")
-        done += cramjam.lz4.decompress_block_into(block, out[done:wanted])
+        done += cramjam.lz4.decompress_block_into(block, memoryview(out)[done:wanted])
         at += compressed
     return done
 

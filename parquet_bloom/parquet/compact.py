@@ -123,6 +123,6 @@ def splice(data: bytes, start: int, fields: Mapping[int, tuple[int, bytes] | Non
 
 def _fields(data: bytes, start: int) -> Iterator[_Field]:
     previous = 0
-    for field_id, field_type, header, value, end in _kernel.fields(data, start).tolist():
+    for field_id, field_type, header, value, end in _kernel.fields(data, start):
         yield _Field(field_id, field_type, data[value:end], previous, data[header:value])
         previous = field_id

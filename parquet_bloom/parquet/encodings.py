@@ -15,15 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.runs import FixedRun, PrefixedRun, Run, SlicedRun
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import Encoding
-from parquet_bloom.values import LeafType
 
 MAGIC = b"PAR1"
 
@@ -33,8 +31,7 @@ MAX_DECODED_BYTES = 128 << 20
 
 def plain_run(values: memoryview, leaf: LeafType) -> Run:
     """PLAIN values that fill a buffer."""
-    data = np.frombuffer(values, np.uint8)
-    return PrefixedRun(data) if leaf.width is None else FixedRun(data, leaf.width)
+    return PrefixedRun(values) if leaf.width is None else FixedRun(values, leaf.width)
 
 
 def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
@@ -58,7 +55,7 @@ def _delta_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]
             raise PageError(f"DELTA_BINARY_PACKED: {decoder.count} values, expected {count}")
         for part in decoder:
             stored = part.astype("<u4") if leaf.physical == "INT32" else part
-            yield FixedRun(stored.view(np.uint8), leaf.width or 0)
+            yield FixedRun(stored.data.cast("B"), leaf.width or 0)
     except ValueError as error:
         raise PageError(str(error)) from None
 
@@ -67,7 +64,7 @@ def _check_decoded_size(values: memoryview) -> None:
     """DELTA_BYTE_ARRAY starts with the lengths of the prefixes that values share with the one
     before, so a few bytes can stand for any number; refuse to decode more than a page may take."""
     try:
-        size = sum(int(part.sum(dtype=np.float64)) for part in _kernel.DeltaDecoder(values))
+        size = sum(int(part.sum(dtype="f8")) for part in _kernel.DeltaDecoder(values))
     except ValueError as error:
         raise PageError(f"DELTA_BYTE_ARRAY: {error}") from None
     if size > MAX_DECODED_BYTES:
@@ -104,13 +101,15 @@ def _line(error: Exception) -> str:
 
 
 def _run(array: Any, leaf: LeafType) -> Run:
+    import numpy as np
+
     width = leaf.width
     if width is not None:
-        data = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+        data = memoryview(array.buffers()[1] or b"").cast("B")
         return FixedRun(data[array.offset * width : (array.offset + len(array)) * width], width)
     _, offset_buffer, data_buffer = array.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
-    return SlicedRun(np.frombuffer(data_buffer or b"", np.uint8), offsets.astype(np.int64))
+    return SlicedRun(memoryview(data_buffer or b"").cast("B"), offsets.astype(np.int64))
 
 
 def _one_page_file(encoding: int, leaf: LeafType, values: memoryview, count: int) -> bytes:

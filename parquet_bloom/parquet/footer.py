@@ -12,16 +12,16 @@ Spec: parquet-format, README.md "File format", parquet.thrift.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.chunk_table import ChunkTable
 from parquet_bloom.parquet.layout import Layout
 from parquet_bloom.parquet.schema import LeafColumn, leaf_columns
 from parquet_bloom.parquet.thrift import ttypes
@@ -122,11 +122,11 @@ class Footer:
             raise self._damaged(error) from None
         return {
             names[field_id][0]: (value, end)
-            for field_id, field_type, _, value, end in fields.tolist()
+            for field_id, field_type, _, value, end in fields
             if field_type == names.get(field_id, ("", None))[1]
         }
 
-    def _boundaries(self, start: int) -> np.ndarray:
+    def _boundaries(self, start: int) -> array[int]:
         try:
             return _kernel.elements(self.raw, start)
         except _kernel.ScanError as error:
@@ -153,9 +153,7 @@ class Footer:
         """The elements of a list of the FileMetaData."""
         boundaries = self._boundaries(self._fields[name][0])
         try:
-            return [
-                compact.decode(struct_class, self.raw, int(start))[0] for start in boundaries[:-1]
-            ]
+            return [compact.decode(struct_class, self.raw, start)[0] for start in boundaries[:-1]]
         except (FormatError, _kernel.ScanError) as error:
             raise FooterError(f"{self.where}: footer: {name}: {error}") from None
 
@@ -186,7 +184,7 @@ class Footer:
     @cached_property
     def _row_groups(self) -> list[dict[str, tuple[int, int]]]:
         boundaries = self._boundaries(self._fields["row_groups"][0])
-        return [self._spans(int(start), _ROW_GROUP_FIELDS) for start in boundaries[:-1]]
+        return [self._spans(start, _ROW_GROUP_FIELDS) for start in boundaries[:-1]]
 
     @property
     def num_row_groups(self) -> int:
@@ -207,38 +205,38 @@ class Footer:
             )
 
     @cached_property
-    def chunk_spans(self) -> np.ndarray:
-        """Every column chunk, shape (row groups, leaf columns), dtype _kernel.CHUNK_SPAN."""
+    def chunks(self) -> ChunkTable:
+        """What the scan finds of every column chunk."""
         shape = self.num_row_groups, len(self.leaves)
         if shape[0] * shape[1] > len(self.raw):
             raise FooterError(
                 f"{self.where}: footer: {shape[0]} row groups of {shape[1]} columns in"
                 f" {len(self.raw)} bytes"
             )
-        spans = np.empty(shape, _kernel.CHUNK_SPAN)
-        for index, group in enumerate(self._row_groups):
-            if "columns" not in group:
-                raise FooterError(f"{self.where}: footer: row group {index} has no columns")
-            try:
-                spans[index] = _kernel.chunks(self.raw, group["columns"][0], len(self.leaves))
-            except _kernel.ScanError as error:
-                raise self._damaged(error) from None
-        return spans
+        return ChunkTable(map(self._chunks_of, range(shape[0])), shape[1])
+
+    def _chunks_of(self, row_group: int) -> array[int]:
+        group = self._row_groups[row_group]
+        if "columns" not in group:
+            raise FooterError(f"{self.where}: footer: row group {row_group} has no columns")
+        try:
+            return _kernel.chunks(self.raw, group["columns"][0], len(self.leaves))
+        except _kernel.ScanError as error:
+            raise self._damaged(error) from None
 
     def chunk(self, row_group: int, leaf: LeafColumn) -> ColumnChunk:
         """The chunk of `leaf` in `row_group`."""
-        span = self.chunk_spans[row_group, leaf.index]
+        found = self.chunks.of(row_group, leaf.index)
 
         def number(name: str) -> int | None:
-            value = int(span[name])
-            return None if value == _kernel.ABSENT else value
+            return None if found[name] == _kernel.ABSENT else found[name]
 
         return ColumnChunk(
             row_group=row_group,
             leaf=leaf,
             meta_start=number("meta_start"),
-            has_file_path=bool(span["has_file_path"]),
-            has_crypto_metadata=bool(span["has_crypto_metadata"]),
+            has_file_path=bool(found["has_file_path"]),
+            has_crypto_metadata=bool(found["has_crypto_metadata"]),
             type=number("type"),
             codec=number("codec"),
             num_values=number("num_values"),
@@ -260,7 +258,7 @@ class Footer:
     @cached_property
     def layout(self) -> Layout:
         """Which bytes of the file are taken by what."""
-        return Layout(self.chunk_spans, self.start)
+        return Layout(self.chunks, self.start)
 
     def with_filters(self, places: Mapping[tuple[int, int], FilterPlace | None]) -> bytes:
         """FileMetaData with the filters of chunks (row group, leaf index) set, or removed if None.
@@ -271,8 +269,8 @@ class Footer:
         pieces: list[bytes] = []
         done = 0
         for row_group, column in sorted(places):
-            span = self.chunk_spans[row_group, column]
-            start, end = int(span["meta_start"]), int(span["meta_end"])
+            found = self.chunks.of(row_group, column)
+            start, end = found["meta_start"], found["meta_end"]
             if start == _kernel.ABSENT:
                 raise FooterError(
                     f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from parquet_bloom.errors import PageError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Run(Protocol):
@@ -30,19 +31,19 @@ class Run(Protocol):
 
 
 class FixedRun:
-    """Values of `width` bytes each, one after the other; `data` has shape (bytes,), dtype uint8."""
+    """Values of `width` bytes each, one after the other in `data`."""
 
-    def __init__(self, data: NDArray[np.uint8], width: int) -> None:
-        if width <= 0 or data.size % width:
-            raise PageError(f"{data.size} bytes of values, expected a multiple of {width}")
+    def __init__(self, data: memoryview, width: int) -> None:
+        if width <= 0 or len(data) % width:
+            raise PageError(f"{len(data)} bytes of values, expected a multiple of {width}")
         self._data = data
         self._width = width
 
     def __len__(self) -> int:
-        return self._data.size // self._width
+        return len(self._data) // self._width
 
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
-        return _kernel.insert_fixed(filter.words, self._data, self._width)
+        return filter.insert_fixed(self._data, self._width)
 
     def hashes(self) -> NDArray[np.uint64]:
         return _kernel.xxh64_fixed(self._data, self._width)
@@ -52,7 +53,10 @@ class FixedRun:
 
     def widened_halves(self) -> FixedRun:
         """FLOAT16 values as FLOAT."""
-        return FixedRun(self._data.view("<f2").astype("<f4").view(np.uint8), 4)
+        import numpy as np
+
+        floats = np.frombuffer(self._data, "<f2").astype("<f4")
+        return FixedRun(floats.data.cast("B"), 4)
 
 
 @contextmanager
@@ -64,9 +68,9 @@ def _damage_is_a_page_error() -> Iterator[None]:
 
 
 class PrefixedRun:
-    """BYTE_ARRAY values with their lengths, filling `data` of shape (bytes,), dtype uint8."""
+    """BYTE_ARRAY values with their lengths, which fill `data`."""
 
-    def __init__(self, data: NDArray[np.uint8]) -> None:
+    def __init__(self, data: memoryview) -> None:
         self._data = data
 
     def __len__(self) -> int:
@@ -75,7 +79,7 @@ class PrefixedRun:
 
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
         with _damage_is_a_page_error():
-            return _kernel.insert_byte_array(filter.words, self._data)
+            return filter.insert_byte_array(self._data)
 
     def hashes(self) -> NDArray[np.uint64]:
         with _damage_is_a_page_error():
@@ -88,7 +92,7 @@ class PrefixedRun:
 class SlicedRun:
     """Values data[offsets[i]:offsets[i + 1]], as Arrow holds variable-length binary."""
 
-    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    def __init__(self, data: memoryview, offsets: NDArray[np.int64]) -> None:
         self._data = data
         self._offsets = offsets
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from parquet_bloom.errors import ColumnError, FooterError
+from parquet_bloom.leaf_type import LeafType, LogicalType
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.values import LeafType, LogicalType
 
 MAX_DEPTH = 500
 

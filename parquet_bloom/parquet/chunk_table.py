@@ -1,0 +1,31 @@
+"""What one scan of the footer finds of every column chunk: some numbers each, nothing decoded."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+from parquet_bloom.native import _kernel
+
+_WIDTH = len(_kernel.CHUNK_FIELDS)
+_PLACE = {name: place for place, name in enumerate(_kernel.CHUNK_FIELDS)}
+
+
+class ChunkTable:
+    """The numbers of _kernel.CHUNK_FIELDS for each chunk, row group by row group."""
+
+    def __init__(self, row_groups: Iterable[array[int]], num_columns: int) -> None:
+        """`row_groups`: for each, the numbers of its `num_columns` chunks in a row."""
+        self._numbers = array("q")
+        for numbers in row_groups:
+            self._numbers.extend(numbers)
+        self._num_columns = num_columns
+
+    def every(self, field: str) -> array[int]:
+        """One field of all chunks."""
+        return self._numbers[_PLACE[field] :: _WIDTH]
+
+    def of(self, row_group: int, column: int) -> dict[str, int]:
+        """All fields of one chunk; what the footer lacks is _kernel.ABSENT."""
+        start = (row_group * self._num_columns + column) * _WIDTH
+        return dict(zip(_kernel.CHUNK_FIELDS, self._numbers[start : start + _WIDTH], strict=True))
