@@ -8,93 +8,111 @@ stdout is the answer, stderr is complaints. Exit codes: 0 fine or yes, 1 no, 2 t
 
 from __future__ import annotations
 
-import errno
+import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
 FINE, NO, TROUBLE = 0, 1, 2
-INTERRUPTED = 130
+# As shells report what a signal has ended: 128 and its number.
+SIGNALLED = 128
 
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 UNITS = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MIB": 1 << 20}
 
 
 def _size(ctx: click.Context, param: click.Parameter, text: str) -> int:
     """Bytes as a number, or with KiB or MiB."""
+    from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+
     digits = text.rstrip("bBiIkKmM ")
     unit = text[len(digits) :].strip().upper()
-    if not digits.isdigit() or unit not in UNITS:
+    if not digits.isdecimal() or unit not in UNITS:
         raise click.BadParameter(f"{text!r} is no size: expected bytes, or a number and KiB or MiB")
-    return int(digits) * UNITS[unit]
+    return click.IntRange(MIN_BYTES, MAX_BYTES).convert(int(digits) * UNITS[unit], param, ctx)
+
+
+@contextmanager
+def _in_order() -> Iterator[None]:
+    """Turns what goes wrong into one line on stderr and an exit code; click shows its own errors."""
+    from parquet_bloom import render
+
+    try:
+        try:
+            yield
+        finally:
+            render.flush()
+    except (click.ClickException, click.exceptions.Exit):
+        raise
+    except (KeyboardInterrupt, click.Abort):
+        render.complain("interrupted")
+        sys.exit(SIGNALLED + signal.SIGINT)
+    except render.NobodyReadsError:
+        sys.exit(SIGNALLED + signal.SIGPIPE)
+    except Exception as error:  # noqa: BLE001 -- the last resort: no traceback reaches a user
+        render.complain(render.complaint(error))
+        sys.exit(TROUBLE)
 
 
 class _Program(click.Group):
-    """Turns what the library raises into one line on stderr and exit code 2."""
-
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _in_order():
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit):
-            raise
-        except (KeyboardInterrupt, click.Abort):
-            complain("interrupted")
-            sys.exit(INTERRUPTED)
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                raise
-            complain(_message(error))
-            sys.exit(TROUBLE)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         return super().get_command(ctx, {"inject": "build"}.get(name, name))
 
 
-def complain(message: str) -> None:
-    """One line on stderr."""
-    click.echo(f"pbloom: {' '.join(message.split())}", err=True)
+class _Inputs:
+    """The files that are named; found before the first is worked on, so no output is among them."""
 
+    def __init__(self, names: tuple[str, ...]) -> None:
+        from parquet_bloom.paths import expand
 
-def _message(error: Exception) -> str:
-    from parquet_bloom.errors import ParquetBloomError
+        self.files, self._errors = expand(names)
 
-    if isinstance(error, ParquetBloomError):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, ValueError | OSError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "out of memory"
-    return f"internal error, please report: {type(error).__name__}: {error}"
+    def each(self, work: Callable[[str], None]) -> int:
+        """Do `work` for every file; complain of what fails and go on. The exit code."""
+        from parquet_bloom import render
+        from parquet_bloom.errors import ParquetBloomError
 
-
-def _each_file(paths: Iterable[str], work: Callable[[str], None]) -> bool:
-    """Do `work` for every file; complain of those that fail and go on. False if any did."""
-    from parquet_bloom.errors import ParquetBloomError
-    from parquet_bloom.paths import expand
-
-    fine = True
-    # All files before the first is worked on, so that no output is taken for an input.
-    for path in list(expand(paths)):
-        try:
-            work(path)
-        except (ParquetBloomError, OSError) as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        code = TROUBLE if self._errors else FINE
+        for missing in self._errors:
+            render.complain(render.complaint(missing))
+        for file in self.files:
+            try:
+                work(file.path)
+            except render.StandardOutputError:
                 raise
-            complain(_message(error))
-            fine = False
-    return fine
+            except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
+                render.complain(render.complaint_about(file.path, error))
+                code = TROUBLE
+        return code
 
 
-def _exit(code: int) -> NoReturn:
-    click.get_current_context().exit(code)
+def _column(ctx: click.Context, param: click.Parameter, name: str) -> str:
+    """A column as it is spelled. An unset variable of a shell is none, and must not mean all."""
+    if not name:
+        raise click.BadParameter("an empty name, expected a leaf column")
+    return name
 
 
-def _split(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for value in values for name in value.split(",") if name)
+def _columns(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Each text is a line of CSV, where quotes allow for a name with a comma."""
+    import csv
+
+    try:
+        lines = [(next(csv.reader([text], strict=True)) or [""]) for text in texts]
+    except csv.Error as error:
+        raise click.BadParameter(f"expected names with commas between them: {error}") from None
+    return tuple(_column(ctx, param, name) for line in lines for name in line)
 
 
 files_argument = click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -103,13 +121,14 @@ row_groups_option = click.option(
     "-g", "--row-group", "row_groups", type=click.IntRange(0), multiple=True,
     help="Only this row group (repeatable).",
 )  # fmt: skip
-
-
-def columns_option(required: bool, help: str) -> Callable[[Any], Any]:
-    """`-c`: dotted leaf paths, repeatable or comma-separated."""
-    return click.option(
-        "-c", "--column", "columns", multiple=True, required=required, callback=_split, help=help
-    )
+columns_option = partial(
+    click.option, "-c", "--column", "columns", multiple=True, callback=_columns,
+    help="Leaf column, dotted path; repeatable or comma-separated, '\"a,b\"' if one has a comma.",
+)  # fmt: skip
+column_option = click.option(
+    "-c", "--column", required=True, callback=_column, help="Leaf column, dotted path, verbatim."
+)
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 
 
 def output_options(command: Any) -> Any:
@@ -117,42 +136,30 @@ def output_options(command: Any) -> Any:
     for option in (
         click.option("--no-verify", is_flag=True, help="Do not read back what was written."),
         click.option("--dry-run", is_flag=True, help="Do all but write."),
-        click.option("--overwrite", is_flag=True, help="Replace an output that exists."),
+        overwrite_option,
         click.option("--in-place", is_flag=True, help="Replace each input, atomically."),
-        click.option(
-            "--output-dir", type=click.Path(file_okay=False, path_type=Path),
-            help="Write each new version into this folder.",
-        ),
-        click.option(
-            "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-            help="Write the new version of the one input to this file.",
-        ),
-    ):  # fmt: skip
+        click.option("--output-dir", type=FOLDER, help="Write each new version into this folder."),
+        click.option("-o", "--output", type=FILE, help="Write the one input's new version here."),
+    ):
         command = option(command)
     return command
 
 
 def _output_of(
-    files: tuple[str, ...], output: Path | None, output_dir: Path | None, in_place: bool, dry: bool
+    inputs: _Inputs, output: Path | None, output_dir: Path | None, in_place: bool, dry: bool
 ) -> Callable[[str], Path | None]:
     """How an input's output is found; a usage error unless exactly one way was given."""
-    from parquet_bloom.paths import expand, make_parent, output_in
+    from parquet_bloom.paths import outputs_in, with_parent
 
     ways = [output is not None, output_dir is not None, in_place]
     if sum(ways) != 1 and not (dry and not any(ways)):
         raise click.UsageError("expected exactly one of --output, --output-dir and --in-place")
-    if output is not None and len(list(expand(files))) != 1:
+    if output is not None and len(inputs.files) > 1:
         raise click.UsageError("--output takes one input; use --output-dir for several")
-
-    def output_of(path: str) -> Path | None:
-        if output_dir is None:
-            return output
-        target = output_in(output_dir, path, files)
-        if not dry:
-            make_parent(target)
-        return target
-
-    return output_of
+    outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
+    if dry or not outputs:
+        return lambda path: output
+    return lambda path: with_parent(outputs[path])
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
@@ -174,36 +181,27 @@ def cli() -> None:
 
 @cli.command()
 @files_argument
-@columns_option(True, "Leaf column, dotted path; repeatable or comma-separated.")
+@columns_option(required=True)
 @output_options
 @click.option(
-    "--fpp",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.01,
-    show_default=True,
-    help="Target false positive rate.",
-)
-@click.option("--ndv", type=click.IntRange(1), help="Size for this many distinct values per chunk.")
+    "--fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.01,
+    show_default=True, help="Target false positive rate.",
+)  # fmt: skip
 @click.option(
-    "--max-bytes",
-    callback=_size,
-    default="128MiB",
-    show_default=True,
-    metavar="SIZE",
+    "--ndv", type=click.IntRange(1, 1 << 62), help="Size for this many distinct values per chunk."
+)
+@click.option(
+    "--max-bytes", callback=_size, default="128MiB", show_default=True, metavar="SIZE",
     help="Largest bitset, 64 bytes to 128 MiB.",
-)
+)  # fmt: skip
 @click.option(
-    "--exact-blocks",
-    is_flag=True,
+    "--exact-blocks", is_flag=True,
     help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
-)
+)  # fmt: skip
 @click.option(
-    "--existing",
-    type=click.Choice(["keep", "replace", "error"]),
-    default="keep",
-    show_default=True,
-    help="What to do with a filter that is there.",
-)
+    "--existing", type=click.Choice(["keep", "replace", "error"]), default="keep",
+    show_default=True, help="What to do with a filter that is there.",
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Also write filters that miss the target.")
 @row_groups_option
 @click.option("--threads", type=click.IntRange(1), help="Default: one per processor.")
@@ -226,7 +224,8 @@ def build(
     from parquet_bloom import render
     from parquet_bloom.verbs.build import build as build_filters
 
-    output_of = _output_of(files, output, output_dir, in_place, dry_run)
+    inputs = _Inputs(files)
+    output_of = _output_of(inputs, output, output_dir, in_place, dry_run)
 
     def work(path: str) -> None:
         with render.progress(path) as progress:
@@ -237,12 +236,12 @@ def build(
             )  # fmt: skip
         (render.write_json if as_json else render.write_build)(report)
 
-    _exit(FINE if _each_file(files, work) else TROUBLE)
+    sys.exit(inputs.each(work))
 
 
 @cli.command()
 @files_argument
-@columns_option(False, "Only this leaf column; repeatable or comma-separated.")
+@columns_option()
 @row_groups_option
 @json_option
 def inspect(
@@ -263,22 +262,20 @@ def inspect(
         report = inspect_file(path, columns=columns or None, row_groups=row_groups or None)
         (render.write_json if as_json else render.write_inspection)(report)
 
-    _exit(FINE if _each_file(files, work) else TROUBLE)
+    sys.exit(_Inputs(files).each(work))
 
 
 @cli.command()
 @files_argument
-@click.option("-c", "--column", required=True, help="Leaf column, dotted path.")
+@column_option
 @click.option("-v", "--value", "values", multiple=True, help="Literal, typed by the column.")
 @click.option("--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line.")
 @click.option(
-    "--type",
-    "read_as",
+    "--type", "read_as", help="Read the literals as this type instead of the column's.",
     type=click.Choice(
         ["bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid"]
     ),
-    help="Read the literals as this type instead of the column's.",
-)
+)  # fmt: skip
 @click.option("--explain", "explained", is_flag=True, help="Show hash, block and bits.")
 @click.option("--rows", "only_rows", is_flag=True, help="Print only the row groups to read.")
 @json_option
@@ -298,16 +295,14 @@ def probe(
     from parquet_bloom import render
     from parquet_bloom.verbs.probe import explain, probe as probe_file  # isort: skip
 
-    literals = [*values, *_lines(values_from)]
+    literals = [*values, *(line.rstrip("\r\n") for line in values_from or ())]
     if not literals:
         raise click.UsageError("expected at least one --value or --values-from")
     if explained + only_rows + as_json > 1:
         raise click.UsageError("expected at most one of --explain, --rows and --json")
-    write = (
-        render.write_json if as_json
-        else render.write_rows_to_read if only_rows
-        else render.write_probe
-    )  # fmt: skip
+    write: Callable[[Any], None] = render.write_json if as_json else render.write_probe
+    if only_rows:
+        write = render.write_rows_to_read
     absent = []
 
     def work(path: str) -> None:
@@ -318,47 +313,42 @@ def probe(
         else:
             write(report)
 
-    fine = _each_file(files, work)
-    _exit(TROUBLE if not fine else NO if all(absent) else FINE)
-
-
-def _lines(file: Any) -> list[str]:
-    return [] if file is None else [line.rstrip("\r\n") for line in file]
+    sys.exit(_Inputs(files).each(work) or (NO if all(absent) else FINE))
 
 
 @cli.command()
 @click.argument("file")
-@click.option("-c", "--column", required=True, help="Leaf column, dotted path.")
+@column_option
 @click.option(
     "-g", "--row-group", type=click.IntRange(0), default=0, show_default=True, help="Row group."
 )
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["raw", "hex", "json", "npy"]),
-    default="hex",
+    "--format", "form", type=click.Choice(["raw", "hex", "json", "npy"]), default="hex",
     show_default=True,
     help="raw: header and bitset as stored; hex: the same; npy: uint32 words (blocks, 8).",
-)
-@click.option(
-    "-o", "--output", type=click.File("wb"), default="-", help="Default: standard output."
-)
-def dump(file: str, column: str, row_group: int, form: str, output: Any) -> None:
+)  # fmt: skip
+@click.option("-o", "--output", type=FILE, default="-", help="Default: standard output.")
+@overwrite_option
+def dump(file: str, column: str, row_group: int, form: str, output: Path, overwrite: bool) -> None:
     """Write one filter's header and bitset.
 
     \b
     Example:
       pbloom dump events.bloom.parquet -c user_id -g 0 --format hex
     """
-    from parquet_bloom.verbs.dump import dump as dump_filter
+    from parquet_bloom import render
+    from parquet_bloom.verbs.dump import dump as dump_filter, save  # isort: skip
 
-    found = dump_filter(file, column, row_group)
-    output.write(found.in_format(form))
+    data = dump_filter(file, column, row_group).in_format(form)
+    if output == Path("-"):
+        render.write_bytes(data)
+    else:
+        save(data, file, output, overwrite=overwrite)
 
 
 @cli.command()
 @files_argument
-@columns_option(False, "Only this leaf column; repeatable or comma-separated.")
+@columns_option()
 @row_groups_option
 @output_options
 @json_option
@@ -378,7 +368,8 @@ def strip(
     from parquet_bloom import render
     from parquet_bloom.verbs.strip import strip as strip_filters
 
-    output_of = _output_of(files, output, output_dir, in_place, dry_run)
+    inputs = _Inputs(files)
+    output_of = _output_of(inputs, output, output_dir, in_place, dry_run)
 
     def work(path: str) -> None:
         report = strip_filters(
@@ -387,9 +378,23 @@ def strip(
         )  # fmt: skip
         (render.write_json if as_json else render.write_strip)(report)
 
-    _exit(FINE if _each_file(files, work) else TROUBLE)
+    sys.exit(inputs.each(work))
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    """End in good order, as after ^C: what is temporary goes first, undisturbed."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(SIGNALLED + number)
 
 
 def main() -> None:
     """The entry point of the command."""
-    cli.main(prog_name="pbloom")
+    from parquet_bloom import render
+
+    with _in_order():
+        render.prepare()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # nohup has it ignored.
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _leave)
+        cli.main(prog_name="pbloom")

@@ -1,12 +1,13 @@
-"""From what a user names to files: paths, globs, folders and URLs."""
+"""From what a user names to files: paths, globs, folders and URLs; and where outputs of them go."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
+from typing import NamedTuple
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import is_url, local_path
@@ -14,51 +15,86 @@ from parquet_bloom.storage import is_url, local_path
 SUFFIXES = (".parquet", ".parq", ".pq")
 
 
-def expand(paths: Iterable[str]) -> Iterator[str]:
-    """Each file once named: globs expanded, folders searched for Parquet files, in order.
+class Input(NamedTuple):
+    """A file, and its place below the folder that was searched for it (else its name alone)."""
 
-    Hidden files and those that begin with an underscore are metadata or temporary, and skipped in
-    folders. Raises FileNotFoundError for a glob or folder without files.
+    path: str
+    place: Path
+
+
+def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
+    """The files behind `names` in order, and an error for each glob or folder without any.
+
+    Globs are expanded and folders searched for Parquet files. Hidden files and those that begin
+    with an underscore are metadata or temporary, and skipped in folders.
     """
-    for path in paths:
-        if is_url(path):
-            yield path
-        elif local_path(path).is_dir():
-            yield from _some(path, _in_folder(local_path(path)))
-        elif has_magic(path) and not local_path(path).exists():
-            yield from _some(path, sorted(glob(path, recursive=True)))
-        else:
-            yield path
+    inputs: list[Input] = []
+    errors: list[OSError] = []
+    for name in names:
+        found = _expand_name(name)
+        inputs += found
+        if not found:
+            errors.append(FileNotFoundError(errno.ENOENT, "no Parquet files", name))
+    return inputs, errors
 
 
-def _some(path: str, files: list[str]) -> list[str]:
-    if not files:
-        raise FileNotFoundError(errno.ENOENT, "no Parquet files", path)
-    return files
+def _expand_name(name: str) -> list[Input]:
+    if is_url(name):
+        return [Input(name, Path(Path(name).name))]
+    if has_magic(name) and not local_path(name).exists():
+        matches = [found for path in sorted(glob(name, recursive=True)) for found in _at(path)]
+        # A pattern with ** matches a folder and the files in it.
+        return list({os.path.normpath(found.path): found for found in matches}.values())
+    return list(_at(name))
 
 
-def _in_folder(folder: Path) -> list[str]:
-    return sorted(
-        str(file)
-        for file in folder.rglob("*")
-        if file.suffix in SUFFIXES
-        and file.is_file()
-        and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    )
+def _at(name: str) -> Iterator[Input]:
+    """The file `name`, or those below the folder `name`."""
+    root = local_path(name)
+    if not root.is_dir():
+        yield Input(name, Path(root.name))
+        return
+    for file in sorted(root.rglob("*")):
+        place = file.relative_to(root)
+        hidden = any(part.startswith((".", "_")) for part in place.parts)
+        if file.suffix in SUFFIXES and not hidden and file.is_file():
+            yield Input(str(file), place)
 
 
-def output_in(folder: Path, path: str, roots: Iterable[str]) -> Path:
-    """Where the new version of `path` goes in `folder`: below it as the file was below its root."""
-    file = local_path(path)
-    for root in roots:
-        if not is_url(root) and local_path(root).is_dir() and file.is_relative_to(local_path(root)):
-            return folder / file.relative_to(local_path(root))
-    return folder / file.name
+def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
+    """Where the new version of each input goes, by its path: below `folder` as it was below its own.
+
+    Raises RewriteError if two go to the same place, or one to the place of an input.
+    """
+    sources = {_identity(local_path(path)): path for path, _ in inputs if not is_url(path)}
+    outputs: dict[str, Path] = {}
+    takers: dict[str, str] = {}
+    for path, place in inputs:
+        target = folder / place
+        if target.exists() and _identity(target) in sources:
+            raise RewriteError(
+                f"{target}: is the input itself, no place for the new version of {path}"
+            )
+        other = takers.setdefault(os.path.realpath(target), path)
+        if path in outputs or other != path:
+            raise RewriteError(f"{target}: would be the new version of both {other} and {path}")
+        outputs[path] = target
+    return outputs
 
 
-def make_parent(target: Path) -> None:
-    """Make the folder of an output. Raises RewriteError if something else is in its place."""
+def _identity(path: Path) -> tuple[int, int] | str:
+    """The same for all names of a file, links included."""
+    try:
+        status = path.stat()
+    except OSError:
+        return str(path)
+    return status.st_dev, status.st_ino
+
+
+def with_parent(target: Path) -> Path:
+    """`target`, with its folder made. Raises RewriteError if something else is in the place."""
     try:
         os.makedirs(target.parent, exist_ok=True)
     except FileExistsError:
         raise RewriteError(f"{target.parent}: exists and is no folder") from None
+    return target

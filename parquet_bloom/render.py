@@ -1,22 +1,29 @@
 """What a person sees: tables on a terminal, tab-separated lines in a pipe, JSON, progress bars.
 
-The only place that knows rich. Everything here writes; nothing here computes.
+The only place that knows rich. Everything here writes; nothing here computes. Names and values come
+from files, so their control characters are escaped wherever text goes out.
 """
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from parquet_bloom.verbs.build import BuildReport, BuiltFilter, SkippedChunk
-from parquet_bloom.verbs.inspect import ColumnInspection, FileInspection
-from parquet_bloom.verbs.probe import BlockExplanation, ProbeReport
-from parquet_bloom.verbs.strip import StripReport
+from parquet_bloom.errors import ParquetBloomError
+
+if TYPE_CHECKING:
+    from parquet_bloom.verbs.build import BuildReport, BuiltFilter, SkippedChunk
+    from parquet_bloom.verbs.inspect import ColumnInspection, FileInspection
+    from parquet_bloom.verbs.probe import BlockExplanation, ProbeReport
+    from parquet_bloom.verbs.strip import StripReport
 
 # Nothing shorter than this needs a progress bar.
 PATIENCE_SECONDS = 1.0
@@ -24,21 +31,109 @@ PATIENCE_SECONDS = 1.0
 Row = Sequence[str]
 
 
-def write_line(text: str = "") -> None:
-    sys.stdout.write(f"{text}\n")
+# C0, DEL and C1, which move cursors, paint terminals and end lines.
+_ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+_ESCAPES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+
+
+class StandardOutputError(OSError):
+    """The answer cannot be written, which is the end of the command, not of one file."""
+
+
+class NobodyReadsError(StandardOutputError):
+    """The reader has seen enough, like `head`: no trouble, and no answer either."""
+
+
+@contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """stdout, whose errors are StandardOutputErrors; one error is that there is none."""
+    if sys.stdout is None:
+        raise StandardOutputError(errno.EBADF, "is closed", "standard output")
+    try:
+        yield sys.stdout
+    except OSError as error:
+        _abandon_standard_output()
+        kind = NobodyReadsError if error.errno == errno.EPIPE else StandardOutputError
+        raise kind(error.errno, error.strerror, "standard output") from None
+
+
+def _abandon_standard_output() -> None:
+    """What is buffered goes nowhere: the interpreter would complain of it when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def prepare() -> None:
+    """Before anything is done: there is a stdout, and no name of a file is trouble afterwards."""
+    with standard_output() as out:
+        for stream in (out, sys.stderr):
+            # A name need not be UTF-8.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+
+
+def flush() -> None:
+    with standard_output() as out:
+        out.flush()
+
+
+def write_bytes(data: bytes) -> None:
+    with standard_output() as out:
+        out.buffer.write(data)
+
+
+def write_line(*cells: str) -> None:
+    """Cells with tabs between them."""
+    with standard_output() as out:
+        out.write("\t".join(map(printable, cells)) + "\n")
 
 
 def write_json(document: Any) -> None:
     """One document on one line."""
     fields = document if isinstance(document, dict) else asdict(document)
-    write_line(json.dumps(fields, ensure_ascii=False, allow_nan=False))
+    with standard_output() as out:
+        # JSON is UTF-8; a stream that is anything else gets what is the same in all of them.
+        in_ascii = out.encoding.lower() != "utf-8"
+        out.write(json.dumps(fields, ensure_ascii=in_ascii, allow_nan=False) + "\n")
+
+
+def complain(message: str) -> None:
+    """One line on stderr."""
+    # If nobody reads stderr either, there is nobody to tell.
+    with suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"pbloom: {printable(message.strip())}\n")
+            sys.stderr.flush()
+
+
+def complaint(error: Exception) -> str:
+    """What went wrong, for the one who ran the command."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, ParquetBloomError | ValueError | OSError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return f"internal error, please report: {type(error).__name__}: {error}"
+
+
+def complaint_about(path: str, error: Exception) -> str:
+    """The same for one file among many, which it names if the error does not."""
+    message = complaint(error)
+    names_a_file = isinstance(error, ParquetBloomError) or getattr(error, "filename", None)
+    return message if names_a_file or path in message else f"{path}: {message}"
+
+
+def printable(text: str) -> str:
+    """`text` with control characters as escapes."""
+    return text.translate(_ESCAPES)
 
 
 def write_table(header: Row, rows: Sequence[Row]) -> None:
     """A table on a terminal; in a pipe the header and rows, tab-separated and complete."""
     if not sys.stdout.isatty():
         for row in [header, *rows]:
-            write_line("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+            write_line(*row)
         return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -49,8 +144,9 @@ def write_table(header: Row, rows: Sequence[Row]) -> None:
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console(file=sys.stdout).print(table)
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    with standard_output() as out:
+        Console(file=out).print(table)
 
 
 def size(num_bytes: int) -> str:
@@ -71,15 +167,16 @@ def percent(fraction: float) -> str:
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on a terminal's stderr, once it has been worth the wait."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True, disable=False) as bars:
         started = time.monotonic()
-        task = bars.add_task(label, visible=False, total=None)
+        task = bars.add_task(escape(printable(label)), visible=False, total=None)
 
         def show(done: int, total: int) -> None:
             late = time.monotonic() - started > PATIENCE_SECONDS
@@ -193,7 +290,7 @@ def write_rows_to_read(report: ProbeReport) -> None:
         if group.verdict != "absent"
     }
     for row_group in sorted(worth):
-        write_line(f"{report.path}\t{row_group}\t{worth[row_group]}")
+        write_line(report.path, str(row_group), str(worth[row_group]))
 
 
 def write_explanations(path: str, explanations: Sequence[BlockExplanation]) -> None:

@@ -7,8 +7,7 @@ stays, and the proof that the new one is the old one but for its filters.
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,11 +22,16 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace, file_tail
-from parquet_bloom.storage import LocalSource, Replacement, is_url, local_path
+from parquet_bloom.storage import (
+    LocalSource,
+    Output,
+    default_mode,
+    is_url,
+    local_path,
+    naming,
+    output_to,
+)
 from parquet_bloom.tables import check_not_in_table
-
-# The mode of a file that is made from one elsewhere, before the umask.
-DEFAULT_MODE = 0o666
 
 # How much of a bitset is read at once to be compared.
 VERIFY_BYTES = 4 << 20
@@ -61,6 +65,8 @@ def resolve_target(
     path = local_path(output)
     if path.is_dir():
         raise RewriteError(f"{path}: is a folder, expected a file to write")
+    if path.exists() and not path.is_file():
+        raise RewriteError(f"{path}: is a pipe or device, expected a file to write")
     if path.exists():
         _check_may_overwrite(source, path, overwrite)
     return Target(path, overwrite)
@@ -68,7 +74,7 @@ def resolve_target(
 
 def _check_may_overwrite(source: str | os.PathLike[str], path: Path, overwrite: bool) -> None:
     if not is_url(os.fspath(source)) and path.samefile(local_path(source)):
-        raise RewriteError(f"{path}: is the input itself: use in_place to change it")
+        raise RewriteError(f"{path}: is the input itself, expected another file")
     if not overwrite:
         raise RewriteError(f"{path}: exists already: use overwrite to replace it")
     check_not_in_table(path)
@@ -94,17 +100,41 @@ def removable_filter(file: ParquetFile, chunk: ColumnChunk) -> bloom.StoredFilte
 def kept_end(file: ParquetFile, removed: Mapping[tuple[int, int], ColumnChunk]) -> int:
     """Where the data that stays ends: the footer's start, less the removed filters just before."""
     end = file.footer.start
-    spans = file.footer.chunk_spans["bloom_filter_offset"].copy()
-    for row_group, column in removed:
-        spans[row_group, column] = _kernel.ABSENT
-    last_kept = int(spans.max(initial=_kernel.ABSENT))
     stored = [removable_filter(file, chunk) for chunk in removed.values()]
     certain = [found for found in stored if found is not None]
+    if not certain:
+        return end
+    kept_filters_end = _kept_filters_end(file, removed)
     for found in sorted(certain, key=lambda found: found.end, reverse=True):
-        if found.end != end or last_kept >= found.offset:
+        if found.end != end or found.offset < kept_filters_end:
             break
         end = found.offset
     return end
+
+
+def _kept_filters_end(file: ParquetFile, removed: Container[tuple[int, int]]) -> int:
+    """Where the last filter ends that is not removed; 0 if there is none."""
+    chunks = file.footer.chunks
+    offsets, lengths = chunks.every("bloom_filter_offset"), chunks.every("bloom_filter_length")
+    last = 0
+    for index, (offset, length) in enumerate(zip(offsets, lengths, strict=True)):
+        key = divmod(index, len(file.footer.leaves))
+        if offset == _kernel.ABSENT or key in removed:
+            continue
+        # An offset alone counts as a byte: where a length is no length, something begins there.
+        end = _end_by_header(file, *key) if length == _kernel.ABSENT else offset + max(length, 1)
+        last = max(last, end)
+    return last
+
+
+def _end_by_header(file: ParquetFile, row_group: int, column: int) -> int:
+    """Where a filter ends whose length the footer lacks; the footer's start if nobody knows."""
+    chunk = file.footer.chunk(row_group, file.footer.leaves[column])
+    try:
+        stored = bloom.read_header(file.source, file.footer, chunk)
+    except FilterError:
+        return file.footer.start
+    return 0 if stored is None else stored.end
 
 
 class Rewrite(Protocol):
@@ -145,40 +175,38 @@ class DryRewrite:
 class FileRewrite:
     """The new version in a temporary file beside the target."""
 
-    def __init__(self, file: ParquetFile, target: Target, replacement: Replacement) -> None:
+    def __init__(self, file: ParquetFile, target: Target, written: Output) -> None:
         self.output: str | None = str(target.path)
         self._file = file
-        self._target = target
-        self._replacement = replacement
+        self._written = written
         self._copier = ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy")
-        self._copied = self._copier.submit(replacement.copy_prefix, file.source)
+        self._copied = self._copier.submit(written.copy_prefix, file.source)
 
     @property
     def size(self) -> int:
-        return self._replacement.size
+        return self._written.size
 
     def append(self, data: bytes | memoryview) -> int:
-        return self._replacement.append(data)
+        return self._written.append(data)
 
     def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
-        self._replacement.append(file_tail(self._file.footer.with_filters(places)))
+        self._written.append(file_tail(self._file.footer.with_filters(places)))
         self._copied.result()
-        self._replacement.flush()
-        self.verify(places, digests)
+        self._written.flush()
+        with naming(self.output):
+            self.verify(places, digests)
         if isinstance(self._file.source, LocalSource):
             self._file.source.check_unchanged()
-        try:
-            self._replacement.commit(self._target.overwrite)
-        except FileExistsError:
-            raise RewriteError(f"{self.output}: appeared meanwhile, not overwritten") from None
+        self._written.commit()
 
     def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         """Open what was written and compare; nothing has the target's name yet."""
         try:
-            verify_rewrite(self._file, self._replacement, places, digests)
+            verify_rewrite(self._file, self._written, places, digests)
         except ParquetBloomError as error:
+            found = str(error).removeprefix(f"{self._written.temporary}: ")
             raise RewriteError(
-                f"{self.output}: verification failed, not written: {error}"
+                f"{self.output}: verification failed, not written: {found}"
             ) from None
 
     def close(self) -> None:
@@ -203,8 +231,8 @@ def rewriting(
     if target is None:
         yield DryRewrite(file, prefix)
         return
-    with Replacement(target.path, _mode(file), prefix) as replacement:
-        rewrite = (FileRewrite if verify else UnverifiedRewrite)(file, target, replacement)
+    with output_to(target.path, target.overwrite, _mode(file), prefix) as written:
+        rewrite = (FileRewrite if verify else UnverifiedRewrite)(file, target, written)
         try:
             yield rewrite
         finally:
@@ -213,15 +241,13 @@ def rewriting(
 
 def _mode(file: ParquetFile) -> int:
     if isinstance(file.source, LocalSource):
-        return stat.S_IMODE(file.source.status.st_mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return DEFAULT_MODE & ~umask
+        return file.source.status.st_mode
+    return default_mode()
 
 
 def verify_rewrite(
     old: ParquetFile,
-    replacement: Replacement,
+    written: Output,
     places: Places,
     digests: Mapping[tuple[int, int], int],
 ) -> None:
@@ -230,9 +256,9 @@ def verify_rewrite(
     Its size, its footer without these filters, and each filter's header, range and bits
     (`digests`: the XXH3 of each bitset) must be what was meant to be written.
     """
-    with open_file(replacement.temporary) as new:
-        if new.source.size != replacement.size:
-            raise RewriteError(f"{new.source.size} bytes, expected {replacement.size}")
+    with open_file(written.temporary) as new:
+        if new.source.size != written.size:
+            raise RewriteError(f"{new.source.size} bytes, expected {written.size}")
         without: Places = dict.fromkeys(places)
         if new.footer.with_filters(without) != old.footer.with_filters(without):
             raise RewriteError("the footer differs in more than the filters")

@@ -1,25 +1,48 @@
-"""Files as the formats need them: ranged reads of a source, an atomic replacement of a target.
+"""Files as the formats need them: ranged reads of a source, an atomic output.
 
-A source is a local path or a URL of a file system that pyarrow knows (`s3://`, `gs://`, …). A
-target is local: a hidden temporary file in the target's own folder, complete and on disk before it
-takes the target's name, so that a kill at any point leaves the old file or the new one.
+A source is a local path or a URL of a file system that pyarrow knows (`s3://`, `gs://`, …). An
+output is local: a hidden temporary file in the target's own folder, complete before it takes the
+target's name, so that a kill at any point leaves what was there or the new file.
+
+What is lost if the machine goes down depends on what was there. A Replacement is on the disk before
+it takes the place of a file, and its folder after that: the old content has no other copy. A
+NewFile is as durable as what other writers write, which nobody syncs; its source is still there.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 from parquet_bloom.errors import FormatError, RewriteError
 
 COPY_CHUNK = 16 << 20
 TEMPORARY_SUFFIX = ".pbloom-tmp"
+
+# A name may have 255 bytes; with the suffix and what makes it unique, this much of one fits.
+NAME_BYTES = 200
+
+# Mode of a file that is made from none, before the umask.
+DEFAULT_MODE = 0o666
+
+# How a file system says that it has no copy_file_range between these files, no hard links, no
+# fsync of folders, or no such attribute or owner for us.
+NO_KERNEL_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
+NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
+NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class Source(Protocol):
@@ -35,15 +58,37 @@ class Source(Protocol):
     def close(self) -> None: ...
 
 
+@contextmanager
+def naming(path: object) -> Iterator[None]:
+    """Let OSErrors name `path`: those of descriptors name nothing, some name a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+@contextmanager
+def tolerating(errors: set[int]) -> Iterator[None]:
+    """Do without what the file system cannot do, if it says so by one of `errors`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in errors:
+            raise
+
+
 def is_url(path: str) -> bool:
-    """Whether `path` names a file elsewhere; `file:` URLs are local."""
-    return len(urlsplit(path).scheme) > 1 and not path.startswith("file:")
+    """Whether `path` names a file elsewhere: `scheme://…`. `file:` URLs are local."""
+    return _URL.match(path) is not None and not path.startswith("file:")
 
 
 def local_path(path: str | os.PathLike[str]) -> Path:
-    """The local path behind `path`, which may be a `file:` URL."""
+    """The local path behind `path`, which may be `file://…`, or `file:/…` as Spark writes it."""
     text = os.fspath(path)
-    return Path(urlsplit(text).path if text.startswith("file:") else text)
+    if text.startswith("file://"):
+        return Path("/" + unquote(text[7:].partition("/")[2], errors="surrogateescape"))
+    return Path(text.removeprefix("file:") if text.startswith("file:/") else text)
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
@@ -67,20 +112,23 @@ class LocalSource:
         self.path = path or str(file)
         self.file = file
         self.bytes_read = 0
-        self.descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        # Without O_NONBLOCK, opening a named pipe waits for somebody to write into it.
+        self.descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         self.status = os.fstat(self.descriptor)
+        self.size = self.status.st_size
         if not stat.S_ISREG(self.status.st_mode):
             os.close(self.descriptor)
+            kind = "a folder" if stat.S_ISDIR(self.status.st_mode) else "a pipe or device"
             code = errno.EISDIR if stat.S_ISDIR(self.status.st_mode) else errno.EINVAL
-            raise OSError(code, os.strerror(code), self.path)
-        self.size = self.status.st_size
+            raise OSError(code, f"is {kind}, expected a file", self.path)
 
     def read_at(self, offset: int, length: int) -> bytes:
-        data = os.pread(self.descriptor, length, offset)
-        while len(data) < length and (
-            more := os.pread(self.descriptor, length - len(data), offset + len(data))
-        ):
-            data += more
+        with naming(self.path):
+            data = os.pread(self.descriptor, length, offset)
+            while len(data) < length and (
+                more := os.pread(self.descriptor, length - len(data), offset + len(data))
+            ):
+                data += more
         _check_length(self.path, offset, length, len(data))
         self.bytes_read += length
         return data
@@ -98,8 +146,11 @@ class LocalSource:
         os.close(self.descriptor)
 
 
-def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """Contents can change under the same size and st_mtime; st_ctime cannot be set back."""
+    return (
+        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns,
+    )  # fmt: skip
 
 
 class RemoteSource:
@@ -128,25 +179,26 @@ class RemoteSource:
         self._file.close()
 
 
-class Replacement:
-    """A temporary file that becomes `target` on commit() and disappears otherwise.
+class Output(ABC):
+    """A temporary file that takes the name of `target` on commit() and disappears otherwise.
 
     It begins with the first `prefix` bytes of a source; what is appended follows them. Use as a
-    context manager. The new file gets `mode`; a target that is a link is replaced where the link
-    points.
+    context manager. A target that is a link is written where the link points.
     """
 
     def __init__(self, target: Path, mode: int, prefix: int) -> None:
-        self.target = Path(os.path.realpath(target))
-        name = f".{self.target.name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
-        self.temporary = self.target.with_name(name)
+        self.path = Path(os.path.realpath(target))
+        self._target = target
         self._mode = stat.S_IMODE(mode)
         self._prefix = prefix
         self.size = prefix
+        name = os.fsencode(self.path.name)[:NAME_BYTES].decode(errors="ignore")
+        self.temporary = self.path.with_name(f".{name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
 
     def __enter__(self) -> Self:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._descriptor = os.open(self.temporary, flags, 0o600)
+        with naming(self._target):
+            self._descriptor = os.open(self.temporary, flags, 0o600)
         return self
 
     def __exit__(
@@ -159,40 +211,35 @@ class Replacement:
         self.temporary.unlink(missing_ok=True)
 
     def copy_prefix(self, source: Source) -> None:
-        """Copy the prefix from `source`, inside the kernel where that is possible, and sync it.
+        """Copy the prefix from `source`, inside the kernel where that is possible.
 
-        Another thread may append meanwhile; what it appends is left to flush().
+        Another thread may append meanwhile.
         """
         done = self._copy_in_kernel(source) if isinstance(source, LocalSource) else 0
         while done < self._prefix:
             data = source.read_at(done, min(COPY_CHUNK, self._prefix - done))
             self._write_at(done, data)
             done += len(data)
-        os.fdatasync(self._descriptor)
 
     def _copy_in_kernel(self, source: LocalSource) -> int:
         """copy_file_range, which shares the blocks on file systems that can (Btrfs, XFS)."""
         done = 0
-        while done < self._prefix:
-            try:
-                copied = os.copy_file_range(
+        with naming(self._target), tolerating(NO_KERNEL_COPY):
+            while done < self._prefix and (
+                copied := os.copy_file_range(
                     source.descriptor, self._descriptor, self._prefix - done, done, done
                 )
-            except OSError as error:
-                if error.errno in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
-                    return done
-                raise
-            if copied == 0:
-                return done
-            done += copied
+            ):
+                done += copied
         return done
 
     def _write_at(self, offset: int, data: bytes | memoryview) -> None:
         view = memoryview(data)
-        while view:
-            written = os.pwrite(self._descriptor, view, offset)
-            offset += written
-            view = view[written:]
+        with naming(self._target):
+            while view:
+                written = os.pwrite(self._descriptor, view, offset)
+                offset += written
+                view = view[written:]
 
     def append(self, data: bytes | memoryview) -> int:
         """Write `data` at the end; returns its offset."""
@@ -202,21 +249,124 @@ class Replacement:
         return offset
 
     def flush(self) -> None:
-        """Give the file its mode and bring it to the disk."""
-        os.fchmod(self._descriptor, self._mode)
-        os.fsync(self._descriptor)
+        """Nothing more will be appended: give the file its mode."""
+        with naming(self._target):
+            os.fchmod(self._descriptor, self._mode)
 
-    def commit(self, overwrite: bool) -> None:
-        """Take the target's name. Raises FileExistsError if there is one and not `overwrite`.
+    def commit(self) -> None:
+        """Take the target's name."""
+        with naming(self._target), self._checksum_aside():
+            self._take_name()
 
-        A Hadoop checksum beside the target would make Spark refuse the new file, so it goes first.
+    @abstractmethod
+    def _take_name(self) -> None: ...
+
+    @contextmanager
+    def _checksum_aside(self) -> Iterator[None]:
+        """Without the Hadoop checksum of another file, for which Spark would refuse the new one.
+
+        It goes before the name is taken, and comes back if that fails.
         """
-        if overwrite:
-            self.target.with_name(f".{self.target.name}.crc").unlink(missing_ok=True)
-            os.replace(self.temporary, self.target)
-        else:
-            os.link(self.temporary, self.target)
-        _sync_folder(self.target.parent)
+        checksum = self.path.with_name(f".{self.path.name}.crc")
+        aside = self.temporary.with_suffix(".crc" + TEMPORARY_SUFFIX)
+        try:
+            os.rename(checksum, aside)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+                raise
+            yield
+            return
+        try:
+            yield
+        except BaseException:
+            os.rename(aside, checksum)
+            raise
+        aside.unlink()
+
+
+class NewFile(Output):
+    """An output where nothing was. commit() raises RewriteError if something is there now."""
+
+    def _take_name(self) -> None:
+        try:
+            self._link()
+        except FileExistsError:
+            raise RewriteError(f"{self._target}: appeared meanwhile, not overwritten") from None
+
+    def _link(self) -> None:
+        try:
+            os.link(self.temporary, self.path)
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            self._rename()
+
+    def _rename(self) -> None:
+        """Where there are no links, an empty file reserves the name: a rename alone replaces."""
+        os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            os.replace(self.temporary, self.path)
+        except BaseException:
+            self.path.unlink()
+            raise
+
+
+class Replacement(Output):
+    """An output in the place of a file, whose mode, owner, group and attributes it takes over."""
+
+    def copy_prefix(self, source: Source) -> None:
+        super().copy_prefix(source)
+        # Most of the bytes, while another thread still works on the rest.
+        with naming(self._target):
+            os.fdatasync(self._descriptor)
+
+    def flush(self) -> None:
+        with naming(self._target):
+            self._keep_owner()
+            self._keep_attributes()
+        super().flush()
+        with naming(self._target):
+            os.fsync(self._descriptor)
+
+    def _keep_owner(self) -> None:
+        old = os.stat(self.path)
+        new = os.fstat(self._descriptor)
+        # One by one: many may give a file to a group of theirs, few to another owner.
+        if new.st_gid != old.st_gid:
+            with tolerating(NO_ATTRIBUTE):
+                os.fchown(self._descriptor, -1, old.st_gid)
+        if new.st_uid != old.st_uid:
+            with tolerating(NO_ATTRIBUTE):
+                os.fchown(self._descriptor, old.st_uid, -1)
+
+    def _keep_attributes(self) -> None:
+        """Extended attributes, access control lists among them."""
+        with tolerating(NO_ATTRIBUTE):
+            for name in os.listxattr(self.path):
+                with tolerating(NO_ATTRIBUTE | {errno.ENODATA}):
+                    os.setxattr(self._descriptor, name, os.getxattr(self.path, name))
+
+    def commit(self) -> None:
+        super().commit()
+        with naming(self._target), tolerating(NO_FOLDER_SYNC):
+            _sync_folder(self.path.parent)
+
+    def _take_name(self) -> None:
+        os.replace(self.temporary, self.path)
+
+
+def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> Output:
+    """A Replacement of what is there and may be overwritten, or a NewFile with `mode`."""
+    if overwrite and target.exists():
+        return Replacement(target, target.stat().st_mode, prefix)
+    return NewFile(target, mode, prefix)
+
+
+def default_mode() -> int:
+    """The mode of a new file."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return DEFAULT_MODE & ~umask
 
 
 def _sync_folder(folder: Path) -> None:

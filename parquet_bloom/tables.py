@@ -6,6 +6,7 @@ where the recorded size says it is finds filters there instead.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from parquet_bloom.errors import RewriteError
@@ -19,8 +20,12 @@ _ADVICE = {
 
 
 def owning_table(file: Path) -> tuple[str, Path] | None:
-    """The table format and root folder that `file` belongs to; None if it is a file of its own."""
-    for folder in file.resolve().parents:
+    """The table format and root folder that `file` belongs to; None if it is a file of its own.
+
+    A table may read a file by a link, so both the path as named and where it leads count.
+    """
+    named = Path(os.path.abspath(file))
+    for folder in dict.fromkeys([*named.parents, *file.resolve().parents]):
         if (folder / "_delta_log").is_dir():
             return "Delta Lake", folder
         if (folder / ".hoodie").is_dir():

@@ -256,6 +256,22 @@ def test_dump_formats(built, tmp_path):
     assert (words.shape, words.dtype, words.tobytes()) == ((64, 8), np.uint32, bits)
 
 
+def test_dump_does_not_overwrite_without_being_told(built):
+    arguments = ["dump", "out.parquet", "-c", "user_id", "-o"]
+    before = Path("out.parquet").read_bytes()
+    for option in ([], ["--overwrite"]):
+        result = built(*arguments, "out.parquet", *option)
+        assert "out.parquet: is the input itself" in result.stderr
+    assert Path("out.parquet").read_bytes() == before
+    Path("bits.hex").write_bytes(b"precious")
+    assert built(*arguments, "bits.hex").stderr == (
+        "pbloom: bits.hex: exists already: use overwrite to replace it\n"
+    )
+    assert Path("bits.hex").read_bytes() == b"precious"
+    assert built(*arguments, "bits.hex", "--overwrite").exit_code == 0
+    assert Path("bits.hex").read_text() == built(*arguments, "-").stdout
+
+
 def test_strip_gives_the_original_back(built):
     result = built("strip", "out.parquet", "-o", "plain.parquet", "--json")
     (document,) = lines(result)
@@ -305,23 +321,20 @@ COMPLAINTS = {
         "events.parquet: column user_ids: no such leaf column, did you mean user_id"
     ),
     ("probe", "events.parquet", "-c", "user_id", "-v", "x"): (
-        "x: cannot be a value of INT64: expected an integer"
+        "events.parquet: column user_id: x: cannot be a value of INT64: expected an integer"
     ),
     ("probe", "events.parquet", "-c", "user_id", "-v", "9223372036854775808"): (
-        "9223372036854775808: cannot be a value of INT64: expected -9223372036854775808 to"
-        " 9223372036854775807"
+        "events.parquet: column user_id: 9223372036854775808: cannot be a value of INT64: expected"
+        " -9223372036854775808 to 9223372036854775807"
     ),
     ("build", "events.parquet", "-c", "user_id", "-o", "events.parquet"): (
-        "events.parquet: is the input itself: use in_place to change it"
+        "events.parquet: is the input itself, expected another file"
     ),
     ("dump", "events.parquet", "-c", "user_id"): (
         "events.parquet: row group 0, column user_id: no filter"
     ),
     ("dump", "events.parquet", "-c", "user_id", "-g", "7"): (
         "events.parquet: row group 7: expected 0 to 1"
-    ),
-    ("build", "events.parquet", "-c", "user_id", "-o", "o.parquet", "--max-bytes", "1"): (
-        "max_bytes: 1, expected 64 to 134217728"
     ),
 }
 
@@ -348,7 +361,14 @@ USAGE = [
     (["probe", "events.parquet", "-c", "user_id"], "expected at least one --value"),
     (["probe", "a", "-c", "x", "-v", "1", "--rows", "--json"], "expected at most one of"),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "many"], "is no size"),
+    (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "1"], "64<=x<=134217728"),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--fpp", "1"], "is not in the range"),
+    (["build", "events.parquet", "-c", "user_id,", "-o", "b"], "an empty name"),
+    (["build", "events.parquet", "-c", '"a"b', "-o", "b"], "names with commas between them"),
+    (["inspect", "events.parquet", "-c", ""], "an empty name"),
+    (["strip", "events.parquet", "-c", "", "--in-place"], "an empty name"),
+    (["probe", "events.parquet", "-c", "", "-v", "1"], "an empty name"),
+    (["dump", "events.parquet", "-c", ""], "an empty name"),
 ]
 
 

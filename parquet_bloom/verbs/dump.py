@@ -15,6 +15,8 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet import bloom
+from parquet_bloom.rewrite import resolve_target
+from parquet_bloom.storage import default_mode, output_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def _json(found: DumpedFilter) -> bytes:
         "header": found.header.hex(),
         "bitset": found.bitset.hex(),
     }
-    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+    # A path that is not UTF-8 has surrogates, whose backslashed form JSON reads as such.
+    return json.dumps(fields, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
 
 
 def _npy(found: DumpedFilter) -> bytes:
@@ -91,3 +94,21 @@ def dump(path: str | os.PathLike[str], column: str, row_group: int) -> DumpedFil
             data[: stored.header_bytes],
             data[stored.header_bytes :],
         )
+
+
+def save(
+    data: bytes,
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write what was dumped of `source` to `output`.
+
+    Raises RewriteError if that is `source`, or exists and `overwrite` is not set; OSError.
+    """
+    target = resolve_target(source, output, False, overwrite)
+    with output_to(target.path, target.overwrite, default_mode(), 0) as written:
+        written.append(data)
+        written.flush()
+        written.commit()

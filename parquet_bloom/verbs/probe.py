@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parquet_bloom.errors import FormatError
+from parquet_bloom.errors import FormatError, ValueTypeError
 from parquet_bloom.files import ParquetFile, RowGroupVerdict, Verdict
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.literals import encode_literal
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.values import Encodings
 
 
@@ -60,12 +61,20 @@ def probe(
     """
     with open_file(path) as file:
         leaf = file.leaf(column)
-        encodings = [encode_literal(leaf.type, value, read_as) for value in values]
+        encodings = [_encoded(file, leaf, value, read_as) for value in values]
         results = tuple(
             _probed(value, file.probe_encodings(leaf, encoded))
             for value, encoded in zip(values, encodings, strict=True)
         )
         return ProbeReport(file.path, leaf.name, results, file.source.bytes_read)
+
+
+def _encoded(file: ParquetFile, leaf: LeafColumn, value: str, read_as: str | None) -> Encodings:
+    """The stored bytes of a literal. Raises ValueTypeError, naming file and column."""
+    try:
+        return encode_literal(leaf.type, value, read_as)
+    except ValueTypeError as error:
+        raise ValueTypeError(f"{file.path}: column {leaf.name}: {error}") from None
 
 
 def _probed(value: str, row_groups: tuple[RowGroupVerdict, ...]) -> ProbedValue:
@@ -110,7 +119,7 @@ def explain(
             explanation
             for value in values
             for explanation in _explain_value(
-                file, leaf.name, value, encode_literal(leaf.type, value, read_as)
+                file, leaf.name, value, _encoded(file, leaf, value, read_as)
             )
         )
 
