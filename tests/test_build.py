@@ -214,6 +214,18 @@ def test_replacing_one_of_two_leaves_the_others_bits_in_place(source, tmp_path):
         assert file.chunk(0, "low").bloom_filter_offset == old.chunk(0, "low").bloom_filter_offset
 
 
+def test_a_filter_whose_replacement_is_not_written_goes(source, tmp_path):
+    """Its bytes may be overwritten by another one, so its pointer must not stay."""
+    first, out = tmp_path / "first.parquet", tmp_path / "out.parquet"
+    pb.build(source, first, columns=["id", "low"])
+    report = pb.build(first, out, columns=["id", "low"], existing="replace", fpp=1e-4, max_bytes=64)
+    assert {item.column for item in report.skipped} == {"id"}
+    with pb.open(out) as file:
+        assert {file.chunk(group, "id").bloom_filter_offset for group in range(3)} == {None}
+        assert all(verdict.verdict == "maybe" for verdict in file.probe("low", "v1"))
+        assert all(verdict.verdict == "absent" for verdict in file.probe("low", "v7"))
+
+
 def test_only_the_row_groups_that_were_asked_for(source, tmp_path):
     report = pb.build(source, tmp_path / "out.parquet", columns=["id"], row_groups=[2, 0])
     assert [item.row_group for item in report.filters] == [0, 2]

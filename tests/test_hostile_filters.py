@@ -109,14 +109,21 @@ def test_a_dubious_filter_excludes_nothing(write: Callable[[bytes], Path], filte
 def test_a_dubious_filter_is_kept_replaced_or_stripped(
     write: Callable[[bytes], Path], filtered: bytes, plain: bytes
 ) -> None:
-    """keep says that it keeps a broken one, replace mends, strip drops the pointer; pages stay."""
+    """keep says that it keeps a broken one, replace mends, strip drops the pointer; pages stay.
+
+    A pointer past the data is not kept: it would lead into what is written there.
+    """
     rows = pq.read_table(pa.BufferReader(plain))
     for name, data in _filter_attacks(filtered):
         path = write(data)
         output = path.parent / "out.parquet"
-        kept = pb.build(path, output, columns=["a"], existing="keep", overwrite=True)
-        assert len(kept.filters) + len(kept.skipped) == 2, name
-        assert pq.read_table(output).equals(rows), name
+        try:
+            kept = pb.build(path, output, columns=["a"], existing="keep", overwrite=True)
+        except pb.FooterError as error:
+            assert "reach past" in str(error), name  # noqa: PT017
+        else:
+            assert len(kept.filters) + len(kept.skipped) == 2, name
+            assert pq.read_table(output).equals(rows), name
         pb.build(path, output, columns=["a"], existing="replace", overwrite=True)
         assert verdicts(output, "a", 7) == ["maybe", "absent"], name
         assert verdicts(output, "a", 2) == ["absent", "maybe"], name

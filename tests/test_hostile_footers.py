@@ -286,4 +286,5 @@ def test_fields_that_the_footer_says_twice(write: Callable[[bytes], Path], filte
     raw = filtered[footer_start(filtered) : -8]
     path = write(with_footer(filtered[: footer_start(filtered)], raw.replace(once, twice)))
     assert compact.decode(ttypes.ColumnChunk, twice)[0].meta_data.bloom_filter_offset is None
-    assert verdicts(path, "a", 123456)[0] == "unknown"
+    with pytest.raises(pb.FooterError, match="footer: byte"):
+        verdicts(path, "a", 123456)

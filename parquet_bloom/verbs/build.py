@@ -279,14 +279,15 @@ class _Budget:
 class _Outcome:
     filters: list[BuiltFilter]
     skipped: list[SkippedChunk]
-    places: dict[tuple[int, int], FilterPlace]
+    places: dict[tuple[int, int], FilterPlace | None]
     digests: dict[tuple[int, int], int]
 
 
 def _append_filters(
     builder: _Builder, plan: _Plan, rewrite: Rewrite, force: bool, progress: Progress | None
 ) -> _Outcome:
-    outcome = _Outcome([], list(plan.skipped), {}, {})
+    # A filter that is to be replaced goes in any case: its bytes may be overwritten.
+    outcome = _Outcome([], list(plan.skipped), dict.fromkeys(plan.replaced), {})
     for done, (chunk, filter) in enumerate(builder.filters(plan.chunks), 1):
         reason = builder.reason_against(filter, force)
         if filter is None or reason:
