@@ -165,9 +165,8 @@ def _timestamp(leaf: LeafType, text: str) -> TimestampNanos:
     except ValueError:
         raise not_a_value(leaf, text, expected) from None
     nanos, zone = _time_of_day(leaf, text, match[2], expected) if match[2] else (0, "")
-    if zone and leaf.logical and not leaf.logical.utc:
-        raise not_a_value(leaf, text, "a local timestamp, without a zone")
-    return TimestampNanos(days * NANOS_PER_DAY + nanos - _zone_nanos(leaf, text, zone), text)
+    offset = _zone_nanos(leaf, text, zone)
+    return TimestampNanos(days * NANOS_PER_DAY + nanos - offset, text, zoned=bool(zone))
 
 
 def _time_of_day(leaf: LeafType, text: str, clock: str, expected: str) -> tuple[int, str]:

@@ -46,21 +46,16 @@ def _from_datetime64(value: np.datetime64) -> Days | TimestampNanos | np.datetim
 def from_arrow(array: Any) -> list[Any]:
     """A pyarrow array as values that encode() takes; None stays None."""
     kind = str(array.type)
-    unit = kind.partition("[")[2][:2].rstrip(",]")
+    if kind.startswith("dictionary"):
+        return from_arrow(array.cast(array.type.value_type))
+    if not kind.startswith("time"):
+        values: list[Any] = array.to_pylist()
+        return values
+    factor = 10**9 // _UNITS_PER_SECOND[array.type.unit]
+    numbers = array.cast("int32" if kind.startswith("time32") else "int64").to_pylist()
     if kind.startswith("timestamp"):
-        return _times(array, unit, TimestampNanos)
-    if kind.startswith("time"):
-        return _times(array, unit, TimeNanos)
-    values: list[Any] = array.to_pylist()
-    return values
-
-
-def _times(
-    array: Any, unit: str, kind: type[TimeNanos | TimestampNanos]
-) -> list[TimeNanos | TimestampNanos | None]:
-    factor = 10**9 // _UNITS_PER_SECOND[unit]
-    stored = array.cast("int32" if str(array.type).startswith("time32") else "int64")
-    return [
-        None if number is None else kind(number * factor, f"{number} {unit}")
-        for number in stored.to_pylist()
-    ]
+        zoned = array.type.tz is not None
+        return [
+            None if n is None else TimestampNanos(n * factor, f"{n} {kind}", zoned) for n in numbers
+        ]
+    return [None if n is None else TimeNanos(n * factor, f"{n} {kind}") for n in numbers]

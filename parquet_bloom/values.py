@@ -39,8 +39,11 @@ MICROSECOND = timedelta(microseconds=1)
 
 BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
 # Far more digits than a DECIMAL of any stored length has; bounds what is computed for a literal.
-MOST_DIGITS = 100_000
+MOST_DIGITS = 4_000
 LONGEST_SHOWN = 200
+
+# pandas has a datetime that is none.
+PANDAS_NULL = "NaT"
 
 FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
 
@@ -88,10 +91,11 @@ class TimeNanos:
 
 @dataclass(frozen=True, slots=True)
 class TimestampNanos:
-    """A timestamp as nanoseconds since 1970 (in UTC or local), which datetime cannot hold."""
+    """A timestamp as nanoseconds since 1970, in UTC if `zoned`, which datetime cannot hold."""
 
     nanos: int
     text: str
+    zoned: bool = False
 
     def __str__(self) -> str:
         return self.text
@@ -111,7 +115,7 @@ def encode(leaf: LeafType, value: Any) -> Encodings:
         value = from_numpy(value)
     if leaf.physical == "BOOLEAN":
         return Encodings((), "BOOLEAN has no Bloom filter")
-    if value is None:
+    if value is None or (isinstance(value, datetime) and str(value) == PANDAS_NULL):
         return Encodings((), "nulls are not in a Bloom filter")
     if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
         return _encode_stored(leaf, bytes(value))
@@ -215,12 +219,13 @@ def _timestamp_nanos(leaf: LeafType, value: Any) -> int | None:
     days = _days(value)
     if days is not None:
         return days * NANOS_PER_DAY
+    if not isinstance(value, datetime | TimestampNanos):
+        return None
+    zoned = value.zoned if isinstance(value, TimestampNanos) else value.tzinfo is not None
+    if zoned and leaf.logical and not leaf.logical.utc:
+        raise not_a_value(leaf, value, "a local timestamp, without a zone")
     if isinstance(value, TimestampNanos):
         return value.nanos
-    if not isinstance(value, datetime):
-        return None
-    if value.tzinfo is not None and leaf.logical and not leaf.logical.utc:
-        raise not_a_value(leaf, value, "a local timestamp, without a zone")
     offset = (value.utcoffset() or timedelta()) // MICROSECOND * 1_000
     days = value.toordinal() - UNIX_EPOCH_ORDINAL
     return days * NANOS_PER_DAY + clock_nanos(value) - offset
@@ -314,6 +319,8 @@ def _unscaled(leaf: LeafType, value: Any, logical: LogicalType) -> int:
         raise not_a_value(leaf, value, "a decimal")
     if isinstance(value, Decimal) and not value.is_finite():
         raise not_a_value(leaf, value, "a finite decimal")
+    if isinstance(value, Decimal) and len(value.as_tuple().digits) > MOST_DIGITS:
+        raise not_a_value(leaf, value, f"at most {logical.precision} digits")
     digits, exponent = _integer_and_exponent(value)
     shift = exponent + logical.scale
     if digits == 0:
@@ -343,7 +350,8 @@ def _encode_text(leaf: LeafType, value: Any) -> Encodings:
     if isinstance(value, UUID) and leaf.logical is None:
         return _encode_stored(leaf, value.bytes)
     if not isinstance(value, str) or leaf.logical_name == "INTERVAL":
-        raise not_a_value(leaf, value, "text or bytes")
+        expected = "bytes" if leaf.logical_name == "INTERVAL" else "text or bytes"
+        raise not_a_value(leaf, value, expected)
     try:
         return _encode_stored(leaf, value.encode())
     except UnicodeEncodeError:
