@@ -1,6 +1,8 @@
 # Everything runs in .venv, which the first target that needs it creates.
 PYTHON ?= python3
 BIN := .venv/bin
+# A plain path in the environment, as an ordinary install has, instead of an import hook.
+EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
@@ -32,9 +34,9 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python $(SOURCES)
-	$(BIN)/python -m pip install -q -e .
+	$(BIN)/python -m pip install -q -e . $(EDITABLE)
 	@touch $@
 
 .venv/dev: .venv/bin/python $(SOURCES)
-	$(BIN)/python -m pip install -q -e '.[dev]'
+	$(BIN)/python -m pip install -q -e '.[dev]' $(EDITABLE)
 	@touch $@ .venv/installed

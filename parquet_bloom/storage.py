@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -193,7 +192,7 @@ class Output(ABC):
         self._prefix = prefix
         self.size = prefix
         name = os.fsencode(self.path.name)[:NAME_BYTES].decode(errors="ignore")
-        self.temporary = self.path.with_name(f".{name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
+        self.temporary = self.path.with_name(f".{name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
 
     def __enter__(self) -> Self:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
