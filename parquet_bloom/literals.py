@@ -17,12 +17,11 @@ from uuid import UUID
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.leaf_type import LeafType, LogicalType
+from parquet_bloom.moments import TimeNanos, TimestampNanos
 from parquet_bloom.values import (
     NANOS_PER_DAY,
     UNIX_EPOCH_ORDINAL,
     Encodings,
-    TimeNanos,
-    TimestampNanos,
     clock_nanos,
     encode,
     not_a_value,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from parquet_bloom.values import Days, TimeNanos, TimestampNanos
+from parquet_bloom.moments import Days, TimeNanos, TimestampNanos
 
 _UNITS_PER_SECOND = {
     "s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18,

@@ -29,6 +29,7 @@ from uuid import UUID
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.leaf_type import PHYSICAL_WIDTH, LeafType, LogicalType
+from parquet_bloom.moments import Days, TimeNanos, TimestampNanos
 
 NANOS = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
 NANOS_PER_DAY = 86_400_000_000_000
@@ -65,40 +66,6 @@ def canonical_nan(width: int) -> bytes:
     """The quiet NaN without sign or payload, as Java and most arithmetic produce it."""
     quiet = {2: 0x7E00, 4: 0x7FC00000, 8: 0x7FF8000000000000}[width]
     return quiet.to_bytes(width, "little")
-
-
-@dataclass(frozen=True, slots=True)
-class Days:
-    """A date as days since 1970, which may lie beyond the years of Python's date."""
-
-    days: int
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class TimeNanos:
-    """A time of day as nanoseconds since midnight, which Python's time cannot hold."""
-
-    nanos: int
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class TimestampNanos:
-    """A timestamp as nanoseconds since 1970, in UTC if `zoned`, which datetime cannot hold."""
-
-    nanos: int
-    text: str
-    zoned: bool = False
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def encode(leaf: LeafType, value: Any) -> Encodings:
