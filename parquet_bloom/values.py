@@ -40,7 +40,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
 # Far more digits than a DECIMAL of any stored length has; bounds what is computed for a literal.
-MOST_DIGITS = 4_000
+MOST_DIGITS = 1_000
 LONGEST_SHOWN = 200
 
 # pandas has a datetime that is none.
@@ -260,7 +260,7 @@ def _encode_decimal(leaf: LeafType, value: Any) -> Encodings:
             return Encodings((unscaled.to_bytes(leaf.length, "big", signed=True),))
         case _:
             shortest = signed_bytes(unscaled)
-            longest = max(16, signed_bytes(10**logical.precision), shortest)
+            longest = max(16, signed_bytes(10 ** _precision(logical)), shortest)
             return Encodings(
                 tuple(
                     unscaled.to_bytes(length, "big", signed=True)
@@ -286,20 +286,27 @@ def _unscaled(leaf: LeafType, value: Any, logical: LogicalType) -> int:
         raise not_a_value(leaf, value, "a decimal")
     if isinstance(value, Decimal) and not value.is_finite():
         raise not_a_value(leaf, value, "a finite decimal")
-    if isinstance(value, Decimal) and len(value.as_tuple().digits) > MOST_DIGITS:
-        raise not_a_value(leaf, value, f"at most {logical.precision} digits")
+    precision = _precision(logical)
+    too_long = not_a_value(leaf, value, f"at most {precision} digits")
+    if isinstance(value, Decimal) and len(value.as_tuple().digits) > 2 * MOST_DIGITS:
+        raise too_long
     digits, exponent = _integer_and_exponent(value)
     shift = exponent + logical.scale
     if digits == 0:
         return 0
-    if shift < -MOST_DIGITS or (shift < 0 and digits % 10**-shift):
+    if shift < -2 * MOST_DIGITS or (shift < 0 and digits % 10**-shift):
         raise not_a_value(leaf, value, f"at most {logical.scale} digits after the point")
-    if shift > logical.precision or digits.bit_length() > MOST_DIGITS:
-        raise not_a_value(leaf, value, f"at most {logical.precision} digits")
+    if shift > precision:
+        raise too_long
     unscaled: int = digits * 10**shift if shift >= 0 else digits // 10**-shift
-    if unscaled >= 10**logical.precision:
-        raise not_a_value(leaf, value, f"at most {logical.precision} digits")
+    if unscaled >= 10**precision:
+        raise too_long
     return -unscaled if value < 0 else unscaled
+
+
+def _precision(logical: LogicalType) -> int:
+    """The digits of a DECIMAL; a schema may claim more than anybody could compute with."""
+    return min(logical.precision, MOST_DIGITS)
 
 
 def _integer_and_exponent(value: int | Decimal) -> tuple[int, int]:
