@@ -1,7 +1,8 @@
 """pbloom against what one would use without it: `python -m benchmarks.bench [--write]`.
 
 Prints tables. Each figure is the median of several rounds; within a round the contenders take
-turns. README.md says what is measured; --write replaces its tables.
+turns. README.md says what is measured; --write replaces its tables, and the first
+one in the README of the project.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from benchmarks.processes import PBLOOM, Cost, ask, module, run
 from benchmarks.tables import NO_GOAL, Table, at_least, at_most, megabytes
 
 README = Path(__file__).with_name("README.md")
+PROJECT_README = README.parent.parent / "README.md"
 BEGIN, END = "<!-- results -->\n", "<!-- /results -->\n"
 
 # What this benchmark is to prove.
@@ -244,10 +246,10 @@ def show(text: object) -> str:
     return str(text)
 
 
-def write_readme(blocks: Sequence[str]) -> None:
-    before, _, rest = README.read_text().partition(BEGIN)
+def write_between_marks(readme: Path, blocks: Sequence[str]) -> None:
+    before, _, rest = readme.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    README.write_text(before + BEGIN + "\n" + "\n\n".join(blocks) + "\n\n" + END + after)
+    readme.write_text(before + BEGIN + "\n" + "\n\n".join(blocks) + "\n\n" + END + after)
 
 
 def main() -> None:
@@ -255,7 +257,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the main file")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--data", type=Path, help="folder to keep the files in")
-    parser.add_argument("--write", action="store_true", help="replace the tables of README.md")
+    parser.add_argument("--write", action="store_true", help="replace the tables of both README.md")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -271,7 +273,8 @@ def main() -> None:
         ]
     show("\n".join(about))
     if options.write:
-        write_readme(["\n".join(about), *blocks])
+        write_between_marks(README, ["\n".join(about), *blocks])
+        write_between_marks(PROJECT_README, [*blocks[:1], "\n".join(about)])
 
 
 if __name__ == "__main__":
