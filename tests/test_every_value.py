@@ -130,6 +130,8 @@ def check_every_value(original, built):
                 values = stored(leaf_array(top, list(leaf.path[1:])), leaf.type.physical)
                 found = file.bloom_filter(group, leaf.name).check_many(values)
                 assert found.all(), f"{leaf.name}: {values[int((~found).argmax())]!r} is lost"
+                verdicts = file.probe(leaf.name, values[0]) if values else ()
+                assert not verdicts or verdicts[group].verdict in ("maybe", "unknown")
                 checked += len(values)
     return checked
 

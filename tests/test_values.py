@@ -551,6 +551,22 @@ def test_what_cannot_be_a_value_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("x" * 200, "x" * 200),
+        ("x" * 201, "x" * 200 + "…"),
+        (10**400, "an integer of 1329 bits"),
+        (-(10**5000), "an integer of 16610 bits"),
+    ],
+    ids=row_id,
+)
+def test_a_message_stays_short(value: object, shown: str) -> None:
+    with pytest.raises(ValueTypeError) as refused:
+        encode(leaf("INT32"), value)
+    assert str(refused.value).startswith(f"{shown}: cannot be a value of INT32: expected ")
+
+
+@pytest.mark.parametrize(
     ("spelling", "value"),
     [
         # What is stored in a STRING for this UUID is its text.

@@ -1,0 +1,55 @@
+"""URLs: the same answers through pyarrow's file systems, in which a folder stands for a bucket."""
+
+from types import SimpleNamespace
+
+import pyarrow.fs
+import pytest
+from conftest import FIXTURES
+
+import parquet_bloom as pb
+
+FIXTURE = FIXTURES / "pyarrow_filters.parquet"
+URL = "s3://bucket/pyarrow_filters.parquet"
+
+
+@pytest.fixture(autouse=True)
+def bucket(monkeypatch):
+    def from_uri(url):
+        return pyarrow.fs.LocalFileSystem(), url.replace("s3://bucket", str(FIXTURES))
+
+    monkeypatch.setattr(pyarrow.fs, "FileSystem", SimpleNamespace(from_uri=from_uri))
+
+
+def test_inspect_reads_the_same():
+    remote, local = pb.inspect(URL), pb.inspect(FIXTURE)
+    assert remote.path == URL
+    assert remote.row_groups == local.row_groups
+
+
+def test_probe_reads_the_same_bytes():
+    remote, local = (pb.probe(path, "int64", ["5", "7"]) for path in (URL, FIXTURE))
+    assert (remote.results, remote.bytes_read) == (local.results, local.bytes_read)
+
+
+def test_build_makes_a_local_copy(tmp_path):
+    options = {"columns": ["int64", "string"], "existing": "replace"}
+    pb.build(URL, tmp_path / "remote.parquet", **options)
+    pb.build(FIXTURE, tmp_path / "local.parquet", **options)
+    assert (tmp_path / "remote.parquet").read_bytes() == (tmp_path / "local.parquet").read_bytes()
+
+
+def test_nothing_is_written_to_a_url(tmp_path):
+    for arguments in ({"in_place": True}, {"output": "s3://bucket/out.parquet"}):
+        with pytest.raises(pb.RewriteError, match="expected a local path to write to"):
+            pb.build(URL, columns=["int64"], **arguments)
+
+
+def test_a_missing_object_is_an_os_error():
+    with pytest.raises(OSError, match="does not exist|No such file"):
+        pb.open("s3://bucket/nothing.parquet")
+
+
+def test_an_unknown_scheme_is_an_os_error(monkeypatch):
+    monkeypatch.undo()
+    with pytest.raises(OSError, match="Unrecognized filesystem type"):
+        pb.open("gopher://bucket/f.parquet")
