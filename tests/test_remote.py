@@ -45,7 +45,7 @@ def test_nothing_is_written_to_a_url(tmp_path):
 
 
 def test_a_missing_object_is_an_os_error():
-    with pytest.raises(OSError, match="does not exist|No such file"):
+    with pytest.raises(OSError, match=r"does not exist|No such file"):
         pb.open("s3://bucket/nothing.parquet")
 
 
