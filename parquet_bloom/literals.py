@@ -109,6 +109,13 @@ def _reader(leaf: LeafType) -> Callable[[LeafType, str], Any]:
     return by_physical.get(leaf.physical, _text_or_hex)
 
 
+def _plain(text: str) -> str:
+    """The text, unless it has what only Python takes for a number: underscores and blanks."""
+    if "_" in text or text != text.strip():
+        raise ValueError(text)
+    return text
+
+
 def _integer(leaf: LeafType, text: str) -> int:
     # The length is bounded because reading a number takes the square of its digits.
     if not re.fullmatch(r"[+-]?[0-9]{1,200}", text):
@@ -118,7 +125,7 @@ def _integer(leaf: LeafType, text: str) -> int:
 
 def _float(leaf: LeafType, text: str) -> float:
     try:
-        number = float(text)
+        number = float(_plain(text))
     except ValueError:
         raise not_a_value(leaf, text, "a number") from None
     if isinf(number) and "inf" not in text.lower():
@@ -128,8 +135,8 @@ def _float(leaf: LeafType, text: str) -> float:
 
 def _decimal(leaf: LeafType, text: str) -> Decimal:
     try:
-        return Decimal(text)
-    except InvalidOperation:
+        return Decimal(_plain(text))
+    except (InvalidOperation, ValueError):
         raise not_a_value(leaf, text, "a decimal such as 12.34") from None
 
 

@@ -454,3 +454,10 @@ def test_what_else_is_refused(spelling: str, text: str, read_as: str | None) -> 
 def test_a_signaling_nan_is_a_nan() -> None:
     unknown = Encodings((), "NaN has many encodings")
     assert encode_literal(leaf("DOUBLE"), "sNaN", "decimal") == unknown
+
+
+@pytest.mark.parametrize("text", ["1_0", " 1", "1 ", "1_0.5"])
+@pytest.mark.parametrize("spelling", ["INT32", "FLOAT", "DOUBLE", "INT64 DECIMAL(9,2)"])
+def test_numbers_as_only_python_writes_them(spelling: str, text: str) -> None:
+    with pytest.raises(ValueTypeError, match="cannot be a value of"):
+        encode_literal(leaf(spelling), text)

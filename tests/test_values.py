@@ -123,6 +123,9 @@ STORED: list[tuple[str, object, bytes]] = [
     ("INT32 DATE", np.datetime64("2024-01-31"), i4(DAYS)),
     ("INT32 DATE", np.datetime64("1969-12-31"), i4(-1)),
     ("INT32 DATE", np.datetime64(4_000_000, "D"), i4(4_000_000)),
+    ("INT32 DATE", np.datetime64(2, "W"), i4(14)),
+    ("INT32 DATE", np.datetime64("2024-02", "M"), i4(DAYS + 1)),
+    ("INT32 DATE", np.datetime64("1971", "Y"), i4(365)),
     ("INT32 DATE", DAYS, i4(DAYS)),
     ("INT32 DATE", np.int32(-1), i4(-1)),
     # Times.
@@ -555,7 +558,7 @@ def test_what_cannot_be_a_value_is_refused(
     [
         ("x" * 200, "x" * 200),
         ("x" * 201, "x" * 200 + "…"),
-        (10**400, "an integer of 1329 bits"),
+        (10**500, "an integer of 1661 bits"),
         (-(10**5000), "an integer of 16610 bits"),
     ],
     ids=row_id,

@@ -1,7 +1,7 @@
 """Types and contracts of the compiled kernel.
 
 Every buffer must be contiguous and of exactly the type that is named; nothing is copied, and the
-global lock is not held while a buffer is worked on. `words` are 8 * num_blocks uint32, `hashes`
+global lock is not held while many values or many bytes are worked on. `words` are 8 * num_blocks uint32, `hashes`
 uint64. A buffer that breaks its contract, and values that run past their buffer, are a ValueError.
 """
 
