@@ -1,27 +1,21 @@
-"""The command `pbloom`. The only place that knows click.
+"""The commands of `pbloom`.
 
 Each command parses, makes one library call per file, and hands the answer to render. The library
 is imported when a command runs, so that `pbloom --help` answers at once.
 
-stdout is the answer, stderr is complaints. Exit codes: 0 fine or yes, 1 no, 2 trouble.
 """
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
-FINE, NO, TROUBLE = 0, 1, 2
-# As shells report what a signal has ended: 128 and its number.
-SIGNALLED = 128
+from parquet_bloom.program import FINE, NO, TROUBLE, Program, run
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -37,37 +31,6 @@ def _size(ctx: click.Context, param: click.Parameter, text: str) -> int:
     if not digits.isdecimal() or unit not in UNITS:
         raise click.BadParameter(f"{text!r} is no size: expected bytes, or a number and KiB or MiB")
     return click.IntRange(MIN_BYTES, MAX_BYTES).convert(int(digits) * UNITS[unit], param, ctx)
-
-
-@contextmanager
-def _in_order() -> Iterator[None]:
-    """Turns what goes wrong into one line on stderr and an exit code; click shows its own errors."""
-    from parquet_bloom import render
-
-    try:
-        try:
-            yield
-        finally:
-            render.flush()
-    except (click.ClickException, click.exceptions.Exit):
-        raise
-    except (KeyboardInterrupt, click.Abort):
-        render.complain("interrupted")
-        sys.exit(SIGNALLED + signal.SIGINT)
-    except render.NobodyReadsError:
-        sys.exit(SIGNALLED + signal.SIGPIPE)
-    except Exception as error:  # noqa: BLE001 -- the last resort: no traceback reaches a user
-        render.complain(render.complaint(error))
-        sys.exit(TROUBLE)
-
-
-class _Program(click.Group):
-    def invoke(self, ctx: click.Context) -> Any:
-        with _in_order():
-            return super().invoke(ctx)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return super().get_command(ctx, {"inject": "build"}.get(name, name))
 
 
 class _Inputs:
@@ -162,7 +125,7 @@ def _output_of(
     return lambda path: with_parent(outputs[path])
 
 
-@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="parquet-bloom", prog_name="pbloom")
 def cli() -> None:
     """Bloom filters in Parquet files that already exist.
@@ -381,20 +344,4 @@ def strip(
     sys.exit(inputs.each(work))
 
 
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End in good order, as after ^C: what is temporary goes first, undisturbed."""
-    signal.signal(number, signal.SIG_IGN)
-    sys.exit(SIGNALLED + number)
-
-
-def main() -> None:
-    """The entry point of the command."""
-    from parquet_bloom import render
-
-    with _in_order():
-        render.prepare()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            # nohup has it ignored.
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _leave)
-        cli.main(prog_name="pbloom")
+main = partial(run, cli)

@@ -237,6 +237,8 @@ class Output(ABC):
         with naming(self._target):
             while view:
                 written = os.pwrite(self._descriptor, view, offset)
+                if written == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 offset += written
                 view = view[written:]
 

@@ -22,12 +22,13 @@ LAYERS = [
     {"rewrite"},
     {"verbs"},
     {"render"},
+    {"program"},
     {"cli"},
     {"__main__"},
 ]
 
 HOMES = {
-    "click": {"cli.py"},
+    "click": {"cli.py", "program.py"},
     "cramjam": {"parquet/codecs.py"},
     "pyarrow": {"parquet/encodings.py", "storage.py"},
     "rich": {"render.py"},

@@ -7,6 +7,7 @@ import errno
 import os
 import shutil
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,15 +148,17 @@ def test_a_disk_that_fills_up(source: Path, plain: bytes, monkeypatch: pytest.Mo
     """Short writes first, then none: whatever fits, the old file stays."""
     real = os.pwrite
     monkeypatch.setattr(os, "copy_file_range", _unsupported)
+    writing = threading.Lock()  # The data are copied and the filters appended at the same time.
     for room in range(0, len(plain) + 2000, 97):
         left = [room]
 
         def pwrite(descriptor: int, data: bytes, offset: int, left: list[int] = left) -> int:
-            if left[0] == 0:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            written = real(descriptor, memoryview(data)[: min(left[0], 50)], offset)
-            left[0] -= written
-            return written
+            with writing:
+                if left[0] == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                written = real(descriptor, memoryview(data)[: min(left[0], 50)], offset)
+                left[0] -= written
+                return written
 
         monkeypatch.setattr(os, "pwrite", pwrite)
         result = outcome("build", source, "-c", "a", "--in-place")
