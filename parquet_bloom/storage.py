@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
-from urllib.parse import unquote
 
 from parquet_bloom.errors import FormatError, RewriteError
 
@@ -86,6 +85,8 @@ def local_path(path: str | os.PathLike[str]) -> Path:
     """The local path behind `path`, which may be `file://…`, or `file:/…` as Spark writes it."""
     text = os.fspath(path)
     if text.startswith("file://"):
+        from urllib.parse import unquote
+
         return Path("/" + unquote(text[7:].partition("/")[2], errors="surrogateescape"))
     return Path(text.removeprefix("file:") if text.startswith("file:/") else text)
 

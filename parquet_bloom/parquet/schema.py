@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from parquet_bloom.errors import ColumnError, FooterError
 from parquet_bloom.leaf_type import LeafType, LogicalType
@@ -197,6 +196,8 @@ def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
     below = [leaf.name for leaf in leaves if leaf.name.startswith(f"{name}.")]
     if below:
         raise ColumnError(f"column {name}: a group, expected a leaf column such as {_some(below)}")
+    from difflib import get_close_matches
+
     close = get_close_matches(name, [leaf.name for leaf in leaves], n=3, cutoff=0.5)
     hint = f"did you mean {_some(close)}" if close else f"the file has {_some(_names(leaves))}"
     raise ColumnError(f"column {name}: no such leaf column, {hint}")
