@@ -90,6 +90,7 @@ def compare_rewrites(files: Files, rows: int, rounds: int) -> Table:
         "pyarrow": rewrite_command("pyarrow", source),
         "DuckDB": rewrite_command("duckdb", source),
         "DataFusion": rewrite_command("datafusion", source),
+        "DataFusion, zstd level 1": rewrite_command("datafusion_1", source),
     }
     commands = {
         "pbloom build": build_command(source),

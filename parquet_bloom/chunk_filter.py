@@ -22,11 +22,11 @@ from parquet_bloom.filters.sizing import (
     power_of_two_blocks,
 )
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.floats import canonical_nan, zeros
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages import ChunkRun
 from parquet_bloom.parquet.runs import FixedRun, Run
-from parquet_bloom.values import canonical_nan, zeros
 
 # More values than any chunk has.
 UNCOUNTED = 1 << 62

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.floats import zeros
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.native import _kernel
 from parquet_bloom.numpy_values import from_arrow
-from parquet_bloom.values import Encodings, encode, integer_range, zeros
+from parquet_bloom.values import Encodings, encode, integer_range
 
 
 class ColumnFilter(SplitBlockBloomFilter):

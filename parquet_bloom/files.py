@@ -18,10 +18,10 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, Footer, read_footer
 from parquet_bloom.parquet.schema import LeafColumn, find_column
 from parquet_bloom.storage import Source, open_source
-from parquet_bloom.values import Encodings, encode
 
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
+    from parquet_bloom.values import Encodings
 
 Verdict = Literal["absent", "maybe", "unknown"]
 
@@ -132,6 +132,9 @@ class ParquetFile:
         ValueTypeError if the column cannot hold the value.
         """
         leaf = self.leaf(column)
+        # Only who asks about values needs decimals, dates and UUIDs imported.
+        from parquet_bloom.values import encode
+
         return self.probe_encodings(leaf, encode(leaf.type, value))
 
     def probe_encodings(

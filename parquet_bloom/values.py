@@ -28,6 +28,7 @@ from typing import Any
 from uuid import UUID
 
 from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.floats import FLOAT_FORMAT, zeros
 from parquet_bloom.leaf_type import PHYSICAL_WIDTH, LeafType, LogicalType
 from parquet_bloom.moments import Days, TimeNanos, TimestampNanos
 
@@ -46,8 +47,6 @@ LONGEST_SHOWN = 200
 # pandas has a datetime that is none.
 PANDAS_NULL = "NaT"
 
-FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
-
 
 @dataclass(frozen=True, slots=True)
 class Encodings:
@@ -55,17 +54,6 @@ class Encodings:
 
     plain: tuple[bytes, ...]
     unknown: str = ""
-
-
-def zeros(width: int) -> tuple[bytes, bytes]:
-    """Plus and minus zero of an IEEE float of `width` bytes (2, 4 or 8)."""
-    return struct.pack(FLOAT_FORMAT[width], 0.0), struct.pack(FLOAT_FORMAT[width], -0.0)
-
-
-def canonical_nan(width: int) -> bytes:
-    """The quiet NaN without sign or payload, as Java and most arithmetic produce it."""
-    quiet = {2: 0x7E00, 4: 0x7FC00000, 8: 0x7FF8000000000000}[width]
-    return quiet.to_bytes(width, "little")
 
 
 def encode(leaf: LeafType, value: Any) -> Encodings:

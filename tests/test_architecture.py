@@ -14,7 +14,7 @@ PACKAGE = ROOT / "parquet_bloom"
 
 # From the ground up. A module may import from its own layer and from those above it in this list.
 LAYERS = [
-    {"errors", "leaf_type", "moments", "native", "parquet.thrift"},
+    {"errors", "floats", "leaf_type", "moments", "native", "parquet.thrift"},
     {"filters", "values", "literals", "numpy_values"},
     {"column_filter", "storage", "tables", "paths"},
     {"parquet"},

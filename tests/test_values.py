@@ -21,18 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.floats import canonical_nan, zeros
 from parquet_bloom.leaf_type import LeafType, LogicalType
 from parquet_bloom.literals import encode_literal
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.values import (
-    Encodings,
-    canonical_nan,
-    encode,
-    integer_range,
-    signed_bytes,
-    zeros,
-)
+from parquet_bloom.values import Encodings, encode, integer_range, signed_bytes
 
 SPELLING = re.compile(r"(\w+?)(?:\((\d+)\))?(?: (\w+)(?:\((\w+),(\w+)\))?)?")
 
