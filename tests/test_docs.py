@@ -7,7 +7,7 @@ import sys
 from dataclasses import fields
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, missing
 
 from parquet_bloom.cli import cli
 from parquet_bloom.literals import TYPES
@@ -80,17 +80,26 @@ def test_make_has_the_targets_that_the_readme_names():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_every_place_in_the_layout_table_is_there():
-    table = README.split("## Finding your way")[1].split("## Development")[0]
-    places = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
-    for place in re.findall(r"`([^`]+)`", " ".join(places)):
+def layout_places():
+    tables = README.split("## Finding your way")[1].split("## Development")[0]
+    rows = re.findall(r"^\| (`.*?) \|", tables, re.MULTILINE)
+    return re.findall(r"`([^`]+)`", " ".join(rows))
+
+
+def test_every_place_in_the_layout_tables_is_there():
+    for place in layout_places():
         assert (ROOT / place).exists() or (ROOT / "parquet_bloom" / place).exists(), place
 
 
-def test_every_package_folder_is_in_the_layout_table():
-    for folder in (ROOT / "parquet_bloom").iterdir():
-        if folder.is_dir() and folder.name != "__pycache__":
-            assert f"`parquet_bloom/{folder.name}/`" in README
+def test_every_module_and_folder_is_in_the_layout_tables():
+    for path in (ROOT / "parquet_bloom").iterdir():
+        if path.suffix == ".py" and not path.stem.startswith("__"):
+            assert path.name in layout_places()
+        if path.is_dir() and path.name != "__pycache__":
+            assert f"{path.name}/" in layout_places()
+    parquet = re.search(r"^\| `parquet/` \|(.*)", README, re.MULTILINE)[1]
+    for path in (ROOT / "parquet_bloom" / "parquet").glob("*.py"):
+        assert path.stem == "__init__" or f"`{path.stem}`" in parquet
 
 
 def test_every_command_is_in_the_readme():
@@ -128,9 +137,10 @@ def test_links_lead_somewhere():
                 assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="missing: git")
 def test_nothing_of_one_machine_is_in_the_project():
     """No absolute paths of a home or work folder in what is committed."""
+    if shutil.which("git") is None:
+        missing("git")
     run = subprocess.run(
         ["git", "grep", "-nIE", r"/(home|root|Users|work)/[a-z]"],
         cwd=ROOT,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import missing
 from hostile import (
     ABSENT_VALUE,
     HONEST,
@@ -100,7 +101,7 @@ def test_a_reader_that_has_seen_enough(tmp_path: Path, filtered: bytes, lines: i
 
 def test_standard_output_that_is_full(source: Path) -> None:
     if not Path("/dev/full").exists():
-        pytest.skip("missing: /dev/full")
+        missing("/dev/full")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "parquet_bloom", "inspect", source],
