@@ -336,6 +336,21 @@ def test_fixed_widths(tmp_path, type, width, length):
     ]
 
 
+@pytest.mark.parametrize("repetition", [0, 1])
+@pytest.mark.parametrize(("type", "width"), [(Type.INT32, 4), (Type.INT64, 8), (Type.INT96, 12)])
+def test_padding_at_the_end_of_a_page_is_no_value(tmp_path, type, width, repetition):
+    """fastparquet leaves 8 bytes of zeros there."""
+    values = np.random.default_rng(2).bytes(3 * width)
+    levels = levels_v1(rle(1, 3)) if repetition else b""
+    pages = [
+        dictionary_page(values + bytes(8), 3),
+        data_page(levels + values + bytes(8), 3),
+    ]
+    path = write(tmp_path, pages, 3, leaf=element(type=type, repetition=repetition))
+    expected = [hash_of(values[at : at + width]) for at in range(0, 3 * width, width)]
+    assert hashes_of(path) == [(True, expected), (False, expected)]
+
+
 def test_one_page_at_a_time(tmp_path, monkeypatch):
     """No read is longer than a page and what is read ahead for the next header."""
     pages = [data_page(prefixed(bytes(50_000)), 1) for _ in range(20)]

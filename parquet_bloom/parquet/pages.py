@@ -30,6 +30,7 @@ from parquet_bloom.parquet.runs import Run
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageHeader, PageType, Type
 
 if TYPE_CHECKING:
+    from parquet_bloom.leaf_type import LeafType
     from parquet_bloom.parquet.footer import ColumnChunk, Footer
     from parquet_bloom.storage import Source
 
@@ -38,6 +39,8 @@ DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
 # What is read ahead for a page header. Most take 20 to 60 bytes; statistics can make one long.
 HEADER_BYTES = 8 << 10
 MAX_HEADER_BYTES = 16 << 20
+
+PADDING = bytes(8)
 
 # A page larger than this and larger than the footer's total for the chunk is a lie.
 LARGE_PAGE_BYTES = 16 << 20
@@ -208,12 +211,22 @@ def _dictionary_run(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> Run
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
     assert chunk.codec is not None
     values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size)
-    run = plain_run(values, chunk.leaf.type)
+    run = plain_run(_without_padding(values, chunk.leaf.type, details.num_values), chunk.leaf.type)
     if len(run) != details.num_values:
         raise PageError(
             f"dictionary page at {page.start}: {len(run)} values, expected {details.num_values}"
         )
     return run
+
+
+def _without_padding(values: memoryview, leaf: LeafType, count: int | None) -> memoryview:
+    """PLAIN values without the 8 bytes of zeros that fastparquet leaves behind the `count`th.
+
+    Only values of one width tell where they end; of the others the padding is taken for two empty
+    values, which are two too many and do no harm.
+    """
+    end = (leaf.width or 0) * (count or 0)
+    return values[:end] if leaf.width and values[end:] == PADDING else values
 
 
 def _data_runs(
@@ -224,7 +237,10 @@ def _data_runs(
     if encoding != Encoding.PLAIN:
         yield from decoded_runs(encoding, leaf, section.values, section.num_non_null())
         return
-    run = plain_run(section.values, leaf)
+    values = section.values
+    if leaf.width and values[-len(PADDING) :] == PADDING:
+        values = _without_padding(values, leaf, section.num_non_null())
+    run = plain_run(values, leaf)
     if leaf.width is not None and not section.may_hold(len(run)):
         raise PageError(
             f"page at {page.start}: {len(run)} values, its header says {section.num_values}"
