@@ -10,6 +10,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
+import parquet_bloom.verbs.build as build_module
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 
@@ -240,6 +241,24 @@ def test_the_bytes_do_not_depend_on_threads_or_on_verification(source, tmp_path)
         pb.build(source, out, columns=["id", "low"], **options)
         outputs.append(out.read_bytes())
     assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_large_filters_are_not_held_together(source, monkeypatch):
+    """While one waits to be written and beside it there is no room, the next does not begin."""
+    began, taken = [], []
+    build_filter = build_module.build_filter
+    monkeypatch.setattr(build_module, "MEMORY_BUDGET", 2048 * 3 // 2)
+    monkeypatch.setattr(
+        build_module, "build_filter", lambda *args: (began.append(1), build_filter(*args))[1]
+    )
+    pb.build(
+        source,
+        columns=["id"],
+        dry_run=True,
+        threads=4,
+        progress=lambda done, total: taken.append((done, len(began))),
+    )
+    assert taken == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_a_dry_run_reports_the_same_and_writes_nothing(source, tmp_path):

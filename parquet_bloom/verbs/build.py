@@ -14,12 +14,10 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
-from threading import Condition
+from itertools import count
 from typing import Literal
 
 from xxhash import xxh3_64_intdigest
@@ -41,7 +39,7 @@ Progress = Callable[[int, int], None]
 # With this key DuckDB (2.0) looks for a normalized form of each INTERVAL, 60 days as 2 months.
 DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
 
-# Filters under construction at the same time, together: two large ones are built one by one.
+# Filters that are built or wait to be written, together: two large ones are built one by one.
 MEMORY_BUDGET = 128 << 20
 
 
@@ -200,6 +198,15 @@ def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -
     return "has a filter already" if existing == "keep" else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A chunk whose filter is being built; `room` is what that takes at most, in bytes."""
+
+    chunk: ColumnChunk
+    room: int
+    filter: Future[SplitBlockBloomFilter | None]
+
+
 class _Builder:
     """Builds filters of chunks, some at the same time, and yields them in order."""
 
@@ -207,31 +214,44 @@ class _Builder:
         self._file = file
         self._size = size
         self._threads = threads
-        self._budget = _Budget(MEMORY_BUDGET)
 
     def filters(
         self, chunks: Sequence[ColumnChunk]
     ) -> Iterator[tuple[ColumnChunk, SplitBlockBloomFilter | None]]:
-        """The filter of each chunk in turn; None for a chunk without values."""
-        waiting: deque[Future[SplitBlockBloomFilter | None]] = deque()
+        """The filter of each chunk in turn; None for a chunk without values.
+
+        The next ones begin as far as there is room beside those that nobody has taken yet. Whoever
+        keeps a filter when asking for another keeps its memory, too.
+        """
+        ahead = deque(chunks)
+        begun: deque[_Task] = deque()
         with ThreadPoolExecutor(self._threads, thread_name_prefix="pbloom-build") as pool:
             try:
-                ahead = iter(chunks)
-                for chunk in chunks:
-                    for later in islice(ahead, 2 * self._threads - len(waiting)):
-                        waiting.append(pool.submit(self._build, later))
-                    yield chunk, waiting.popleft().result()
+                while ahead or begun:
+                    while ahead and self._has_room(begun, ahead[0]):
+                        chunk = ahead.popleft()
+                        future = pool.submit(self._build, chunk)
+                        begun.append(_Task(chunk, self._room(chunk), future))
+                    yield _taken(begun)
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
 
+    def _has_room(self, begun: Collection[_Task], chunk: ColumnChunk) -> bool:
+        """Whether to begin with one more. What exceeds the budget alone may go alone."""
+        if not begun:
+            return True
+        room = sum(task.room for task in begun) + self._room(chunk)
+        return len(begun) < 2 * self._threads and room <= MEMORY_BUDGET
+
+    def _room(self, chunk: ColumnChunk) -> int:
+        return BLOCK_BYTES * self._size.blocks_for(self._size.ndv or self._max_values(chunk))
+
     def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | None:
-        max_values = self._max_values(chunk)
-        expected_bytes = BLOCK_BYTES * self._size.blocks_for(self._size.ndv or max_values)
-        with self._budget.take(expected_bytes), located(self._file.footer, chunk):
+        with located(self._file.footer, chunk):
             return build_filter(
                 lambda: chunk_runs(self._file.source, self._file.footer, chunk),
                 chunk.leaf.type,
-                max_values,
+                self._max_values(chunk),
                 self._size,
             )
 
@@ -254,25 +274,10 @@ class _Builder:
         return max(1, num_values - nulls if 0 <= nulls <= num_values else num_values)
 
 
-class _Budget:
-    """Bytes that threads take turns to use. What exceeds the budget alone may go alone."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._used = 0
-        self._changed = Condition()
-
-    @contextmanager
-    def take(self, amount: int) -> Iterator[None]:
-        with self._changed:
-            self._changed.wait_for(lambda: self._used == 0 or self._used + amount <= self._total)
-            self._used += amount
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._used -= amount
-                self._changed.notify_all()
+def _taken(begun: deque[_Task]) -> tuple[ColumnChunk, SplitBlockBloomFilter | None]:
+    """The first of them, when it is ready; a function of its own, so that nothing else holds it."""
+    task = begun.popleft()
+    return task.chunk, task.filter.result()
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,14 +293,17 @@ def _append_filters(
 ) -> _Outcome:
     # A filter that is to be replaced goes in any case: its bytes may be overwritten.
     outcome = _Outcome([], list(plan.skipped), dict.fromkeys(plan.replaced), {})
-    for done, (chunk, filter) in enumerate(builder.filters(plan.chunks), 1):
+    done = count(1)
+    for chunk, filter in builder.filters(plan.chunks):
         reason = builder.reason_against(filter, force)
         if filter is None or reason:
             outcome.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
         else:
             _append_filter(chunk, filter, rewrite, outcome)
+        # It can take 128 MiB, and the next one begins when it is asked for.
+        del filter
         if progress:
-            progress(done, len(plan.chunks))
+            progress(next(done), len(plan.chunks))
     return outcome
 
 
