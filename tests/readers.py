@@ -17,6 +17,7 @@ import struct
 import subprocess
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from pathlib import Path
@@ -478,9 +479,33 @@ class DataFusion:
 # Spark reads through parquet-java; what it pushes down of a query is its own affair.
 
 
+# Arrow's names of TIME in milliseconds, local TIMESTAMP in nanoseconds, FLOAT16 and UUID.
+SPARK_REFUSES = ("time32", "time64", "timestamp[ns", "halffloat", "uuid")
+
+
 def spark_rows(session: Any, path: Path) -> list[str]:
-    """Rows as Spark reads them."""
-    return [repr(row) for row in session.read.parquet(str(path)).collect()]
+    """Rows as Spark reads them, without the columns of types that it refuses."""
+    columns = _spark_columns(path)
+    reader = session.read.schema(", ".join(columns)) if columns else session.read
+    return [repr(row) for row in reader.parquet(str(path)).collect()]
+
+
+def _spark_columns(path: Path) -> list[str]:
+    """Names and types of what Spark can read, if that is not all; one column less fails them all."""
+    from pyspark.errors import PySparkTypeError
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    fields = pq.read_schema(path)
+    refused = [f for f in fields if any(name in str(f.type) for name in SPARK_REFUSES)]
+    if not refused:
+        return []
+    columns = []
+    for field in fields:
+        with suppress(PySparkTypeError):
+            # parquet-java's INTERVAL is a column of nulls to pyarrow, and of no type to Spark.
+            if field not in refused and field.type != pa.null():
+                columns.append(f"`{field.name}` {from_arrow_type(field.type).simpleString()}")
+    return columns
 
 
 def spark_prunes(leaf: Leaf) -> bool:

@@ -52,6 +52,7 @@ UNREADABLE = {
     },
     "pyarrow": {"duckdb_delta_wide": "Unexpected end of stream: InitBlock EOF"},
     "parquet-java": {"pyarrow_codec_brotli": "BrotliCodec was not found"},
+    "spark": {"pyarrow_codec_brotli": "BrotliCodec was not found"},
 }
 
 # Of all pairs of a value and a row group that does not have it, what a filter may keep: ten times
@@ -391,17 +392,9 @@ def test_parquet_java_reads_the_same_rows(
     assert java_rows[case.built][0] == pq.read_metadata(case.source).num_rows
 
 
-@pytest.mark.parametrize(
-    "source",
-    [source for source in SOURCES if source.stem.startswith("spark_")],
-    ids=lambda p: p.stem,
-)
-def test_spark_reads_the_same_rows(
-    source: Path, built: dict[Path, Case | Exception], spark: Any
-) -> None:
-    case = built[source]
-    assert isinstance(case, Case)
-    assert readers.spark_rows(spark, case.built) == readers.spark_rows(spark, source)
+@files_of("spark")
+def test_spark_reads_the_same_rows(case: Case, spark: Any) -> None:
+    assert readers.spark_rows(spark, case.built) == readers.spark_rows(spark, case.source)
 
 
 # ------------------------------------------------------------------------------------------------
