@@ -28,6 +28,9 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages import ChunkRun
 from parquet_bloom.parquet.runs import FixedRun, Run
 
+# With this key DuckDB (2.0) looks for a normalized form of each INTERVAL, 60 days as 2 months.
+DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
+
 # More values than any chunk has.
 UNCOUNTED = 1 << 62
 
@@ -137,14 +140,26 @@ def _collect(
     return collector.finish()
 
 
-def _forms(run: Run, leaf: LeafType) -> Iterator[Run]:
-    """The values as they are stored, and in the other forms that readers look for.
+def other_forms(run: Run, leaf: LeafType) -> Iterator[Run]:
+    """The values in forms that they are not stored in, but that readers look for.
 
     DuckDB (2.0) hashes a FLOAT16 literal as FLOAT, and loses the rows of a filter without it.
     """
-    yield run
     if leaf.logical_name == "FLOAT16" and isinstance(run, FixedRun):
         yield run.widened_halves()
+
+
+def special_values(specials: int, leaf: LeafType) -> Iterator[bytes]:
+    """Values that equal, or stand for, one that is there although their bytes differ.
+
+    `specials`: HAS_ZERO | HAS_NAN. Engines compare -0.0 = 0.0 but hash one of them;
+    parquet-format issue 407.
+    """
+    width = leaf.width or 0
+    if specials & _kernel.HAS_ZERO:
+        yield from zeros(width)
+    if specials & _kernel.HAS_NAN:
+        yield canonical_nan(width)
 
 
 class _Collector:
@@ -159,7 +174,7 @@ class _Collector:
     def add(self, part: ChunkRun) -> None:
         if self._leaf.is_float:
             self._specials |= part.run.float_specials()
-        for run in _forms(part.run, self._leaf):
+        for run in (part.run, *other_forms(part.run, self._leaf)):
             if part.is_dictionary:
                 self._dictionary.append(run)
                 self._count += len(run)
@@ -178,17 +193,6 @@ class _Collector:
         filter = self._filter or SplitBlockBloomFilter.empty(self._blocks_for(self._count))
         for run in self._dictionary:
             run.insert_into(filter)
-        for plain in self._special_values():
+        for plain in special_values(self._specials, self._leaf):
             filter.insert_value(plain)
         return filter
-
-    def _special_values(self) -> Iterator[bytes]:
-        """Values that equal, or stand for, one that is there although their bytes differ.
-
-        Engines compare -0.0 = 0.0 but hash one of them; parquet-format issue 407.
-        """
-        width = self._leaf.width or 0
-        if self._specials & _kernel.HAS_ZERO:
-            yield from zeros(width)
-        if self._specials & _kernel.HAS_NAN:
-            yield canonical_nan(width)

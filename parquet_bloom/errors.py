@@ -9,7 +9,8 @@
     ├── UnsupportedError            sound, but beyond this version: a codec, an encoding, encryption
     ├── ColumnError                 no such column (names the close ones)
     ├── ValueTypeError              a literal that cannot be a value of the column
-    └── RewriteError                an output that must not or could not be written
+    ├── RewriteError                an output that must not or could not be written
+    └── ConfigError                 a configuration file that says what has no meaning
 
 A message is one line, *where: what: expected, found*. `OSError` passes through unchanged.
 """
@@ -53,3 +54,7 @@ class ValueTypeError(ParquetBloomError):
 
 class RewriteError(ParquetBloomError):
     """An output that must not or could not be written."""
+
+
+class ConfigError(ParquetBloomError):
+    """A configuration file that says what has no meaning."""

@@ -28,22 +28,22 @@ GC_THRESHOLD = 50_000
 @contextmanager
 def in_order() -> Iterator[None]:
     """Turns what goes wrong into one line on stderr and an exit code; click shows its own errors."""
-    from parquet_bloom import render
+    from parquet_bloom.render import terminal
 
     try:
         try:
             yield
         finally:
-            render.flush()
+            terminal.flush()
     except (click.ClickException, click.exceptions.Exit):
         raise
     except (KeyboardInterrupt, click.Abort):
-        render.complain("interrupted")
+        terminal.complain("interrupted")
         sys.exit(SIGNALLED + signal.SIGINT)
-    except render.NobodyReadsError:
+    except terminal.NobodyReadsError:
         sys.exit(SIGNALLED + signal.SIGPIPE)
     except Exception as error:  # noqa: BLE001 -- the last resort: no traceback reaches a user
-        render.complain(render.complaint(error))
+        terminal.complain(terminal.complaint(error))
         sys.exit(TROUBLE)
 
 
@@ -78,10 +78,10 @@ def run(commands: click.Group) -> NoReturn:
 
 
 def _run(commands: click.Group) -> None:
-    from parquet_bloom import render
+    from parquet_bloom.render import terminal
 
     with in_order():
-        render.prepare()
+        terminal.prepare()
         for number in (signal.SIGTERM, signal.SIGHUP):
             # nohup has it ignored.
             if signal.getsignal(number) is signal.SIG_DFL:

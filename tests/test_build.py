@@ -10,7 +10,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
-import parquet_bloom.verbs.build as build_module
+from parquet_bloom import chunk_pool, filter_builder
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 
@@ -246,10 +246,10 @@ def test_the_bytes_do_not_depend_on_threads_or_on_verification(source, tmp_path)
 def test_large_filters_are_not_held_together(source, monkeypatch):
     """While one waits to be written and beside it there is no room, the next does not begin."""
     began, taken = [], []
-    build_filter = build_module.build_filter
-    monkeypatch.setattr(build_module, "MEMORY_BUDGET", 2048 * 3 // 2)
+    build_filter = filter_builder.build_filter
+    monkeypatch.setattr(chunk_pool, "MEMORY_BUDGET", 2048 * 3 // 2)
     monkeypatch.setattr(
-        build_module, "build_filter", lambda *args: (began.append(1), build_filter(*args))[1]
+        filter_builder, "build_filter", lambda *args: (began.append(1), build_filter(*args))[1]
     )
     pb.build(
         source,

@@ -10,8 +10,9 @@ import pytest
 from conftest import ROOT, missing
 
 from parquet_bloom.cli import cli
+from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.literals import TYPES
-from parquet_bloom.verbs.build import BuildReport, BuiltFilter, SkippedChunk
+from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.inspect import (
     ColumnInspection,
     FileInspection,

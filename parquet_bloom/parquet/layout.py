@@ -7,7 +7,7 @@ A footer that lies about one chunk makes every range behind that chunk doubtful.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate
 
@@ -25,38 +25,81 @@ class Layout:
     def __init__(self, chunks: ChunkTable, end: int) -> None:
         self._end = end
         self._filters = list(_filter_ranges(chunks, end))
-        self._data_starts, self._data_ends = _sorted([*_pages(chunks, end), *_indexes(chunks, end)])
+        self._pages = _Ranges(_pages(chunks, end))
+        self._indexes = _Ranges(_indexes(chunks, end))
         there = [found for found in self._filters if found[0] != _kernel.ABSENT]
-        self._filter_starts, self._filter_ends = _sorted(there)
+        self._there = _Ranges(there)
 
     def reaches_past_the_end(self, replaced: Collection[int]) -> bool:
-        """Whether a range leads behind the end of the data: pages of an impossible place or size,
-        or a pointer to a filter. What is written there would be taken for that. `replaced` are the
-        chunks, counted row group by row group, whose filters are about to go."""
-        return any(end > self._end for end in self._data_ends[-1:]) or any(
+        """Whether pages, or a pointer to a filter, lead behind the end of the data: what is written
+        there would be taken for that. `replaced` are the chunks, counted row group by row group,
+        whose filters are about to go."""
+        return self.pages_reach_past_the_end or any(
             max(end, start + 1) > self._end
             for chunk, (start, end) in enumerate(self._filters)
             if chunk not in replaced
         )
 
+    @property
+    def pages_reach_past_the_end(self) -> bool:
+        """Whether there are pages of an impossible place or size."""
+        return self._pages.last > self._end
+
     def overlaps_data(self, start: int, end: int) -> bool:
         """Whether [start, end) touches the magic, a column chunk, a page index or the footer."""
-        if start < MAGIC_BYTES or end > self._end:
-            return True
-        before = bisect_left(self._data_starts, end)
-        return before > 0 and self._data_ends[before - 1] > start
+        return (
+            self.is_outside(start, end)
+            or self.overlaps_pages(start, end)
+            or self.overlaps_indexes(start, end)
+        )
+
+    def is_outside(self, start: int, end: int) -> bool:
+        """Whether [start, end) touches the magic or the footer."""
+        return start < MAGIC_BYTES or end > self._end
+
+    def overlaps_pages(self, start: int, end: int) -> bool:
+        """Whether [start, end) touches a column chunk."""
+        return self._pages.overlap(start, end)
+
+    def overlaps_indexes(self, start: int, end: int) -> bool:
+        """Whether [start, end) touches a page index."""
+        return self._indexes.overlap(start, end)
 
     def overlaps_filters(self, start: int, end: int) -> bool:
         """Whether the filter at [start, end) shares bytes with another one."""
-        first = bisect_left(self._filter_starts, start)
-        behind = bisect_left(self._filter_starts, end)
-        return behind - first > 1 or (first > 0 and self._filter_ends[first - 1] > start)
+        return self._there.overlap_another(start, end)
+
+    def num_filters_at(self, start: int) -> int:
+        """How many filters begin at `start`."""
+        return self._there.num_at(start)
 
 
-def _sorted(ranges: Iterable[Range]) -> tuple[list[int], list[int]]:
-    """The starts in order, and for each the greatest end up to there."""
-    ordered = sorted(ranges)
-    return [start for start, _ in ordered], list(accumulate((end for _, end in ordered), max))
+class _Ranges:
+    """Ranges in order of their starts, and for each the greatest end up to there."""
+
+    def __init__(self, ranges: Iterable[Range]) -> None:
+        ordered = sorted(ranges)
+        self._starts = [start for start, _ in ordered]
+        self._ends = list(accumulate((end for _, end in ordered), max))
+
+    @property
+    def last(self) -> int:
+        """The greatest end; 0 if there are no ranges."""
+        return self._ends[-1] if self._ends else 0
+
+    def overlap(self, start: int, end: int) -> bool:
+        """Whether one of them shares bytes with [start, end)."""
+        before = bisect_left(self._starts, end)
+        return before > 0 and self._ends[before - 1] > start
+
+    def overlap_another(self, start: int, end: int) -> bool:
+        """The same for [start, end) that is among them."""
+        first = bisect_left(self._starts, start)
+        behind = bisect_left(self._starts, end)
+        return behind - first > 1 or (first > 0 and self._ends[first - 1] > start)
+
+    def num_at(self, start: int) -> int:
+        return bisect_right(self._starts, start) - bisect_left(self._starts, start)
 
 
 def _filter_ranges(chunks: ChunkTable, end: int) -> Iterator[Range]:

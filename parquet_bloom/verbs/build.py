@@ -13,56 +13,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Literal
 
-from xxhash import xxh3_64_intdigest
-
-from parquet_bloom.chunk_filter import Size, build_filter
+from parquet_bloom.chunk_filter import DUCKDB_INTERVALS, Size
+from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import FooterError, RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
-from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
-from parquet_bloom.parquet.pages import check_readable, chunk_runs, located
-from parquet_bloom.rewrite import Rewrite, check_rewritable, kept_end, resolve_target, rewriting
+from parquet_bloom.filter_builder import BuiltFilter, FilterBuilder, SkippedChunk
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.pages import check_readable, located
+from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, rewriting
 
 Existing = Literal["keep", "replace", "error"]
-Progress = Callable[[int, int], None]
-
-# With this key DuckDB (2.0) looks for a normalized form of each INTERVAL, 60 days as 2 months.
-DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
-
-# Filters that are built or wait to be written, together: two large ones are built one by one.
-MEMORY_BUDGET = 128 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltFilter:
-    """One filter that was added. `fpp` is computed from its bits."""
-
-    row_group: int
-    column: str
-    num_values: int
-    num_bytes: int
-    fpp: float
-    offset: int
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedChunk:
-    """One column chunk that got no filter, and why."""
-
-    row_group: int
-    column: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +84,21 @@ def build(
         file.footer.check_row_counts()
         plan = _plan(file, columns, row_groups, existing)
         _check_end(file, plan)
-        builder = _Builder(file, size, threads or len(os.sched_getaffinity(0)))
+        builder = FilterBuilder(file, size, threads)
         with rewriting(file, target, kept_end(file, plan.replaced), verify) as rewrite:
-            outcome = _append_filters(builder, plan, rewrite, force, progress)
-            if outcome.places or not in_place:
-                rewrite.finish(outcome.places, outcome.digests)
-            size_after = rewrite.size if outcome.places or not in_place else file.source.size
+            appended = builder.append(plan.chunks, rewrite, force, progress)
+            # A filter that is to be replaced goes in any case: its bytes may be overwritten.
+            places = dict.fromkeys(plan.replaced) | appended.places
+            if places or not in_place:
+                rewrite.finish(places, appended.digests)
+            size_after = rewrite.size if places or not in_place else file.source.size
         return BuildReport(
             path=file.path,
             output=rewrite.output,
-            filters=tuple(outcome.filters),
-            skipped=tuple(sorted(outcome.skipped, key=lambda skip: skip.row_group)),
+            filters=tuple(appended.filters),
+            skipped=tuple(
+                sorted([*plan.skipped, *appended.skipped], key=lambda skip: skip.row_group)
+            ),
             bytes_added=size_after - file.source.size,
             size_before=file.source.size,
             size_after=size_after,
@@ -196,135 +166,3 @@ def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -
     if existing == "error":
         raise RewriteError(f"{file.path}: {chunk.where}: has a filter already")
     return "has a filter already" if existing == "keep" else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A chunk whose filter is being built; `room` is what that takes at most, in bytes."""
-
-    chunk: ColumnChunk
-    room: int
-    filter: Future[SplitBlockBloomFilter | None]
-
-
-class _Builder:
-    """Builds filters of chunks, some at the same time, and yields them in order."""
-
-    def __init__(self, file: ParquetFile, size: Size, threads: int) -> None:
-        self._file = file
-        self._size = size
-        self._threads = threads
-
-    def filters(
-        self, chunks: Sequence[ColumnChunk]
-    ) -> Iterator[tuple[ColumnChunk, SplitBlockBloomFilter | None]]:
-        """The filter of each chunk in turn; None for a chunk without values.
-
-        The next ones begin as far as there is room beside those that nobody has taken yet. Whoever
-        keeps a filter when asking for another keeps its memory, too.
-        """
-        ahead = deque(chunks)
-        begun: deque[_Task] = deque()
-        with ThreadPoolExecutor(self._threads, thread_name_prefix="pbloom-build") as pool:
-            try:
-                while ahead or begun:
-                    while ahead and self._has_room(begun, ahead[0]):
-                        chunk = ahead.popleft()
-                        future = pool.submit(self._build, chunk)
-                        begun.append(_Task(chunk, self._room(chunk), future))
-                    yield _taken(begun)
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
-
-    def _has_room(self, begun: Collection[_Task], chunk: ColumnChunk) -> bool:
-        """Whether to begin with one more. What exceeds the budget alone may go alone."""
-        if not begun:
-            return True
-        room = sum(task.room for task in begun) + self._room(chunk)
-        return len(begun) < 2 * self._threads and room <= MEMORY_BUDGET
-
-    def _room(self, chunk: ColumnChunk) -> int:
-        return BLOCK_BYTES * self._size.blocks_for(self._size.ndv or self._max_values(chunk))
-
-    def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | None:
-        with located(self._file.footer, chunk):
-            return build_filter(
-                lambda: chunk_runs(self._file.source, self._file.footer, chunk),
-                chunk.leaf.type,
-                self._max_values(chunk),
-                self._size,
-            )
-
-    def reason_against(self, filter: SplitBlockBloomFilter | None, force: bool) -> str:
-        """Why a filter should not be written; empty if it should."""
-        if filter is None:
-            return "no non-null values"
-        if force or self._size.ndv or filter.fpp <= self._size.fpp:
-            return ""
-        return (
-            f"FPP {filter.fpp:.3g} at {filter.num_bytes} bytes, the most allowed: misses the"
-            f" target {self._size.fpp:g}"
-        )
-
-    def _max_values(self, chunk: ColumnChunk) -> int:
-        """The most distinct values that there can be, if the footer counts the nulls right."""
-        statistics = self._file.footer.column_meta_data(chunk).statistics
-        nulls = (statistics and statistics.null_count) or 0
-        num_values = chunk.num_values or 0
-        return max(1, num_values - nulls if 0 <= nulls <= num_values else num_values)
-
-
-def _taken(begun: deque[_Task]) -> tuple[ColumnChunk, SplitBlockBloomFilter | None]:
-    """The first of them, when it is ready; a function of its own, so that nothing else holds it."""
-    task = begun.popleft()
-    return task.chunk, task.filter.result()
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    filters: list[BuiltFilter]
-    skipped: list[SkippedChunk]
-    places: dict[tuple[int, int], FilterPlace | None]
-    digests: dict[tuple[int, int], int]
-
-
-def _append_filters(
-    builder: _Builder, plan: _Plan, rewrite: Rewrite, force: bool, progress: Progress | None
-) -> _Outcome:
-    # A filter that is to be replaced goes in any case: its bytes may be overwritten.
-    outcome = _Outcome([], list(plan.skipped), dict.fromkeys(plan.replaced), {})
-    done = count(1)
-    for chunk, filter in builder.filters(plan.chunks):
-        reason = builder.reason_against(filter, force)
-        if filter is None or reason:
-            outcome.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
-        else:
-            _append_filter(chunk, filter, rewrite, outcome)
-        # It can take 128 MiB, and the next one begins when it is asked for.
-        del filter
-        if progress:
-            progress(next(done), len(plan.chunks))
-    return outcome
-
-
-def _append_filter(
-    chunk: ColumnChunk, filter: SplitBlockBloomFilter, rewrite: Rewrite, outcome: _Outcome
-) -> None:
-    header = bloom.encode_header(filter.num_bytes)
-    offset = rewrite.append(header)
-    rewrite.append(filter.bitset)
-    length = len(header) + filter.num_bytes
-    key = chunk.row_group, chunk.leaf.index
-    outcome.places[key] = FilterPlace(offset, length)
-    outcome.digests[key] = xxh3_64_intdigest(filter.bitset)
-    outcome.filters.append(
-        BuiltFilter(
-            row_group=chunk.row_group,
-            column=chunk.leaf.name,
-            num_values=chunk.num_values or 0,
-            num_bytes=filter.num_bytes,
-            fpp=filter.fpp,
-            offset=offset,
-            length=length,
-        )
-    )

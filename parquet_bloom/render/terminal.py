@@ -1,4 +1,4 @@
-"""What a person sees: tables on a terminal, tab-separated lines in a pipe, JSON, progress bars.
+"""The way out: tables on a terminal, tab-separated lines in a pipe, JSON, progress bars.
 
 The only place that knows rich. Everything here writes; nothing here computes. Names and values come
 from files, so their control characters are escaped wherever text goes out.
@@ -15,15 +15,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from parquet_bloom.errors import ParquetBloomError
-
-if TYPE_CHECKING:
-    from parquet_bloom.verbs.build import BuildReport, BuiltFilter, SkippedChunk
-    from parquet_bloom.verbs.inspect import ColumnInspection, FileInspection
-    from parquet_bloom.verbs.probe import BlockExplanation, ProbeReport
-    from parquet_bloom.verbs.strip import StripReport
 
 # Nothing shorter than this needs a progress bar.
 PATIENCE_SECONDS = 1.0
@@ -185,139 +179,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
-def write_build(report: BuildReport) -> None:
-    """What was added to one file, by column; what was skipped, by reason."""
-    target = report.output or f"{report.path} (dry run)"
-    write_line(
-        f"{target}: {len(report.filters)} filters, {size(report.bytes_added)} added"
-        f" ({percent(report.bytes_added / report.size_before)}), {report.seconds:.2f} s"
-    )
-    if report.filters:
-        write_table(
-            ("column", "filters", "bytes", "largest", "highest FPP"),
-            [
-                _column_row(column, [item for item in report.filters if item.column == column])
-                for column in dict.fromkeys(item.column for item in report.filters)
-            ],
-        )
-    for line in _skipped_lines(report.skipped):
-        write_line(line)
-
-
-def _column_row(column: str, filters: list[BuiltFilter]) -> Row:
-    return (
-        column,
-        str(len(filters)),
-        size(sum(item.length for item in filters)),
-        size(max(item.num_bytes for item in filters)),
-        percent(max(item.fpp for item in filters)),
-    )
-
-
-def _skipped_lines(skipped: Sequence[SkippedChunk]) -> list[str]:
-    groups: dict[tuple[str, str], list[str]] = {}
-    for chunk in skipped:
-        groups.setdefault((chunk.column, chunk.reason), []).append(str(chunk.row_group))
-    return [
-        f"skipped {column}, row groups {_shortened(row_groups)}: {reason}"
-        for (column, reason), row_groups in groups.items()
-    ]
-
-
-def _shortened(items: Sequence[str]) -> str:
+def shortened(items: Sequence[str]) -> str:
+    """The first ten, and how many there are."""
     shown = ", ".join(items[:10])
     return f"{shown}, … ({len(items)} in all)" if len(items) > 10 else shown
-
-
-def write_inspection(report: FileInspection) -> None:
-    """One line about the file, then one row per column chunk."""
-    write_line(
-        f"{report.path}: {report.num_rows:,} rows in {report.num_row_groups} row groups,"
-        f" {size(report.size)}, written by {report.created_by or 'an unnamed writer'};"
-        f" filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
-    )
-    write_table(
-        ("group", "column", "type", "chunk", "filter", "offset", "fill", "FPP", "NDV", "note"),
-        [
-            (str(group.row_group), *_inspection_row(column))
-            for group in report.row_groups
-            for column in group.columns
-        ],
-    )
-
-
-def _inspection_row(column: ColumnInspection) -> Row:
-    found = column.filter
-    about = (
-        column.column,
-        column.logical_type or column.physical_type,
-        size(column.chunk_bytes or 0),
-    )
-    if found is None:
-        return (*about, "", "", "", "", "", column.reason or "")
-    return (
-        *about,
-        size(found.num_bytes),
-        str(found.offset),
-        percent(found.fill),
-        percent(found.fpp),
-        "all bits set" if found.ndv_estimate is None else f"{found.ndv_estimate:,.0f}",
-        "" if found.length is not None else "bloom_filter_length is missing",
-    )
-
-
-def write_probe(report: ProbeReport) -> None:
-    """One row per value: the verdict, and the row groups that remain."""
-    write_line(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
-    write_table(("value", "verdict", "row groups to read", "rows to read", "reason"), [
-        (
-            result.value,
-            result.verdict,
-            _shortened([str(g.row_group) for g in result.row_groups if g.verdict != "absent"]),
-            str(result.rows_to_read),
-            next((group.reason for group in result.row_groups if group.reason), "") or "",
-        )
-        for result in report.results
-    ])  # fmt: skip
-
-
-def write_rows_to_read(report: ProbeReport) -> None:
-    """`path, row group, rows` for each row group that any of the values may be in."""
-    worth = {
-        group.row_group: group.num_rows
-        for result in report.results
-        for group in result.row_groups
-        if group.verdict != "absent"
-    }
-    for row_group in sorted(worth):
-        write_line(report.path, str(row_group), str(worth[row_group]))
-
-
-def write_explanations(path: str, explanations: Sequence[BlockExplanation]) -> None:
-    """One row per stored form of a value and row group."""
-    write_line(path)
-    write_table(
-        ("row group", "value", "stored bytes", "XXH64", "block", "bits of words 0 to 7",
-         "clear in words", "reason"),
-        [
-            (
-                str(item.row_group),
-                item.value,
-                item.plain,
-                item.hash,
-                "" if item.block is None else f"{item.block} of {item.num_blocks}",
-                " ".join(str(bit) for bit in item.bits),
-                " ".join(str(word) for word in item.clear),
-                item.reason or "",
-            )
-            for item in explanations
-        ],
-    )  # fmt: skip
-
-
-def write_strip(report: StripReport) -> None:
-    target = report.output or f"{report.path} (dry run)"
-    write_line(
-        f"{target}: {len(report.removed)} filters removed, {size(report.bytes_removed)} less,"
-        f" {report.seconds:.2f} s"
-    )

@@ -1,0 +1,68 @@
+"""Work on several column chunks at the same time, within a memory budget; results come in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from parquet_bloom.parquet.footer import ColumnChunk
+
+Result = TypeVar("Result")
+
+# Called with how many chunks are done, and of how many.
+Progress = Callable[[int, int], None]
+
+# Filters that are worked on or wait for somebody to take them, together: two large ones go one by
+# one.
+MEMORY_BUDGET = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Task(Generic[Result]):
+    """A chunk that is being worked on; `room` is what that takes at most, in bytes."""
+
+    chunk: ColumnChunk
+    room: int
+    future: Future[Result]
+
+
+def work_in_order(
+    chunks: Sequence[ColumnChunk],
+    work: Callable[[ColumnChunk], Result],
+    room: Callable[[ColumnChunk], int],
+    threads: int,
+) -> Iterator[tuple[ColumnChunk, Result]]:
+    """Each chunk with what `work` makes of it, in the order of `chunks`.
+
+    `room` says how many bytes that takes at most. The next chunks begin as far as there is room
+    beside those whose result nobody has taken yet. Whoever keeps a result when asking for another
+    keeps its memory, too.
+    """
+    ahead = deque(chunks)
+    begun: deque[_Task[Result]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="pbloom-chunk") as pool:
+        try:
+            while ahead or begun:
+                while ahead and _has_room(begun, room(ahead[0]), threads):
+                    chunk = ahead.popleft()
+                    begun.append(_Task(chunk, room(chunk), pool.submit(work, chunk)))
+                yield _taken(begun)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _has_room(begun: Collection[_Task[Result]], room: int, threads: int) -> bool:
+    """Whether to begin with one more. What exceeds the budget alone may go alone."""
+    if not begun:
+        return True
+    taken = sum(task.room for task in begun)
+    return len(begun) < 2 * threads and taken + room <= MEMORY_BUDGET
+
+
+def _taken(begun: deque[_Task[Result]]) -> tuple[ColumnChunk, Result]:
+    """The first of them, when it is ready; a function of its own, so that nothing else holds it."""
+    task = begun.popleft()
+    return task.chunk, task.future.result()

@@ -1,0 +1,81 @@
+"""pbloom build"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parquet_bloom.commands.options import (
+    Inputs,
+    columns_option,
+    files_argument,
+    json_option,
+    output_of,
+    output_options,
+    row_groups_option,
+    size,
+)
+
+
+@click.command()
+@files_argument
+@columns_option(required=True)
+@output_options
+@click.option(
+    "--fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.01,
+    show_default=True, help="Target false positive rate.",
+)  # fmt: skip
+@click.option(
+    "--ndv", type=click.IntRange(1, 1 << 62), help="Size for this many distinct values per chunk."
+)
+@click.option(
+    "--max-bytes", callback=size, default="128MiB", show_default=True, metavar="SIZE",
+    help="Largest bitset, 64 bytes to 128 MiB.",
+)  # fmt: skip
+@click.option(
+    "--exact-blocks", is_flag=True,
+    help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
+)  # fmt: skip
+@click.option(
+    "--existing", type=click.Choice(["keep", "replace", "error"]), default="keep",
+    show_default=True, help="What to do with a filter that is there.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Also write filters that miss the target.")
+@row_groups_option
+@click.option("--threads", type=click.IntRange(1), help="Default: one per processor.")
+@json_option
+def build(
+    files: tuple[str, ...], columns: tuple[str, ...], output: Path | None, output_dir: Path | None,
+    in_place: bool, overwrite: bool, dry_run: bool, no_verify: bool, row_groups: tuple[int, ...],
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Add Bloom filters to files (alias: inject).
+
+    No page is rewritten: filters and a new footer follow the data as it is. Each filter is as
+    small as the target allows; nobody has to know the number of distinct values. What gets none
+    is reported with the reason.
+
+    \b
+    Example:
+      pbloom build events.parquet -c user_id -o events.bloom.parquet
+    """
+    from parquet_bloom.render.build import write_build
+    from parquet_bloom.render.terminal import progress, write_json
+    from parquet_bloom.verbs.build import build as build_filters
+
+    inputs = Inputs(files)
+    target = output_of(inputs, output, output_dir, in_place, dry_run)
+
+    def work(path: str) -> None:
+        with progress(path) as show:
+            report = build_filters(
+                path, target(path), columns=columns, row_groups=row_groups or None,
+                in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=not no_verify,
+                progress=show, **options,
+            )  # fmt: skip
+        (write_json if as_json else write_build)(report)
+
+    sys.exit(inputs.each(work))

@@ -1,0 +1,39 @@
+"""pbloom dump"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parquet_bloom.commands.options import FILE, column_option, overwrite_option
+
+
+@click.command()
+@click.argument("file")
+@column_option
+@click.option(
+    "-g", "--row-group", type=click.IntRange(0), default=0, show_default=True, help="Row group."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["raw", "hex", "json", "npy"]), default="hex",
+    show_default=True,
+    help="raw: header and bitset as stored; hex: the same; npy: uint32 words (blocks, 8).",
+)  # fmt: skip
+@click.option("-o", "--output", type=FILE, default="-", help="Default: standard output.")
+@overwrite_option
+def dump(file: str, column: str, row_group: int, form: str, output: Path, overwrite: bool) -> None:
+    """Write one filter's header and bitset.
+
+    \b
+    Example:
+      pbloom dump events.bloom.parquet -c user_id -g 0 --format hex
+    """
+    from parquet_bloom.render.terminal import write_bytes
+    from parquet_bloom.verbs.dump import dump as dump_filter, save  # isort: skip
+
+    data = dump_filter(file, column, row_group).in_format(form)
+    if output == Path("-"):
+        write_bytes(data)
+    else:
+        save(data, file, output, overwrite=overwrite)

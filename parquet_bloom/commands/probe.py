@@ -1,0 +1,64 @@
+"""pbloom probe"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from parquet_bloom.commands.options import Inputs, column_option, files_argument, json_option
+from parquet_bloom.program import FINE, NO
+
+
+@click.command()
+@files_argument
+@column_option
+@click.option("-v", "--value", "values", multiple=True, help="Literal, typed by the column.")
+@click.option("--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line.")
+@click.option(
+    "--type", "read_as", help="Read the literals as this type instead of the column's.",
+    type=click.Choice(
+        ["bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid"]
+    ),
+)  # fmt: skip
+@click.option("--explain", "explained", is_flag=True, help="Show hash, block and bits.")
+@click.option("--rows", "only_rows", is_flag=True, help="Print only the row groups to read.")
+@json_option
+def probe(
+    files: tuple[str, ...], column: str, values: tuple[str, ...], values_from: Any,
+    read_as: str | None, explained: bool, only_rows: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Ask the filters whether values can be in files.
+
+    Reads the footer and 32 bytes of each filter. The verdict is `absent` (certain), `maybe`, or
+    `unknown` with the reason. Exit code 1: every value is absent from every file.
+
+    \b
+    Example:
+      pbloom probe events.bloom.parquet -c user_id -v 123456
+    """
+    from parquet_bloom.render.probe import write_explanations, write_probe, write_rows_to_read
+    from parquet_bloom.render.terminal import write_json
+    from parquet_bloom.verbs.probe import explain, probe as probe_file  # isort: skip
+
+    literals = [*values, *(line.rstrip("\r\n") for line in values_from or ())]
+    if not literals:
+        raise click.UsageError("expected at least one --value or --values-from")
+    if explained + only_rows + as_json > 1:
+        raise click.UsageError("expected at most one of --explain, --rows and --json")
+    write: Callable[[Any], None] = write_json if as_json else write_probe
+    if only_rows:
+        write = write_rows_to_read
+    absent = []
+
+    def work(path: str) -> None:
+        report = probe_file(path, column, literals, read_as=read_as)
+        absent.append(report.is_absent)
+        if explained:
+            write_explanations(path, explain(path, column, literals, read_as=read_as))
+        else:
+            write(report)
+
+    sys.exit(Inputs(files).each(work) or (NO if all(absent) else FINE))

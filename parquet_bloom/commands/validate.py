@@ -1,0 +1,137 @@
+"""pbloom validate"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parquet_bloom.commands.options import FILE, Inputs, _columns, columns_option, files_argument
+from parquet_bloom.program import FINE, NO
+
+if TYPE_CHECKING:
+    from parquet_bloom.rules.catalogue import ValidationReport
+    from parquet_bloom.rules.failure import Failure
+    from parquet_bloom.rules.policy import Policy
+
+
+def _limit(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """Bytes as a number, or with KiB or MiB."""
+    from parquet_bloom.rules.config_table import parse_size
+
+    if text is None:
+        return None
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command()
+@files_argument
+@columns_option()
+@click.option(
+    "--deep/--no-deep", default=True, show_default=True,
+    help="Look up every stored value, or read footers and filters only.",
+)  # fmt: skip
+@click.option("--diagnose", is_flag=True, help="Say what a writer did instead of what is right.")
+@click.option(
+    "--require", multiple=True, callback=_columns, metavar="COLUMN",
+    help="Leaf column that must have filters; repeatable or comma-separated.",
+)  # fmt: skip
+@click.option(
+    "--max-fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Highest false positive probability, computed from the bits.",
+)  # fmt: skip
+@click.option("--max-bytes", callback=_limit, metavar="SIZE", help="Largest bitset.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "note", "never"]),
+    help="Lowest severity with exit code 1.  [default: error]",
+)  # fmt: skip
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "sarif", "junit", "github"]),
+    default="text", show_default=True, help="github: annotations, as workflow commands.",
+)  # fmt: skip
+@click.option("--config", type=FILE, help="Default: the nearest pbloom.toml or pyproject.toml.")
+@click.option("--no-config", is_flag=True, help="Look for no configuration.")
+@click.option("--threads", type=click.IntRange(1), help="Default: one per processor.")
+def validate(
+    files: tuple[str, ...], columns: tuple[str, ...], deep: bool, diagnose: bool, form: str,
+    config: Path | None, no_config: bool, threads: int | None, **options: Any,
+) -> None:  # fmt: skip
+    """Prove filters right, or say what is wrong with them.
+
+    Structure, portability, quality, security, and the truth: every stored value is looked up.
+    docs/rules.md explains each rule. Exit code 1: a finding is at or above --fail-on.
+
+    \b
+    Example:
+      pbloom validate out/*.parquet --require user_id --max-fpp 0.02
+    """
+    from parquet_bloom.errors import ParquetBloomError
+    from parquet_bloom.render.terminal import complaint_about, progress
+    from parquet_bloom.rules.failure import Failure
+    from parquet_bloom.verbs.validate import validate as validate_file
+
+    policy = _policy(config, no_config).with_options(**options)
+    reports: list[ValidationReport] = []
+    failures: list[Failure] = []
+    write = _writer(form)
+
+    def work(path: str) -> None:
+        try:
+            with progress(path) as show:
+                report = validate_file(
+                    path, columns=columns or None, deep=deep, diagnose=diagnose, policy=policy,
+                    threads=threads, progress=show,
+                )  # fmt: skip
+        except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
+            failures.append(Failure(path, complaint_about(path, error)))
+            raise
+        reports.append(report)
+        write(report)
+
+    code = Inputs(files).each(work)
+    _write_all(form, reports, failures, policy)
+    sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
+
+
+def _policy(config: Path | None, no_config: bool) -> Policy:
+    from parquet_bloom.rules.policy import Policy, find_config, read_policy
+
+    if config is not None and no_config:
+        raise click.UsageError("expected at most one of --config and --no-config")
+    if config is None and not no_config:
+        config = find_config(Path.cwd())
+    return Policy() if config is None else read_policy(config)
+
+
+def _writer(form: str) -> Callable[[Any], None]:
+    """What writes the report of one file."""
+    from parquet_bloom.render.findings import write_validation
+    from parquet_bloom.render.findings_github import write_github
+    from parquet_bloom.render.terminal import write_json
+
+    writers = {"text": write_validation, "json": write_json, "github": write_github}
+    return writers.get(form, lambda report: None)
+
+
+def _write_all(
+    form: str, reports: list[ValidationReport], failures: list[Failure], policy: Policy
+) -> None:
+    """What can be written only when all files are done."""
+    if form == "github":
+        from parquet_bloom.render.findings_github import write_github_failures
+
+        write_github_failures(failures)
+    elif form == "sarif":
+        from parquet_bloom.render.findings_sarif import write_sarif
+
+        write_sarif(reports, failures)
+    elif form == "junit":
+        from parquet_bloom.render.findings_junit import write_junit
+
+        write_junit(reports, failures, policy)

@@ -1,0 +1,143 @@
+"""Filters of many column chunks, built by several threads and written in file order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from xxhash import xxh3_64_intdigest
+
+from parquet_bloom.chunk_filter import Size, build_filter
+from parquet_bloom.chunk_pool import Progress, work_in_order
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.parquet.pages import chunk_runs, located
+from parquet_bloom.rewrite import Rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltFilter:
+    """One filter that was added. `fpp` is computed from its bits."""
+
+    row_group: int
+    column: str
+    num_values: int
+    num_bytes: int
+    fpp: float
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedChunk:
+    """One column chunk that got no filter, and why."""
+
+    row_group: int
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What was written so far: filters, chunks that got none, and what a rewrite must know."""
+
+    filters: list[BuiltFilter] = field(default_factory=list)
+    skipped: list[SkippedChunk] = field(default_factory=list)
+    places: dict[tuple[int, int], FilterPlace | None] = field(default_factory=dict)
+    digests: dict[tuple[int, int], int] = field(default_factory=dict)
+
+
+class FilterBuilder:
+    """Builds the filters of a file's chunks at one `size`."""
+
+    def __init__(self, file: ParquetFile, size: Size, threads: int | None) -> None:
+        """`threads`: one for each processor if None."""
+        self._file = file
+        self._size = size
+        self._threads = threads or len(os.sched_getaffinity(0))
+
+    def append(
+        self,
+        chunks: Sequence[ColumnChunk],
+        rewrite: Rewrite,
+        force: bool,
+        progress: Progress | None = None,
+    ) -> Appended:
+        """Build the filter of each chunk and write it; `force`: also where it misses the target."""
+        appended = Appended()
+        done = count(1)
+        for chunk, filter in self._filters(chunks):
+            reason = self._reason_against(filter, force)
+            if filter is None or reason:
+                appended.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
+            else:
+                _append_filter(chunk, filter, rewrite, appended)
+            # It can take 128 MiB, and the next one begins when it is asked for.
+            del filter
+            if progress:
+                progress(next(done), len(chunks))
+        return appended
+
+    def _filters(
+        self, chunks: Sequence[ColumnChunk]
+    ) -> Iterator[tuple[ColumnChunk, SplitBlockBloomFilter | None]]:
+        """The filter of each chunk in turn; None for a chunk without values."""
+        return work_in_order(chunks, self._build, self._room, self._threads)
+
+    def _room(self, chunk: ColumnChunk) -> int:
+        return BLOCK_BYTES * self._size.blocks_for(self._size.ndv or self._max_values(chunk))
+
+    def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | None:
+        with located(self._file.footer, chunk):
+            return build_filter(
+                lambda: chunk_runs(self._file.source, self._file.footer, chunk),
+                chunk.leaf.type,
+                self._max_values(chunk),
+                self._size,
+            )
+
+    def _reason_against(self, filter: SplitBlockBloomFilter | None, force: bool) -> str:
+        """Why a filter should not be written; empty if it should."""
+        if filter is None:
+            return "no non-null values"
+        if force or self._size.ndv or filter.fpp <= self._size.fpp:
+            return ""
+        return (
+            f"FPP {filter.fpp:.3g} at {filter.num_bytes} bytes, the most allowed: misses the"
+            f" target {self._size.fpp:g}"
+        )
+
+    def _max_values(self, chunk: ColumnChunk) -> int:
+        """The most distinct values that there can be, if the footer counts the nulls right."""
+        statistics = self._file.footer.column_meta_data(chunk).statistics
+        nulls = (statistics and statistics.null_count) or 0
+        num_values = chunk.num_values or 0
+        return max(1, num_values - nulls if 0 <= nulls <= num_values else num_values)
+
+
+def _append_filter(
+    chunk: ColumnChunk, filter: SplitBlockBloomFilter, rewrite: Rewrite, appended: Appended
+) -> None:
+    header = bloom.encode_header(filter.num_bytes)
+    offset = rewrite.append(header)
+    rewrite.append(filter.bitset)
+    length = len(header) + filter.num_bytes
+    key = chunk.row_group, chunk.leaf.index
+    appended.places[key] = FilterPlace(offset, length)
+    appended.digests[key] = xxh3_64_intdigest(filter.bitset)
+    appended.filters.append(
+        BuiltFilter(
+            row_group=chunk.row_group,
+            column=chunk.leaf.name,
+            num_values=chunk.num_values or 0,
+            num_bytes=filter.num_bytes,
+            fpp=filter.fpp,
+            offset=offset,
+            length=length,
+        )
+    )

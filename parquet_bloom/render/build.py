@@ -1,0 +1,51 @@
+"""What `pbloom build` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from parquet_bloom.render.terminal import Row, percent, shortened, size, write_line, write_table
+
+if TYPE_CHECKING:
+    from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
+    from parquet_bloom.verbs.build import BuildReport
+
+
+def write_build(report: BuildReport) -> None:
+    """What was added to one file, by column; what was skipped, by reason."""
+    target = report.output or f"{report.path} (dry run)"
+    write_line(
+        f"{target}: {len(report.filters)} filters, {size(report.bytes_added)} added"
+        f" ({percent(report.bytes_added / report.size_before)}), {report.seconds:.2f} s"
+    )
+    if report.filters:
+        write_table(
+            ("column", "filters", "bytes", "largest", "highest FPP"),
+            [
+                _column_row(column, [item for item in report.filters if item.column == column])
+                for column in dict.fromkeys(item.column for item in report.filters)
+            ],
+        )
+    for line in _skipped_lines(report.skipped):
+        write_line(line)
+
+
+def _column_row(column: str, filters: list[BuiltFilter]) -> Row:
+    return (
+        column,
+        str(len(filters)),
+        size(sum(item.length for item in filters)),
+        size(max(item.num_bytes for item in filters)),
+        percent(max(item.fpp for item in filters)),
+    )
+
+
+def _skipped_lines(skipped: Sequence[SkippedChunk]) -> list[str]:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for chunk in skipped:
+        groups.setdefault((chunk.column, chunk.reason), []).append(str(chunk.row_group))
+    return [
+        f"skipped {column}, row groups {shortened(row_groups)}: {reason}"
+        for (column, reason), row_groups in groups.items()
+    ]
