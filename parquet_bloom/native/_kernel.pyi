@@ -35,6 +35,12 @@ def xxh64_fixed(values: _Bytes, width: int) -> NDArray[np.uint64]:
 def xxh64_slices(data: _Bytes, offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The hash of each data[offsets[i]:offsets[i + 1]]."""
 
+def murmur3(data: _Bytes, seed: int = 0) -> int:
+    """The first 64 bits of MurmurHash3 x64_128; `seed` is 32 bits."""
+
+def murmur3_128(data: _Bytes, seed: int = 0) -> tuple[int, int]:
+    """The first and the last 64 bits of MurmurHash3 x64_128; `seed` is 32 bits."""
+
 def insert_value(words: _Words, value: _Bytes) -> None:
     """Insert the hash of one value's stored bytes."""
 
@@ -73,6 +79,13 @@ def count_levels(data: _Bytes, bit_width: int, count: int, level: int) -> int:
 
 def count_bit_packed_levels(data: _Bytes, bit_width: int, count: int, level: int) -> int:
     """The same in the deprecated BIT_PACKED encoding."""
+
+def mark_indices(
+    data: _Bytes, bit_width: int, count: int, used: bytearray | memoryview | NDArray[np.uint8]
+) -> None:
+    """Set used[i] to 1 for each of `count` dictionary indices i in the RLE / bit-packing hybrid of
+    0 to 32 bits; `data` does not begin with their width. ValueError also for an index without a
+    place in `used`, which then has only some of the marks."""
 
 class DeltaDecoder:
     """DELTA_BINARY_PACKED integers, modulo 2^64, in arrays of at most some 200,000."""

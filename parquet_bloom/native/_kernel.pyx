@@ -15,6 +15,9 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *values, size_t count, size_t width, uint64_t *hashes)
     void c_xxh64_slices "xxh64_slices"(
         const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes)
+    struct murmur3_hash:
+        uint64_t low, high
+    murmur3_hash c_murmur3 "murmur3"(const uint8_t *data, size_t size, uint32_t seed)
     void split_block_insert(
         uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count)
     void split_block_check(
@@ -37,6 +40,9 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
     int64_t levels_count_bit_packed(
         const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
+    int indices_mark(
+        const uint8_t *data, size_t size, int bit_width, int64_t count, uint8_t *used,
+        size_t num_used)
     struct delta_state:
         int64_t count, left
     int delta_start(const uint8_t *data, size_t size, delta_state *state)
@@ -59,8 +65,8 @@ cdef extern from "kernel.h" nogil:
     int64_t thrift_chunks(
         const uint8_t *data, int64_t size, int64_t start, chunk_span *chunks, int64_t room,
         int64_t *where)
-    int SCAN_TRUNCATED, SCAN_MALFORMED, SCAN_TOO_DEEP, SCAN_FULL, HAS_ZERO_BIT "HAS_ZERO"
-    int HAS_NAN_BIT "HAS_NAN"
+    int SCAN_TRUNCATED, SCAN_MALFORMED, SCAN_TOO_DEEP, SCAN_FULL, INDICES_OUTSIDE
+    int HAS_ZERO_BIT "HAS_ZERO", HAS_NAN_BIT "HAS_NAN"
 
 
 ABSENT = INT64_MIN
@@ -151,6 +157,15 @@ def xxh64_slices(const uint8_t[::1] data not None, const int64_t[::1] offsets no
         with nogil:
             c_xxh64_slices(_bytes(data), &offsets[0], count, &out[0])
     return hashes
+
+
+def murmur3(const uint8_t[::1] data not None, uint32_t seed=0):
+    return c_murmur3(_bytes(data), data.shape[0], seed).low
+
+
+def murmur3_128(const uint8_t[::1] data not None, uint32_t seed=0):
+    cdef murmur3_hash hash = c_murmur3(_bytes(data), data.shape[0], seed)
+    return hash.low, hash.high
 
 
 def insert_value(uint32_t[::1] words not None, const uint8_t[::1] value not None):
@@ -294,6 +309,20 @@ def count_bit_packed_levels(
     if equal < 0:
         raise ValueError(f"levels: the bytes end before {count} levels")
     return equal
+
+
+def mark_indices(
+        const uint8_t[::1] data not None, int bit_width, int64_t count, uint8_t[::1] used not None):
+    cdef int failed
+    if not 0 <= bit_width <= 32 or not 0 <= count <= INT32_MAX:
+        raise ValueError(f"dictionary indices: {count} of {bit_width} bits")
+    with nogil:
+        failed = indices_mark(
+            _bytes(data), data.shape[0], bit_width, count, <uint8_t *>_bytes(used), used.shape[0])
+    if failed == INDICES_OUTSIDE:
+        raise ValueError(f"dictionary indices: one is not below {used.shape[0]}")
+    if failed:
+        raise ValueError(f"dictionary indices: the bytes end before {count} of them")
 
 
 _DELTA_ROOM = 1 << 17

@@ -26,6 +26,15 @@ void xxh64_fixed(const uint8_t *values, size_t count, size_t width, uint64_t *ha
 /* Hash values i = data[offsets[i] .. offsets[i + 1]); the caller has checked the offsets. */
 void xxh64_slices(const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes);
 
+/* ---- murmur3.c: MurmurHash3 x64_128 --------------------------------------------------------- */
+
+/* The first 64 bits, and the last. */
+struct murmur3_hash {
+    uint64_t low, high;
+};
+
+struct murmur3_hash murmur3(const uint8_t *data, size_t size, uint32_t seed);
+
 /* ---- split_block.c: filters as arrays of 8 * num_blocks words ------------------------------- */
 
 enum { WORDS_PER_BLOCK = 8, BATCH = 64 };
@@ -83,7 +92,7 @@ void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes);
 enum { HAS_ZERO = 1, HAS_NAN = 2 };
 int plain_float_specials(const uint8_t *values, size_t count, size_t width);
 
-/* ---- levels.c: definition levels ------------------------------------------------------------ */
+/* ---- levels.c: definition levels and dictionary indices ------------------------------------- */
 
 /* How many of `count` levels equal `level`, in the RLE / bit-packing hybrid (`data` without its
  * length prefix). -1 if the data ends too early or a run is impossible. */
@@ -93,6 +102,16 @@ int64_t levels_count_hybrid(const uint8_t *data, size_t size, int bit_width, int
 /* The same in the deprecated BIT_PACKED encoding (most significant bit first). */
 int64_t levels_count_bit_packed(const uint8_t *data, size_t size, int bit_width, int64_t count,
                                 uint32_t level);
+
+enum {
+    INDICES_DAMAGED = -1, /* the data ends too early or a run is impossible */
+    INDICES_OUTSIDE = -2  /* an index has no place in `used` */
+};
+
+/* Set used[i] for each of `count` dictionary indices i, in the hybrid of 0 to 32 bits (`data` without
+ * the byte that says how many). Returns 0 or an INDICES_ error. */
+int indices_mark(const uint8_t *data, size_t size, int bit_width, int64_t count, uint8_t *used,
+                 size_t num_used);
 
 /* ---- delta.c: DELTA_BINARY_PACKED ----------------------------------------------------------- */
 

@@ -1,56 +1,115 @@
-/* Definition levels: how many values of a page are not null (parquet-format, Encodings.md).
+/* Small numbers in runs: definition levels, which tell how many values of a page are not null, and
+ * dictionary indices (parquet-format, Encodings.md).
  *
- *   RLE hybrid   | varint header | run |   header & 1 ? (header >> 1) groups of 8 packed levels
- *                                                     : one level, repeated header >> 1 times
- *   BIT_PACKED   levels one after the other, from the most significant bit of each byte
+ *   RLE hybrid   | varint header | run |   header & 1 ? (header >> 1) groups of 8 packed numbers
+ *                                                     : one number, repeated header >> 1 times
+ *   BIT_PACKED   numbers one after the other, from the most significant bit of each byte
  */
 #include "kernel.h"
 
-static int64_t count_packed(const uint8_t *data, int bit_width, int64_t count, uint32_t level) {
-    int64_t equal = 0;
-    uint64_t bits = 0;
-    int have = 0;
-    uint64_t mask = ((uint64_t)1 << bit_width) - 1;
-    for (int64_t i = 0; i < count; i++) {
-        for (; have < bit_width; have += 8) bits |= (uint64_t)*data++ << have;
-        equal += (bits & mask) == level;
-        bits >>= bit_width;
-        have -= bit_width;
+/* `length` numbers: packed from `data` on, or if that is NULL each of them `value`. */
+struct run {
+    const uint8_t *data;
+    int64_t length;
+    uint32_t value;
+};
+
+/* The run at data[*at], cut to `wanted` numbers; moves *at past it. -1 if the data ends too early
+ * or the run is impossible. */
+static int next_run(const uint8_t *data, size_t size, size_t *at, int bit_width, int64_t wanted,
+                    struct run *run) {
+    uint64_t header = 0;
+    for (int shift = 0;; shift += 7) {
+        if (*at >= size || shift > 28) return -1;
+        header |= (uint64_t)(data[*at] & 0x7f) << shift;
+        if (!(data[(*at)++] & 0x80)) break;
     }
+    int64_t length = (int64_t)(header >> 1) * (header & 1 ? 8 : 1);
+    if (length == 0) return -1;
+    run->length = length < wanted ? length : wanted;
+    size_t left = size - *at;
+    if (header & 1) {
+        /* The last group may be cut to the numbers that are left. */
+        size_t needed = ((size_t)run->length * (size_t)bit_width + 7) / 8;
+        size_t whole = (size_t)(header >> 1) * (size_t)bit_width;
+        if (left < needed) return -1;
+        run->data = data + *at;
+        *at += whole < left ? whole : left;
+        return 0;
+    }
+    size_t run_bytes = (size_t)(bit_width + 7) / 8;
+    if (left < run_bytes) return -1;
+    run->data = NULL;
+    run->value = 0;
+    if (run_bytes) memcpy(&run->value, data + *at, run_bytes);
+    *at += run_bytes;
+    return 0;
+}
+
+/* Where the next packed number begins: `have` bits of it and its successors. */
+struct unpacker {
+    const uint8_t *data;
+    uint64_t bits;
+    int have;
+};
+
+INLINE uint32_t unpack(struct unpacker *from, int bit_width) {
+    for (; from->have < bit_width; from->have += 8)
+        from->bits |= (uint64_t)*from->data++ << from->have;
+    uint32_t number = (uint32_t)(from->bits & (((uint64_t)1 << bit_width) - 1));
+    from->bits >>= bit_width;
+    from->have -= bit_width;
+    return number;
+}
+
+static int64_t count_packed(const struct run *run, int bit_width, uint32_t level) {
+    struct unpacker from = {run->data, 0, 0};
+    int64_t equal = 0;
+    for (int64_t i = 0; i < run->length; i++) equal += unpack(&from, bit_width) == level;
     return equal;
 }
 
 int64_t levels_count_hybrid(const uint8_t *data, size_t size, int bit_width, int64_t count,
                             uint32_t level) {
     int64_t equal = 0;
-    size_t at = 0, run_bytes = (size_t)(bit_width + 7) / 8;
-    while (count > 0) {
-        uint64_t header = 0;
-        for (int shift = 0;; shift += 7) {
-            if (at >= size || shift > 28) return -1;
-            header |= (uint64_t)(data[at] & 0x7f) << shift;
-            if (!(data[at++] & 0x80)) break;
-        }
-        int64_t length = (int64_t)(header >> 1) * (header & 1 ? 8 : 1);
-        if (length == 0) return -1;
-        if (length > count) length = count;
-        if (header & 1) {
-            /* The last group may be cut to the levels that are left. */
-            size_t needed = ((size_t)length * (size_t)bit_width + 7) / 8;
-            size_t whole = (size_t)(header >> 1) * (size_t)bit_width;
-            if (size - at < needed) return -1;
-            equal += count_packed(data + at, bit_width, length, level);
-            at += whole < size - at ? whole : size - at;
-        } else {
-            uint32_t value = 0;
-            if (size - at < run_bytes) return -1;
-            memcpy(&value, data + at, run_bytes);
-            at += run_bytes;
-            equal += value == level ? length : 0;
-        }
-        count -= length;
+    size_t at = 0;
+    struct run run;
+    for (; count > 0; count -= run.length) {
+        if (next_run(data, size, &at, bit_width, count, &run) != 0) return -1;
+        if (run.data)
+            equal += count_packed(&run, bit_width, level);
+        else
+            equal += run.value == level ? run.length : 0;
     }
     return equal;
+}
+
+static int mark_packed(const struct run *run, int bit_width, uint8_t *used, size_t num_used) {
+    struct unpacker from = {run->data, 0, 0};
+    for (int64_t i = 0; i < run->length; i++) {
+        uint32_t index = unpack(&from, bit_width);
+        if (index >= num_used) return INDICES_OUTSIDE;
+        used[index] = 1;
+    }
+    return 0;
+}
+
+int indices_mark(const uint8_t *data, size_t size, int bit_width, int64_t count, uint8_t *used,
+                 size_t num_used) {
+    size_t at = 0;
+    struct run run;
+    for (; count > 0; count -= run.length) {
+        if (next_run(data, size, &at, bit_width, count, &run) != 0) return INDICES_DAMAGED;
+        if (run.data) {
+            int failed = mark_packed(&run, bit_width, used, num_used);
+            if (failed) return failed;
+        } else if (run.value >= num_used) {
+            return INDICES_OUTSIDE;
+        } else {
+            used[run.value] = 1;
+        }
+    }
+    return 0;
 }
 
 int64_t levels_count_bit_packed(const uint8_t *data, size_t size, int bit_width, int64_t count,

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
@@ -48,10 +49,15 @@ LARGE_PAGE_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class ChunkRun:
-    """Values of one page; those of a dictionary page are there once each."""
+    """Values of one page: the data page with this number, counted from 0 in the chunk, or the
+    dictionary page (None), where each value is once."""
 
-    is_dictionary: bool
+    page: int | None
     run: Run
+
+    @property
+    def is_dictionary(self) -> bool:
+        return self.page is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +113,65 @@ def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[C
     Raises PageError for damage, UnsupportedError for codecs and encodings that cannot be read;
     a run can raise PageError too, when its values are used (see `located`).
     """
-    check_readable(footer, chunk)
-    assert chunk.num_values is not None
     reader = _PageReader(source, footer, chunk)
     has_dictionary = False
+    number = count()
+    for page in _pages(reader, footer, chunk):
+        if page.header.type == PageType.DICTIONARY_PAGE:
+            has_dictionary = True
+            yield ChunkRun(None, _dictionary_run(reader, page, chunk))
+            continue
+        ordinal = next(number)
+        _, encoding = _num_values_and_encoding(page)
+        if encoding not in DICTIONARY_ENCODINGS:
+            for run in _data_runs(reader, page, chunk, encoding):
+                yield ChunkRun(ordinal, run)
+        elif not has_dictionary:
+            raise PageError("a dictionary-encoded page without a dictionary page")
+
+
+def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries: int) -> bytearray:
+    """For each of the dictionary's `num_entries`: 1 if a data page refers to it, else 0.
+
+    A writer may leave entries in a dictionary that no row has. Raises as chunk_runs.
+    """
+    reader = _PageReader(source, footer, chunk)
+    used = bytearray(num_entries)
+    for page in _pages(reader, footer, chunk):
+        if page.header.type == PageType.DICTIONARY_PAGE:
+            continue
+        _, encoding = _num_values_and_encoding(page)
+        if encoding in DICTIONARY_ENCODINGS:
+            _mark_used(_value_section(reader, page, chunk), page, used)
+    return used
+
+
+def _mark_used(section: _Section, page: _Page, used: bytearray) -> None:
+    """| bit width (1) | indices in the RLE hybrid |"""
+    num_non_null = section.num_non_null()
+    if num_non_null == 0:
+        return
+    if not len(section.values):
+        raise PageError(f"page at {page.start}: no dictionary indices")
+    try:
+        _kernel.mark_indices(section.values[1:], section.values[0], num_non_null, used)
+    except ValueError as error:
+        raise PageError(f"page at {page.start}: {error}") from None
+
+
+def _pages(reader: _PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[_Page]:
+    """The dictionary page and the data pages, until they hold as many values as the footer says."""
+    check_readable(footer, chunk)
+    assert chunk.num_values is not None
     seen = 0
     while seen < chunk.num_values:
         page = reader.next_header()
         if page.header.type == PageType.DICTIONARY_PAGE:
-            has_dictionary = True
-            yield ChunkRun(True, _dictionary_run(reader, page, chunk))
+            yield page
         elif page.header.type in (PageType.DATA_PAGE, PageType.DATA_PAGE_V2):
-            num_values, encoding = _num_values_and_encoding(page)
+            num_values, _ = _num_values_and_encoding(page)
             seen += num_values
-            if encoding not in DICTIONARY_ENCODINGS:
-                for run in _data_runs(reader, page, chunk, encoding):
-                    yield ChunkRun(False, run)
-            elif not has_dictionary:
-                raise PageError("a dictionary-encoded page without a dictionary page")
+            yield page
     if seen != chunk.num_values:
         raise PageError(f"pages hold {seen} values, the footer says {chunk.num_values}")
     if seen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from parquet_bloom.errors import PageError
@@ -26,6 +27,9 @@ class Run(Protocol):
     def hashes(self) -> NDArray[np.uint64]:
         """The hash of every value, in order."""
 
+    def values(self) -> Iterator[bytes]:
+        """The stored bytes of every value, in order; BYTE_ARRAY without the length."""
+
     def float_specials(self) -> int:
         """HAS_ZERO | HAS_NAN, if the values are floating point numbers."""
 
@@ -47,6 +51,10 @@ class FixedRun:
 
     def hashes(self) -> NDArray[np.uint64]:
         return _kernel.xxh64_fixed(self._data, self._width)
+
+    def values(self) -> Iterator[bytes]:
+        for start in range(0, len(self._data), self._width):
+            yield bytes(self._data[start : start + self._width])
 
     def float_specials(self) -> int:
         return _kernel.float_specials(self._data, self._width)
@@ -85,6 +93,16 @@ class PrefixedRun:
         with _damage_is_a_page_error():
             return _kernel.hash_byte_array(self._data)
 
+    def values(self) -> Iterator[bytes]:
+        at, size = 0, len(self._data)
+        while at < size:
+            start = at + 4
+            end = start + int.from_bytes(self._data[at:start], "little")
+            if end > size:
+                raise PageError(f"BYTE_ARRAY: the value at byte {at} runs past the end")
+            yield bytes(self._data[start:end])
+            at = end
+
     def float_specials(self) -> int:
         return 0
 
@@ -105,6 +123,10 @@ class SlicedRun:
 
     def hashes(self) -> NDArray[np.uint64]:
         return _kernel.xxh64_slices(self._data, self._offsets)
+
+    def values(self) -> Iterator[bytes]:
+        for start, end in pairwise(self._offsets.tolist()):
+            yield bytes(self._data[start:end])
 
     def float_specials(self) -> int:
         return 0

@@ -1,0 +1,45 @@
+/* MurmurHash3 x64_128, written from the definition of the algorithm, which its author Austin Appleby
+ * has put into the public domain (github.com/aappleby/smhasher, MurmurHash3). */
+#include "kernel.h"
+
+static const uint64_t C1 = 0x87c37b91114253d5u, C2 = 0x4cf5ad432745937fu;
+
+INLINE uint64_t rotl(uint64_t x, int r) { return (x << r) | (x >> (64 - r)); }
+
+/* Up to 8 bytes, little-endian. */
+INLINE uint64_t read_up_to_8(const uint8_t *p, size_t size) {
+    uint64_t x = 0;
+    if (size) memcpy(&x, p, size < 8 ? size : 8);
+    return x;
+}
+
+INLINE uint64_t scramble_low(uint64_t k) { return rotl(k * C1, 31) * C2; }
+
+INLINE uint64_t scramble_high(uint64_t k) { return rotl(k * C2, 33) * C1; }
+
+INLINE uint64_t finish(uint64_t h) {
+    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
+    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
+    return h ^ (h >> 33);
+}
+
+struct murmur3_hash murmur3(const uint8_t *data, size_t size, uint32_t seed) {
+    uint64_t low = seed, high = seed;
+    size_t left = size;
+    for (; left >= 16; left -= 16, data += 16) {
+        low = rotl(low ^ scramble_low(read_up_to_8(data, 8)), 27) + high;
+        low = low * 5 + 0x52dce729;
+        high = rotl(high ^ scramble_high(read_up_to_8(data + 8, 8)), 31) + low;
+        high = high * 5 + 0x38495ab5;
+    }
+    if (left > 8) high ^= scramble_high(read_up_to_8(data + 8, left - 8));
+    low ^= scramble_low(read_up_to_8(data, left));
+    low ^= size;
+    high ^= size;
+    low += high;
+    high += low;
+    low = finish(low);
+    high = finish(high);
+    low += high;
+    return (struct murmur3_hash){low, low + high};
+}

@@ -1,0 +1,208 @@
+"""Every rule that a filter can break: id, name, severity, one line. docs/rules.md says more.
+
+An id is never given to another rule. The hundreds are kinds: 1 structure, 2 portability,
+3 quality, 4 truth, 5 security.
+
+    error      readers lose rows, fail, or leak; or it breaks what somebody has asked for
+    warning    some readers do, or the filter is not worth its bytes
+    note       good to know
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from types import MappingProxyType
+
+
+class Severity(IntEnum):
+    """In order, so that severities can be compared; `str()` is the word."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`name` is for people, in words with hyphens; `title` is one sentence without a full stop."""
+
+    id: str
+    name: str
+    severity: Severity
+    title: str
+
+
+_RULES = (
+    Rule("PB101", "offset-outside-data", ERROR,
+         "bloom_filter_offset leads to no byte of the data"),
+    Rule("PB102", "no-filter-header", ERROR,
+         "There is no filter header where bloom_filter_offset points"),
+    Rule("PB103", "overlaps-pages", ERROR,
+         "The filter shares bytes with the pages of a column chunk"),
+    Rule("PB104", "overlaps-page-index", ERROR,
+         "The filter shares bytes with a page index"),
+    Rule("PB105", "overlaps-footer", ERROR,
+         "The filter reaches into the footer"),
+    Rule("PB106", "overlaps-filter", ERROR,
+         "The filter shares bytes with the filter of another column chunk"),
+    Rule("PB107", "shared-filter", ERROR,
+         "Several column chunks point to the same filter"),
+    Rule("PB108", "unknown-algorithm", ERROR,
+         "The header names an algorithm that the format does not define"),
+    Rule("PB109", "unknown-hash", ERROR,
+         "The header names a hash that the format does not define"),
+    Rule("PB110", "bad-size", ERROR,
+         "The bitset is not a positive number of whole 32-byte blocks"),
+    Rule("PB111", "length-missing", ERROR,
+         "bloom_filter_length is missing"),
+    Rule("PB112", "length-too-short", ERROR,
+         "bloom_filter_length is less than header and bitset take"),
+    Rule("PB113", "length-too-long", ERROR,
+         "bloom_filter_length is more than header and bitset take"),
+    Rule("PB114", "length-without-offset", WARNING,
+         "bloom_filter_length is set and bloom_filter_offset is not"),
+    Rule("PB115", "contradictory-footer", ERROR,
+         "The footer contradicts itself about rows or places"),
+    Rule("PB116", "damaged-pages", ERROR,
+         "Pages of a column chunk that has a filter cannot be read"),
+    Rule("PB201", "not-a-power-of-two", WARNING,
+         "The number of blocks is not a power of two"),
+    Rule("PB202", "below-64-bytes", WARNING,
+         "The bitset is smaller than 64 bytes"),
+    Rule("PB203", "beyond-128-mib", ERROR,
+         "The bitset is larger than 128 MiB"),
+    Rule("PB204", "compressed-bitset", ERROR,
+         "The header says that the bitset is compressed"),
+    Rule("PB205", "known-trouble", WARNING,
+         "Readers are known to mishandle filters that this writer wrote"),
+    Rule("PB206", "out-of-order", NOTE,
+         "Filters are not in the order of row groups and columns"),
+    Rule("PB207", "boolean-filter", WARNING,
+         "A BOOLEAN column has a filter"),
+    Rule("PB208", "decimal-of-any-length", NOTE,
+         "A DECIMAL of variable length has a filter"),
+    Rule("PB209", "float16-as-float", WARNING,
+         "FLOAT16 values are not in the filter as FLOAT"),
+    Rule("PB210", "interval-as-written", WARNING,
+         "INTERVAL values are not in the filter in the form that DuckDB looks for"),
+    Rule("PB301", "saturated", ERROR,
+         "The filter finds more than half of all values"),
+    Rule("PB302", "high-fpp", WARNING,
+         "The filter finds more than a tenth of all values"),
+    Rule("PB303", "all-bits-set", ERROR,
+         "Every bit is set, so the filter excludes nothing"),
+    Rule("PB304", "oversized", WARNING,
+         "The filter could be folded to a quarter or less"),
+    Rule("PB305", "dictionary-suffices", NOTE,
+         "The filter is no smaller than the dictionary that says the same"),
+    Rule("PB306", "larger-than-data", WARNING,
+         "The filter is larger than the column chunk"),
+    Rule("PB307", "some-row-groups", WARNING,
+         "The column has filters in some row groups only"),
+    Rule("PB308", "empty-chunk", NOTE,
+         "A column chunk without values has a filter"),
+    Rule("PB309", "filters-dominate", WARNING,
+         "Filters take more than a quarter of the file"),
+    Rule("PB310", "required-missing", ERROR,
+         "A filter that is required is not there"),
+    Rule("PB311", "fpp-above-limit", ERROR,
+         "The false positive probability is above the limit that was set"),
+    Rule("PB312", "bytes-above-limit", ERROR,
+         "The bitset is above the limit that was set"),
+    Rule("PB401", "false-negatives", ERROR,
+         "Values that are stored are not in the filter"),
+    Rule("PB402", "all-bits-clear", ERROR,
+         "No bit is set although there are values"),
+    Rule("PB403", "zero-without-sibling", WARNING,
+         "A zero is in the filter and the zero of the other sign is not"),
+    Rule("PB404", "nan-without-canonical", NOTE,
+         "NaN is stored and the canonical NaN is not in the filter"),
+    Rule("PB405", "foreign-bits", WARNING,
+         "Bits are set that no stored value explains"),
+    Rule("PB406", "fpp-unexplained", WARNING,
+         "The measured false positive rate is above what the stored values explain"),
+    Rule("PB407", "identical-filters", NOTE,
+         "Row groups with other values have the same filter, bit for bit"),
+    Rule("PB408", "not-checked", NOTE,
+         "The values could not be compared with the filter"),
+    Rule("PB501", "plaintext-filter", ERROR,
+         "An encrypted column has a filter in plaintext"),
+)  # fmt: skip
+
+RULES = MappingProxyType({rule.id: rule for rule in _RULES})
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What the writer seems to have done instead: of `tried` stored values that are looked up that
+    way, `hits` are found. `hypothesis` is a stable name, `explanation` a sentence."""
+
+    hypothesis: str
+    explanation: str
+    hits: int
+    tried: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that is broken, and where; `row_group` and `column` are None where it is about all.
+
+    `severity` is a word of Severity.
+    """
+
+    rule: str
+    severity: str
+    row_group: int | None
+    column: str | None
+    message: str
+    expected: str | None = None
+    found: str | None = None
+    diagnosis: Diagnosis | None = None
+
+
+def finding(
+    rule: str,
+    message: str,
+    *,
+    row_group: int | None = None,
+    column: str | None = None,
+    expected: object = None,
+    found: object = None,
+    diagnosis: Diagnosis | None = None,
+) -> Finding:
+    """A finding of the rule with this id, at the rule's severity."""
+    return Finding(
+        rule=rule,
+        severity=str(RULES[rule].severity),
+        row_group=row_group,
+        column=column,
+        message=message,
+        expected=None if expected is None else str(expected),
+        found=None if found is None else str(found),
+        diagnosis=diagnosis,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How much was looked at: filters, and stored values (a dictionary's entries once)."""
+
+    filters: int
+    values: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationReport:
+    """One file. `ok`: no finding at or above the severity that fails it."""
+
+    path: str
+    ok: bool
+    findings: tuple[Finding, ...]
+    checked: Checked

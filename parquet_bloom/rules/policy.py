@@ -1,0 +1,197 @@
+"""What a user demands of the filters in files, and what fails them; from a file or from options.
+
+    pbloom.toml                      pyproject.toml
+
+    [validate]                       [tool.pbloom.validate]
+    fail-on = "warning"              …
+    max-bytes = "1MiB"
+    require = ["user_id"]
+
+    [validate.columns."user.id"]     [tool.pbloom.validate.columns."user.id"]
+    max-fpp = 0.001                  …
+
+What is said of a column wins over what is said of all. Columns are leaf columns by their dotted
+paths, spelled as in the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from parquet_bloom.errors import ConfigError
+from parquet_bloom.rules.catalogue import Finding, Severity
+from parquet_bloom.rules.config_table import ConfigTable
+
+# The words for `fail-on`; None is below every severity, so nothing fails.
+FAIL_ON: Mapping[str, Severity | None] = {
+    "error": Severity.ERROR,
+    "warning": Severity.WARNING,
+    "note": Severity.NOTE,
+    "never": None,
+}
+
+# In the order of preference within one folder.
+CONFIG_FILES = {"pbloom.toml": ("validate",), "pyproject.toml": ("tool", "pbloom", "validate")}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPolicy:
+    """What is demanded of one leaf column; None: what is demanded of all.
+
+    `max_fpp`: 0 to 1, both excluded. `max_bytes`: of a bitset. `ignore`: ids of rules.
+    """
+
+    required: bool | None = None
+    max_fpp: float | None = None
+    max_bytes: int | None = None
+    ignore: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is demanded of all leaf columns, and what more or else of some.
+
+    `fail_on`: the lowest severity that fails a file; None: none does. `require`: columns that must
+    have a filter in every row group. Otherwise as in ColumnPolicy.
+    """
+
+    fail_on: Severity | None = Severity.ERROR
+    max_fpp: float | None = None
+    max_bytes: int | None = None
+    require: tuple[str, ...] = ()
+    ignore: frozenset[str] = frozenset()
+    columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
+
+    def for_column(self, name: str) -> ColumnPolicy:
+        """All that is demanded of this leaf column; `required` is True or False."""
+        own = self.columns.get(name, ColumnPolicy())
+        return ColumnPolicy(
+            required=name in self.require if own.required is None else own.required,
+            max_fpp=self.max_fpp if own.max_fpp is None else own.max_fpp,
+            max_bytes=self.max_bytes if own.max_bytes is None else own.max_bytes,
+            ignore=self.ignore | own.ignore,
+        )
+
+    def required_columns(self) -> tuple[str, ...]:
+        """Every leaf column that must have filters, whether or not a file has the column."""
+        named = dict.fromkeys((*self.require, *self.columns))
+        return tuple(name for name in named if self.for_column(name).required)
+
+    def ignores(self, finding: Finding) -> bool:
+        """Whether the rule is ignored, everywhere or where it was broken."""
+        if finding.column is None:
+            return finding.rule in self.ignore
+        return finding.rule in self.for_column(finding.column).ignore
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether the finding is at or above the severity that fails a file, and not ignored."""
+        if self.fail_on is None or self.ignores(finding):
+            return False
+        return Severity[finding.severity.upper()] >= self.fail_on
+
+    def with_options(
+        self,
+        *,
+        require: Iterable[str] = (),
+        max_fpp: float | None = None,
+        max_bytes: int | None = None,
+        fail_on: str | None = None,
+    ) -> Policy:
+        """The same with the options of a command on top; None is an option that was not given.
+
+        `require` is added to what is required. `max_fpp` and `max_bytes` are for all columns and
+        leave a column's own limit as it is. `fail_on` is a word of FAIL_ON.
+        """
+        added = tuple(require)
+        columns = {
+            name: replace(own, required=True) if name in added else own
+            for name, own in self.columns.items()
+        }
+        return Policy(
+            fail_on=self.fail_on if fail_on is None else FAIL_ON[fail_on],
+            max_fpp=self.max_fpp if max_fpp is None else max_fpp,
+            max_bytes=self.max_bytes if max_bytes is None else max_bytes,
+            require=tuple(dict.fromkeys((*self.require, *added))),
+            ignore=self.ignore,
+            columns=columns,
+        )
+
+
+def find_config(folder: Path) -> Path | None:
+    """The file that counts in `folder`: in it, or else in the nearest folder above that has one.
+
+    That is pbloom.toml, or a pyproject.toml with the table [tool.pbloom.validate]. Raises
+    ConfigError if a pyproject.toml on the way is not TOML.
+    """
+    start = folder.absolute()
+    for place in (start, *start.parents):
+        for name in CONFIG_FILES:
+            path = place / name
+            # Unlike Path.is_file, this takes a folder that may not be searched for an empty one.
+            if os.path.isfile(path) and (name == "pbloom.toml" or _table(path) is not None):
+                return path
+    return None
+
+
+def read_policy(path: Path) -> Policy:
+    """The policy in a TOML file: [tool.pbloom.validate] of a pyproject.toml, else [validate].
+
+    Raises ConfigError if there is no such table, or for what is in it and has no meaning.
+    """
+    table = _table(path)
+    if table is None:
+        raise ConfigError(f"{path}: expected a table [{'.'.join(_place(path))}], found none")
+    policy = Policy(
+        fail_on=FAIL_ON[table.choice("fail-on", FAIL_ON, default="error")],
+        max_fpp=table.rate("max-fpp"),
+        max_bytes=table.size("max-bytes"),
+        require=table.names("require"),
+        ignore=table.rules("ignore"),
+        columns={name: _column_policy(own) for name, own in table.columns("columns").items()},
+    )
+    table.end()
+    return policy
+
+
+def _column_policy(table: ConfigTable) -> ColumnPolicy:
+    policy = ColumnPolicy(
+        required=table.flag("require"),
+        max_fpp=table.rate("max-fpp"),
+        max_bytes=table.size("max-bytes"),
+        ignore=table.rules("ignore"),
+    )
+    table.end()
+    return policy
+
+
+def _place(path: Path) -> tuple[str, ...]:
+    return CONFIG_FILES.get(path.name, ("validate",))
+
+
+def _table(path: Path) -> ConfigTable | None:
+    """The table that is ours. Raises ConfigError for anything else that is ours and unknown."""
+    place = _place(path)
+    table: ConfigTable | None = ConfigTable(str(path), (), _read_toml(path))
+    for depth, key in enumerate(place):
+        if table is None:
+            return None
+        inner = table.table(key)
+        # All of a pyproject.toml's tables but [tool.pbloom] are other tools'.
+        if depth >= len(place) - 1:
+            table.end()
+        table = inner
+    return table
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except ValueError as error:
+        raise ConfigError(f"{path}: no TOML: {error}") from None

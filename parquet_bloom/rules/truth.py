@@ -1,0 +1,114 @@
+"""PB4xx: whether a filter says the truth about the values that are stored."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from math import sqrt
+
+from parquet_bloom.floats import canonical_nan, zeros
+from parquet_bloom.membership import FPP_PROBES, Membership, measured_fpp
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.rules.catalogue import Diagnosis, Finding
+from parquet_bloom.rules.view import FilterView, chunk_finding
+
+# One in two million sound filters is farther off.
+SIGMAS = 5
+
+LONGEST_EXAMPLE = 40
+
+
+def check_clear(view: FilterView) -> Iterator[Finding]:
+    """What can be said without a look at the values."""
+    if view.bits.bits_set == 0 and view.num_non_null > 0:
+        yield view.finding(
+            "PB402", "no bit is set: every value seems absent", expected="bits of"
+            f" {view.num_non_null} values", found="none",
+        )  # fmt: skip
+
+
+def check_values(
+    view: FilterView, membership: Membership, diagnosis: Diagnosis | None
+) -> Iterator[Finding]:
+    """What the values say; `diagnosis` is for those that are missing."""
+    if membership.missing and view.bits.bits_set:
+        yield view.finding(
+            "PB401",
+            f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
+            f" filter: readers lose their rows; for example {_examples(membership)}",
+            expected=0, found=membership.missing, diagnosis=diagnosis,
+        )  # fmt: skip
+    if membership.missing == 0:
+        yield from _check_floats(view, membership)
+        yield from _check_excess(view, membership)
+
+
+def _examples(membership: Membership) -> str:
+    """Stored bytes, as hex; text as itself."""
+    return ", ".join(_shown(plain) for plain in membership.examples)
+
+
+def _shown(plain: bytes) -> str:
+    try:
+        text = plain.decode()
+        shown = repr(text) if text.isprintable() and text else f"0x{plain.hex()}"
+    except UnicodeDecodeError:
+        shown = f"0x{plain.hex()}"
+    return shown if len(shown) <= LONGEST_EXAMPLE else f"{shown[:LONGEST_EXAMPLE]}…"
+
+
+def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]:
+    width = view.chunk.leaf.type.width or 0
+    if membership.specials & _kernel.HAS_ZERO:
+        found = [view.bits.check_value(plain) for plain in zeros(width)]
+        if not all(found):
+            yield view.finding(
+                "PB403", "one zero is in the filter and the other is not: Spark and DataFusion"
+                " hash the zero of the query, and lose rows where x = 0.0",
+                expected="0.0 and -0.0", found="one of them",
+            )  # fmt: skip
+    if membership.specials & _kernel.HAS_NAN and not view.bits.check_value(canonical_nan(width)):
+        yield view.finding(
+            "PB404", "NaN is stored and the canonical NaN is not in the filter: readers that hash"
+            " it find no row"
+        )  # fmt: skip
+
+
+def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]:
+    if membership.foreign_bits:
+        share = membership.foreign_bits / view.bits.bits_set
+        yield view.finding(
+            "PB405", f"{share:.2%} of the bits come from no value of the chunk: the filter was not"
+            " cleared before, or has values of other chunks",
+            expected=0, found=membership.foreign_bits,
+        )  # fmt: skip
+    measured, explained = measured_fpp(view.bits), membership.explained_fpp
+    sigma = sqrt(explained * (1 - explained) / FPP_PROBES)
+    if measured > explained + SIGMAS * sigma + 1 / FPP_PROBES:
+        yield view.finding(
+            "PB406", f"of {FPP_PROBES:,} values that are not stored the filter finds more than the"
+            " stored ones explain",
+            expected=f"at most {explained:.3g}", found=f"{measured:.3g}",
+        )  # fmt: skip
+
+
+def not_checked(chunk: ColumnChunk, reason: str) -> Finding:
+    """The values could not be read, for a reason that is not damage."""
+    return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
+
+
+def check_twins(
+    digests: Sequence[tuple[ColumnChunk, bytes]],
+) -> Iterator[Finding]:
+    """Filters of a column that are the same in several row groups; `digests` are those of filters
+    that have bits and whose values were not looked up, or not all found."""
+    groups: defaultdict[tuple[int, bytes], list[ColumnChunk]] = defaultdict(list)
+    for chunk, digest in digests:
+        groups[chunk.leaf.index, digest].append(chunk)
+    for chunks in groups.values():
+        for chunk in chunks[1:]:
+            yield chunk_finding(
+                "PB407", chunk, f"the filter is that of row group {chunks[0].row_group}, bit for"
+                " bit: right only if both have the same values"
+            )  # fmt: skip

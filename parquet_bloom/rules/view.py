@@ -1,0 +1,52 @@
+"""What a rule may look at: one filter of one column chunk, with all that is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.bloom import StoredFilter
+from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.rules.catalogue import Finding, finding
+from parquet_bloom.rules.policy import ColumnPolicy
+
+
+def without_place(error: Exception, file: ParquetFile, chunk: ColumnChunk | None = None) -> str:
+    """An error's message without the file and chunk, which a finding has in fields of their own."""
+    message = str(error).removeprefix(f"{file.path}: ")
+    return message if chunk is None else message.removeprefix(f"{chunk.where}: ")
+
+
+def num_non_null(file: ParquetFile, chunk: ColumnChunk) -> int:
+    """The values of a chunk that are not null, as far as the footer tells."""
+    statistics = file.footer.column_meta_data(chunk).statistics
+    nulls = (statistics and statistics.null_count) or 0
+    return (chunk.num_values or 0) - nulls
+
+
+def chunk_finding(rule: str, chunk: ColumnChunk, message: str, **details: Any) -> Finding:
+    """A finding about one column chunk."""
+    return finding(rule, message, row_group=chunk.row_group, column=chunk.leaf.name, **details)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterView:
+    """A filter whose bits can be read."""
+
+    file: ParquetFile
+    chunk: ColumnChunk
+    stored: StoredFilter
+    bits: SplitBlockBloomFilter
+    policy: ColumnPolicy
+
+    def finding(self, rule: str, message: str, **details: Any) -> Finding:
+        return chunk_finding(rule, self.chunk, message, **details)
+
+    def without_place(self, error: Exception) -> str:
+        return without_place(error, self.file, self.chunk)
+
+    @property
+    def num_non_null(self) -> int:
+        return num_non_null(self.file, self.chunk)

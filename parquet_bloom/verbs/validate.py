@@ -1,0 +1,211 @@
+"""Prove filters right, or say what is wrong with them.
+
+Footer and headers first, then the bits, then (`deep`) every stored value; one finding for each rule
+that is broken. The rules are in parquet_bloom.rules, and explained in docs/rules.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from xxhash import xxh3_128_digest
+
+from parquet_bloom.chunk_pool import Progress, work_in_order
+from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open as open_file
+from parquet_bloom.membership import Membership, check_membership
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.rules import portability, quality, security, structure, truth
+from parquet_bloom.rules.catalogue import (
+    Checked,
+    Diagnosis,
+    Finding,
+    ValidationReport,
+)
+from parquet_bloom.rules.policy import Policy
+from parquet_bloom.rules.view import FilterView, chunk_finding
+
+# A filter, another of its size with the values, and what comparing them takes.
+FILTERS_AT_ONCE = 4
+
+
+def validate(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    deep: bool = True,
+    diagnose: bool = False,
+    policy: Policy | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> ValidationReport:
+    """Check the filters of `columns` (dotted leaf paths; default: all).
+
+    deep: look up every stored value; otherwise only footer and filters are read. diagnose: where
+    values are missing, say what the writer did instead. policy: what is required, ignored and
+    fatal. progress: called with (filters done, filters in all).
+
+    Raises ColumnError, FormatError for files whose footer cannot be read, UnsupportedError for
+    encrypted footers, OSError. What is wrong with filters and pages is a finding, not an error.
+    """
+    with open_file(path) as file:
+        validation = _Validation(file, policy or Policy(), deep, diagnose)
+        findings = validation.run(file.leaves(columns), threads, progress)
+    policy = validation.policy
+    kept = tuple(finding for finding in findings if not policy.ignores(finding))
+    return ValidationReport(
+        path=file.path,
+        ok=not any(policy.fails(finding) for finding in kept),
+        findings=kept,
+        checked=Checked(validation.num_filters, validation.num_values),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What came of one filter; `digest` is that of a filter that is not known to be right."""
+
+    findings: list[Finding]
+    num_values: int = 0
+    digest: bytes | None = None
+
+
+class _Validation:
+    def __init__(self, file: ParquetFile, policy: Policy, deep: bool, diagnose: bool) -> None:
+        self.policy = policy
+        self.num_filters = 0
+        self.num_values = 0
+        self._file = file
+        self._look_up = _memberships if deep else _no_membership
+        self._diagnose = _diagnosis if diagnose else _no_diagnosis
+        self._stored: dict[tuple[int, int], bloom.StoredFilter] = {}
+
+    def run(
+        self, leaves: Sequence[LeafColumn], threads: int | None, progress: Progress | None
+    ) -> list[Finding]:
+        file = self._file
+        findings = list(structure.check_footer(file))
+        readable = []
+        for chunk in _pointing(file, leaves):
+            stored, problems = structure.read_header(file, chunk)
+            findings += problems
+            if stored is not None:
+                findings += self._check_header(chunk, stored)
+                if structure.is_readable(file, stored) and not chunk.has_crypto_metadata:
+                    readable.append(chunk)
+        in_order = self._in_order()
+        findings += portability.check_writer(file, [chunk for chunk, _ in in_order])
+        findings += portability.check_order(in_order)
+        findings += self._check_filters(readable, threads, progress)
+        findings += quality.check_columns(file, leaves)
+        findings += quality.check_required(file, self.policy)
+        findings += quality.check_share(file, list(self._stored.values()))
+        return findings
+
+    def _check_header(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
+        self.num_filters += 1
+        self._stored[chunk.row_group, chunk.leaf.index] = stored
+        yield from structure.check_header(self._file, chunk, stored)
+        yield from portability.check_header(chunk, stored)
+        yield from portability.check_type(chunk, self._file)
+        yield from security.check_plaintext(chunk, stored)
+
+    def _in_order(self) -> list[tuple[ColumnChunk, bloom.StoredFilter]]:
+        leaves = self._file.footer.leaves
+        return [
+            (self._file.footer.chunk(row_group, leaves[column]), stored)
+            for (row_group, column), stored in sorted(self._stored.items())
+        ]
+
+    def _check_filters(
+        self, chunks: Sequence[ColumnChunk], threads: int | None, progress: Progress | None
+    ) -> list[Finding]:
+        findings: list[Finding] = []
+        digests = []
+        done = count(1)
+        threads = threads or len(os.sched_getaffinity(0))
+        for chunk, outcome in work_in_order(chunks, self._check_filter, self._room, threads):
+            findings += outcome.findings
+            self.num_values += outcome.num_values
+            if outcome.digest is not None:
+                digests.append((chunk, outcome.digest))
+            if progress:
+                progress(next(done), len(chunks))
+        return [*findings, *truth.check_twins(digests)]
+
+    def _room(self, chunk: ColumnChunk) -> int:
+        return FILTERS_AT_ONCE * self._stored[chunk.row_group, chunk.leaf.index].num_bytes
+
+    def _check_filter(self, chunk: ColumnChunk) -> _Outcome:
+        stored = self._stored[chunk.row_group, chunk.leaf.index]
+        view = FilterView(
+            file=self._file,
+            chunk=chunk,
+            stored=stored,
+            bits=bloom.read_bitset(self._file.source, stored),
+            policy=self.policy.for_column(chunk.leaf.name),
+        )
+        findings = [*quality.check_filter(view), *truth.check_clear(view)]
+        membership, problems = self._look_up(view)
+        findings += problems
+        if membership is not None:
+            diagnosis = self._diagnose(view, membership) if membership.missing else None
+            findings += portability.check_forms(view, membership)
+            findings += truth.check_values(view, membership, diagnosis)
+        return _Outcome(
+            findings=findings,
+            num_values=membership.num_values if membership else 0,
+            digest=xxh3_128_digest(view.bits.bitset) if _is_doubtful(view, membership) else None,
+        )
+
+
+def _is_doubtful(view: FilterView, membership: Membership | None) -> bool:
+    """Whether another row group's filter that is the same says something. Two filters of BOOLEAN
+    often are."""
+    if view.chunk.leaf.type.physical == "BOOLEAN" or view.bits.bits_set == 0:
+        return False
+    return membership is None or membership.missing > 0
+
+
+def _pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:
+    """The chunks whose footer points to a filter; the others are not even decoded."""
+    offsets = file.footer.chunks.every("bloom_filter_offset")
+    width = len(file.footer.leaves)
+    for row_group in range(file.num_row_groups):
+        for leaf in leaves:
+            if offsets[row_group * width + leaf.index] != _kernel.ABSENT:
+                yield file.footer.chunk(row_group, leaf)
+
+
+def _no_membership(view: FilterView) -> tuple[Membership | None, list[Finding]]:
+    return None, []
+
+
+def _memberships(view: FilterView) -> tuple[Membership | None, list[Finding]]:
+    """What the values say; None, and why, if they cannot be looked up."""
+    chunk = view.chunk
+    if chunk.leaf.type.physical == "BOOLEAN":
+        return None, []
+    try:
+        return check_membership(view.file, chunk, view.bits), []
+    except UnsupportedError as error:
+        return None, [truth.not_checked(chunk, view.without_place(error))]
+    except FormatError as error:
+        return None, [chunk_finding("PB116", chunk, view.without_place(error))]
+
+
+def _no_diagnosis(view: FilterView, membership: Membership) -> Diagnosis | None:
+    return None
+
+
+def _diagnosis(view: FilterView, membership: Membership) -> Diagnosis | None:
+    from parquet_bloom.diagnosis.diagnose import diagnose
+
+    return diagnose(view.file, view.chunk, view.stored, membership)
