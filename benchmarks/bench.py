@@ -32,6 +32,8 @@ SHARE_OF_DECODING = {"id": 1.0, "country": 0.1}
 SHARE_OF_ARROW_INSERT = 0.5
 PEAK_MEGABYTES = 300
 HELP_SECONDS = 0.3
+TIMES_SLOWER_THAN_BUILD = 2
+WIDE_SECONDS = 2
 
 
 class Files:
@@ -223,6 +225,57 @@ def measure_memory(files: Files, rows: int, rounds: int) -> Table:
     )
 
 
+def measure_validation(files: Files, rows: int, rounds: int) -> Table:
+    """Every value looked up, against building the same filters; and a file of many columns."""
+    columns = "id,user_id,country,amount"
+    source, wide = files.make("events", rows), files.make("wide", 1000)
+    filtered = files.folder / f"events-{rows}-with-filters.parquet"
+    build = [PBLOOM, "build", str(source), "-c", columns, "--overwrite", "-o"]
+    run([*build, str(filtered)])
+    spent = costs(
+        {
+            "pbloom build, 4 columns": lambda output: [*build, str(output)],
+            "pbloom validate": lambda output: [PBLOOM, "validate", str(filtered)],
+            "pbloom validate --no-deep": lambda output: [
+                *(PBLOOM, "validate", "--no-deep"),
+                str(filtered),
+            ],
+            "the same, 100,000 column chunks": lambda output: [
+                *(PBLOOM, "validate", "--no-deep"),
+                str(wide),
+            ],
+        },
+        files,
+        rounds,
+    )
+    wall = {name: typical(each).wall for name, each in spent.items()}
+    built = wall["pbloom build, 4 columns"]
+    goals = {
+        "pbloom validate": at_most(
+            wall["pbloom validate"] / built, TIMES_SLOWER_THAN_BUILD, "x build"
+        ),
+        "the same, 100,000 column chunks": at_most(
+            wall["the same, 100,000 column chunks"], WIDE_SECONDS, " s"
+        ),
+    }
+    return Table(
+        "Validation",
+        f"The file of {rows / 1e6:g} M rows with filters for `{columns}`, and one of 100 row groups"
+        f" of 1,000 columns, 10 of which have filters. Whole processes, {rounds} rounds.",
+        ("", "wall", "peak memory", "wall / build"),
+        [
+            [
+                name,
+                f"{wall[name]:.2f} s",
+                megabytes(typical(each).peak),
+                f"{wall[name] / built:.2f}x" if "chunks" not in name else "",
+                *goals.get(name, NO_GOAL),
+            ]
+            for name, each in spent.items()
+        ],
+    )
+
+
 def measure_start(rounds: int) -> Table:
     run([PBLOOM, "--help"])
     cost = typical([run([PBLOOM, "--help"]) for _ in range(rounds)])
@@ -239,6 +292,7 @@ def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     else:
         print("no g++: the kernels are not compared\n")
     yield measure_memory(files, rows, min(rounds, 3))
+    yield measure_validation(files, rows, rounds)
     yield measure_start(2 * rounds + 1)
 
 

@@ -73,10 +73,27 @@ def write_one_row_group(rows: int, file: Path) -> None:
     pq.write_table(table, file, compression="none", use_dictionary=False, row_group_size=rows)
 
 
+def write_wide(columns: int, file: Path) -> None:
+    """A hundred row groups of many small column chunks; one in a hundred has a filter."""
+    names = [f"column-{number}" for number in range(columns)]
+    rng = np.random.default_rng(SEED)
+    values = pa.table({name: rng.integers(0, 1 << 60, 1000) for name in names})
+    with pq.ParquetWriter(
+        file,
+        values.schema,
+        compression="none",
+        use_dictionary=False,
+        bloom_filter_options={name: {"ndv": 10, "fpp": 0.01} for name in names[::100]},
+    ) as writer:
+        for start in range(0, 1000, 10):
+            writer.write_table(values.slice(start, 10))
+
+
 KINDS: dict[str, Callable[[int, Path], None]] = {
     "events": write_events,
     "many-row-groups": write_many_row_groups,
     "one-row-group": write_one_row_group,
+    "wide": write_wide,
 }
 
 if __name__ == "__main__":

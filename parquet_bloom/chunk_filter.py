@@ -28,9 +28,6 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages import ChunkRun
 from parquet_bloom.parquet.runs import FixedRun, Run
 
-# With this key DuckDB (2.0) looks for a normalized form of each INTERVAL, 60 days as 2 months.
-DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
-
 # More values than any chunk has.
 UNCOUNTED = 1 << 62
 
@@ -77,7 +74,7 @@ def build_filter(
     `runs` is called again if a pass shows that another size is needed. `max_values` is the most
     that there can be. The filter misses the target FPP only if `size` does not allow for it.
     """
-    if leaf.logical_name == "FLOAT16":
+    if has_other_forms(leaf):
         max_values *= 2
     if size.ndv is not None:
         return _collect(runs(), leaf, partial(_fixed, size.blocks_for(size.ndv)))
@@ -143,10 +140,18 @@ def _collect(
 def other_forms(run: Run, leaf: LeafType) -> Iterator[Run]:
     """The values in forms that they are not stored in, but that readers look for.
 
-    DuckDB (2.0) hashes a FLOAT16 literal as FLOAT, and loses the rows of a filter without it.
+    DuckDB (2.0) hashes a FLOAT16 literal as FLOAT, and in files with its key for that an INTERVAL
+    of 60 days as one of 2 months. It loses the rows of a filter without them.
     """
     if leaf.logical_name == "FLOAT16" and isinstance(run, FixedRun):
         yield run.widened_halves()
+    if leaf.logical_name == "INTERVAL" and isinstance(run, FixedRun):
+        yield run.normalized_intervals()
+
+
+def has_other_forms(leaf: LeafType) -> bool:
+    """Whether other_forms yields any."""
+    return leaf.logical_name in ("FLOAT16", "INTERVAL")
 
 
 def special_values(specials: int, leaf: LeafType) -> Iterator[bytes]:

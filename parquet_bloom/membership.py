@@ -14,7 +14,7 @@ from itertools import compress, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.chunk_filter import other_forms, special_values
+from parquet_bloom.chunk_filter import has_other_forms, other_forms, special_values
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.leaf_type import LeafType
@@ -100,7 +100,7 @@ class _Inserted:
         self.stored = SplitBlockBloomFilter.empty(num_blocks)
         # Another filter only where there is another form.
         self._others = (
-            SplitBlockBloomFilter.empty(num_blocks) if leaf.logical_name == "FLOAT16" else None
+            SplitBlockBloomFilter.empty(num_blocks) if has_other_forms(leaf) else None
         )
 
     def add(self, run: Run) -> None:

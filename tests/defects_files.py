@@ -144,7 +144,10 @@ def stored_filter(bits: bytes) -> bytes:
 
 
 def with_bits(data: bytes, bits: bytes, row_group: int = 0, column: int = 0) -> bytes:
-    """The same file with this bitset as the filter of one chunk, behind all that there is."""
+    """The same file with this bitset as the filter of one chunk: in the place of the one that is
+    there, if it is as large, or else behind all that there is."""
+    if len(bits) == len(bitset(data, row_group, column)):
+        return with_bitset(data, bits, row_group, column)
     return with_filter_bytes(data, row_group, column, stored_filter(bits))
 
 
@@ -162,8 +165,10 @@ def header_bytes(data: bytes, row_group: int = 0, column: int = 0) -> int:
 
 
 def bitset(data: bytes, row_group: int = 0, column: int = 0) -> bytes:
-    """The bits of a chunk's filter."""
+    """The bits of a chunk's filter; none if it has no filter."""
     offset, length = pointer(data, row_group, column)
+    if offset is None:
+        return b""
     return data[offset + header_bytes(data, row_group, column) : offset + length]
 
 

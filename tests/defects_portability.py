@@ -1,7 +1,9 @@
 """Files that break PB2xx: portability."""
 
+import struct
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from defects_files import (
     making,
     plain_integers,
     sound,
+    stored_filter,
     with_bits,
     with_created_by,
     with_header,
@@ -24,7 +27,10 @@ from defects_files import (
     written,
 )
 from defects_structure import COMPRESSION_AT, MEMBER_2, without_lengths
-from hostile import filter_header, footer_start, with_meta
+from handmade import data_page, element, write
+from hostile import filter_header, footer_start, with_filter_bytes, with_meta
+
+from parquet_bloom.parquet.thrift import ttypes
 
 # Large enough for FPP within 1 %, and three quarters of a power of two.
 ODD_BLOCKS = 96
@@ -55,7 +61,7 @@ def small() -> bytes:
 
 def out_of_order() -> bytes:
     """The first filter a second time, behind all others."""
-    return with_bits(sound(), bitset(sound()))
+    return with_filter_bytes(sound(), 0, 0, stored_filter(bitset(sound())))
 
 
 def fixture(name: str) -> Callable[[], bytes]:
@@ -74,7 +80,17 @@ def halves() -> bytes:
 
 def intervals() -> bytes:
     """Filters as the format has them, in a file that claims to have DuckDB's."""
-    data = with_created_by(built_fixture("duckdb_types", "interval"), "unknown")
+    values = [struct.pack("<3I", 0, 30 + row, 0) for row in range(200)]
+    leaf = element(
+        "interval",
+        ttypes.Type.FIXED_LEN_BYTE_ARRAY,
+        type_length=12,
+        converted_type=ttypes.ConvertedType.INTERVAL,
+    )
+    with TemporaryDirectory() as folder:
+        pages = [data_page(b"".join(values), len(values))]
+        data = write(Path(folder) / "i.parquet", pages, len(values), leaf=leaf).read_bytes()
+    data = with_filter_bytes(data, 0, 0, stored_filter(bits_of(values, 16)))
     return with_key(data, "duckdb.interval_bloom_filter", "normalized-v1")
 
 
@@ -156,7 +172,9 @@ TYPES = (
         for column in ("decimal_minimal", "decimal_padded", "decimal_wide")
     ),
     Defect("pyarrow", "PB209", making(halves), deep=True),
-    Defect("with DuckDB's key", "PB210", making(intervals), column="interval", issue="B31"),
+    Defect(
+        "with DuckDB's key", "PB210", making(intervals), column="interval", issue="B31", deep=True
+    ),
 )
 
 PORTABILITY = (*SIZES, *WRITERS, *TYPES)

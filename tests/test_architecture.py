@@ -36,7 +36,7 @@ HOMES = {
     "pyarrow": {"parquet/encodings.py", "storage.py"},
     "rich": {"render/terminal.py"},
     "thrift": {"parquet/compact.py"},
-    "xxhash": {"filter_builder.py", "rewrite.py", "verbs/validate.py"},
+    "xxhash": {"diagnosis/hashes.py", "filter_builder.py", "rewrite.py", "verbs/validate.py"},
 }
 
 MODULES = sorted(

@@ -12,6 +12,7 @@ from conftest import ROOT, missing
 from parquet_bloom.cli import cli
 from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.literals import TYPES
+from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport
 from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.inspect import (
     ColumnInspection,
@@ -115,6 +116,7 @@ def test_every_command_is_in_the_readme():
         "inspect": (FileInspection, RowGroupInspection, ColumnInspection, FilterInspection),
         "probe": (ProbeReport, ProbedValue),
         "strip": (StripReport, RemovedFilter),
+        "validate": (ValidationReport, Finding, Checked, Diagnosis),
     }.items(),
 )
 def test_every_json_key_is_documented(section, reports):

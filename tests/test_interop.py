@@ -528,5 +528,7 @@ def test_duckdb_finds_intervals_in_its_own_files(tmp_path: Path, duckdb: DuckDB)
     leaf = Leaf("x", "FIXED_LEN_BYTE_ARRAY", "INTERVAL", 12, False)
     sixty_days = "0x" + struct.pack("<3I", 0, 60, 0).hex()
     assert duckdb.count(source, leaf, sixty_days)[0] == 120
-    pb.build(source, output, columns=["x"], existing="replace")
+    report = pb.build(source, output, columns=["x"], existing="replace")
+    assert len(report.filters) == pq.read_metadata(source).num_row_groups
     assert duckdb.count(output, leaf, sixty_days)[0] == 120
+    assert pb.validate(source).findings == pb.validate(output).findings == ()

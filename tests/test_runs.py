@@ -1,5 +1,7 @@
 """Runs hand out the bytes that they hash, in the same order, whatever their layout."""
 
+import struct
+
 import numpy as np
 import pytest
 import specification as spec
@@ -61,3 +63,21 @@ def test_a_value_past_the_end_is_damage(cut: int) -> None:
 def test_a_length_beyond_everything_is_damage() -> None:
     with pytest.raises(PageError, match="the value at byte 0 runs past the end"):
         list(PrefixedRun(memoryview(b"\xff\xff\xff\xffab")).values())
+
+
+@pytest.mark.parametrize(
+    ("stored", "normalized"),
+    [
+        ((0, 0, 0), (0, 0, 0)),
+        ((0, 60, 0), (2, 0, 0)),
+        ((1, 29, 86_400_000), (2, 0, 0)),
+        ((5, 31, 3 * 86_400_000 + 7), (6, 4, 7)),
+        ((0, 0, 2**32 - 1), (1, 19, (2**32 - 1) % 86_400_000)),
+        ((2**32 - 1, 30, 0), (0, 0, 0)),
+    ],
+)
+def test_intervals_carry_whole_days_and_months(stored, normalized):
+    """As DuckDB 2.0 hashes them; tests/test_interop.py asks it."""
+    data = struct.pack("<3I", *stored) * 2
+    run = FixedRun(memoryview(data), 12).normalized_intervals()
+    assert list(run.values()) == [struct.pack("<3I", *normalized)] * 2

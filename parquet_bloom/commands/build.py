@@ -12,11 +12,11 @@ from parquet_bloom.commands.options import (
     Inputs,
     columns_option,
     files_argument,
+    filter_size,
     json_option,
     output_of,
     output_options,
     row_groups_option,
-    size,
 )
 
 
@@ -32,7 +32,7 @@ from parquet_bloom.commands.options import (
     "--ndv", type=click.IntRange(1, 1 << 62), help="Size for this many distinct values per chunk."
 )
 @click.option(
-    "--max-bytes", callback=size, default="128MiB", show_default=True, metavar="SIZE",
+    "--max-bytes", callback=filter_size, default="128MiB", show_default=True, metavar="SIZE",
     help="Largest bitset, 64 bytes to 128 MiB.",
 )  # fmt: skip
 @click.option(

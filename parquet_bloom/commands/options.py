@@ -13,18 +13,27 @@ from parquet_bloom.program import FINE, TROUBLE
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-UNITS = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MIB": 1 << 20}
 
 
-def size(ctx: click.Context, param: click.Parameter, text: str) -> int:
+def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     """Bytes as a number, or with KiB or MiB."""
+    return None if text is None else _size(text)
+
+
+def filter_size(ctx: click.Context, param: click.Parameter, text: str) -> int:
+    """The same, of a filter that can be written."""
     from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 
-    digits = text.rstrip("bBiIkKmM ")
-    unit = text[len(digits) :].strip().upper()
-    if not digits.isdecimal() or unit not in UNITS:
-        raise click.BadParameter(f"{text!r} is no size: expected bytes, or a number and KiB or MiB")
-    return click.IntRange(MIN_BYTES, MAX_BYTES).convert(int(digits) * UNITS[unit], param, ctx)
+    return click.IntRange(MIN_BYTES, MAX_BYTES).convert(_size(text), param, ctx)
+
+
+def _size(text: str) -> int:
+    from parquet_bloom.filters.sizing import parse_size
+
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 class Inputs:
@@ -35,8 +44,15 @@ class Inputs:
 
         self.files, self._errors = expand(names)
 
-    def each(self, work: Callable[[str], None]) -> int:
-        """Do `work` for every file; complain of what fails and go on. The exit code."""
+    def each(
+        self,
+        work: Callable[[str], None],
+        failed: Callable[[str, str], None] = lambda path, message: None,
+    ) -> int:
+        """Do `work` for every file; complain of what fails and go on. The exit code.
+
+        `failed` is told the path of each file that failed, and the complaint.
+        """
         from parquet_bloom.errors import ParquetBloomError
         from parquet_bloom.render.terminal import (
             StandardOutputError,
@@ -48,13 +64,16 @@ class Inputs:
         code = TROUBLE if self._errors else FINE
         for missing in self._errors:
             complain(complaint(missing))
+            failed(str(missing.filename), complaint(missing))
         for file in self.files:
             try:
                 work(file.path)
             except StandardOutputError:
                 raise
             except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
-                complain(complaint_about(file.path, error))
+                message = complaint_about(file.path, error)
+                complain(message)
+                failed(file.path, message)
                 code = TROUBLE
         return code
 
@@ -66,7 +85,9 @@ def _column(ctx: click.Context, param: click.Parameter, name: str) -> str:
     return name
 
 
-def _columns(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+def parse_columns(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[str, ...]:
     """Each text is a line of CSV, where quotes allow for a name with a comma."""
     import csv
 
@@ -84,7 +105,7 @@ row_groups_option = click.option(
     help="Only this row group (repeatable).",
 )  # fmt: skip
 columns_option = partial(
-    click.option, "-c", "--column", "columns", multiple=True, callback=_columns,
+    click.option, "-c", "--column", "columns", multiple=True, callback=parse_columns,
     help="Leaf column, dotted path; repeatable or comma-separated, '\"a,b\"' if one has a comma.",
 )  # fmt: skip
 column_option = click.option(

@@ -9,25 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parquet_bloom.commands.options import FILE, Inputs, _columns, columns_option, files_argument
+from parquet_bloom.commands.options import (
+    FILE,
+    Inputs,
+    any_size,
+    columns_option,
+    files_argument,
+    json_option,
+    parse_columns,
+)
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
     from parquet_bloom.rules.catalogue import ValidationReport
     from parquet_bloom.rules.failure import Failure
     from parquet_bloom.rules.policy import Policy
-
-
-def _limit(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """Bytes as a number, or with KiB or MiB."""
-    from parquet_bloom.rules.config_table import parse_size
-
-    if text is None:
-        return None
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 @click.command()
@@ -39,14 +35,14 @@ def _limit(ctx: click.Context, param: click.Parameter, text: str | None) -> int 
 )  # fmt: skip
 @click.option("--diagnose", is_flag=True, help="Say what a writer did instead of what is right.")
 @click.option(
-    "--require", multiple=True, callback=_columns, metavar="COLUMN",
+    "--require", multiple=True, callback=parse_columns, metavar="COLUMN",
     help="Leaf column that must have filters; repeatable or comma-separated.",
 )  # fmt: skip
 @click.option(
     "--max-fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Highest false positive probability, computed from the bits.",
 )  # fmt: skip
-@click.option("--max-bytes", callback=_limit, metavar="SIZE", help="Largest bitset.")
+@click.option("--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning", "note", "never"]),
     help="Lowest severity with exit code 1.  [default: error]",
@@ -55,12 +51,13 @@ def _limit(ctx: click.Context, param: click.Parameter, text: str | None) -> int 
     "--format", "form", type=click.Choice(["text", "json", "sarif", "junit", "github"]),
     default="text", show_default=True, help="github: annotations, as workflow commands.",
 )  # fmt: skip
+@json_option
 @click.option("--config", type=FILE, help="Default: the nearest pbloom.toml or pyproject.toml.")
 @click.option("--no-config", is_flag=True, help="Look for no configuration.")
 @click.option("--threads", type=click.IntRange(1), help="Default: one per processor.")
 def validate(
     files: tuple[str, ...], columns: tuple[str, ...], deep: bool, diagnose: bool, form: str,
-    config: Path | None, no_config: bool, threads: int | None, **options: Any,
+    as_json: bool, config: Path | None, no_config: bool, threads: int | None, **options: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
 
@@ -69,32 +66,31 @@ def validate(
 
     \b
     Example:
-      pbloom validate out/*.parquet --require user_id --max-fpp 0.02
+      pbloom validate events.bloom.parquet --require user_id --max-fpp 0.02
     """
-    from parquet_bloom.errors import ParquetBloomError
-    from parquet_bloom.render.terminal import complaint_about, progress
+    from parquet_bloom.render.terminal import progress
     from parquet_bloom.rules.failure import Failure
     from parquet_bloom.verbs.validate import validate as validate_file
 
     policy = _policy(config, no_config).with_options(**options)
+    form = "json" if as_json else form
+    write = _writer(form)
     reports: list[ValidationReport] = []
     failures: list[Failure] = []
-    write = _writer(form)
 
     def work(path: str) -> None:
-        try:
-            with progress(path) as show:
-                report = validate_file(
-                    path, columns=columns or None, deep=deep, diagnose=diagnose, policy=policy,
-                    threads=threads, progress=show,
-                )  # fmt: skip
-        except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
-            failures.append(Failure(path, complaint_about(path, error)))
-            raise
+        with progress(path) as show:
+            report = validate_file(
+                path, columns=columns or None, deep=deep, diagnose=diagnose, policy=policy,
+                threads=threads, progress=show,
+            )  # fmt: skip
         reports.append(report)
         write(report)
 
-    code = Inputs(files).each(work)
+    def failed(path: str, message: str) -> None:
+        failures.append(Failure(path, message))
+
+    code = Inputs(files).each(work, failed)
     _write_all(form, reports, failures, policy)
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
 

@@ -25,6 +25,8 @@ BLOCK_BITS = 256
 MIN_BYTES = 64
 MAX_BYTES = 128 << 20
 
+_UNITS = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MIB": 1 << 20}
+
 
 def expected_fpp(ndv: float, num_blocks: int) -> float:
     """The FPP to expect after `ndv` distinct values went into `num_blocks` blocks."""
@@ -78,3 +80,12 @@ def estimate_ndv(bits_set: int, num_blocks: int) -> float:
     """
     fill = bits_set / (num_blocks * BLOCK_BITS)
     return inf if fill >= 1 else -WORD_BITS * num_blocks * log1p(-fill)
+
+
+def parse_size(text: str) -> int:
+    """Bytes as a number, or with KiB or MiB: `64`, `1MiB`. Raises ValueError for anything else."""
+    digits = text.rstrip("bBiIkKmM ")
+    unit = text[len(digits) :].strip().upper()
+    if not digits.isdecimal() or unit not in _UNITS:
+        raise ValueError(f"{text!r} is no size: expected bytes, or a number and KiB or MiB")
+    return int(digits) * _UNITS[unit]

@@ -9,19 +9,10 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from parquet_bloom.errors import ConfigError
+from parquet_bloom.filters.sizing import parse_size
 from parquet_bloom.rules.catalogue import RULES
 
-_UNITS = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MIB": 1 << 20}
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def parse_size(text: str) -> int:
-    """Bytes as a number, or with KiB or MiB: `64`, `1MiB`. Raises ValueError for anything else."""
-    digits = text.rstrip("bBiIkKmM ")
-    unit = text[len(digits) :].strip().upper()
-    if not digits.isdecimal() or unit not in _UNITS:
-        raise ValueError(f"{text!r} is no size: expected bytes, or a number and KiB or MiB")
-    return int(digits) * _UNITS[unit]
 
 
 class ConfigTable:
@@ -139,5 +130,5 @@ def _quoted(key: str) -> str:
 
 
 def _hint(name: str, names: Iterable[str], otherwise: str) -> str:
-    close = get_close_matches(name, list(names), n=3, cutoff=0.5)
+    close = get_close_matches(name, list(names), n=3, cutoff=0.7)
     return f"did you mean {', '.join(close)}" if close else otherwise

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from parquet_bloom.chunk_filter import DUCKDB_INTERVALS
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.membership import Membership
 from parquet_bloom.parquet import bloom
@@ -15,16 +13,26 @@ from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.known_writers import troubles
 from parquet_bloom.rules.view import FilterView, chunk_finding
 
+# With this key DuckDB (2.0) looks for a normalized form of each INTERVAL.
+DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
 
-def check_writer(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> Iterator[Finding]:
-    """What is known of filters by this writer; `chunks` are those that have one."""
-    for trouble in troubles(file.footer.created_by):
-        concerned = sum(trouble.concerns(chunk) for chunk in chunks)
+# What a look-up of every value tells better than any list of writers.
+LOST_VALUES = ("PB401", "PB402")
+
+
+def check_writer(created_by: str, chunks: Sequence[tuple[ColumnChunk, bool]]) -> Iterator[Finding]:
+    """What is known of filters by this writer; `chunks`: those that have one, and whether all their
+    values were found, which clears the writer of having lost them."""
+    for trouble in troubles(created_by):
+        concerned = sum(
+            trouble.concerns(chunk) and not (is_right and trouble.proof in LOST_VALUES)
+            for chunk, is_right in chunks
+        )
         if concerned:
             yield finding(
                 "PB205", f"{concerned} filters may be wrong: {trouble.condition}. Concerns"
                 f" {trouble.readers}: {trouble.consequence} ({trouble.link})",
-                found=file.footer.created_by,
+                found=created_by,
             )  # fmt: skip
 
 
@@ -67,7 +75,7 @@ def check_header(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Fin
         )  # fmt: skip
 
 
-def check_type(chunk: ColumnChunk, file: ParquetFile) -> Iterator[Finding]:
+def check_type(chunk: ColumnChunk) -> Iterator[Finding]:
     """Types whose values writers and readers hash differently."""
     leaf = chunk.leaf.type
     if leaf.physical == "BOOLEAN":
@@ -80,22 +88,19 @@ def check_type(chunk: ColumnChunk, file: ParquetFile) -> Iterator[Finding]:
             "PB208", chunk, "a DECIMAL in a BYTE_ARRAY is hashed at the length that its writer"
             " chose, which readers must guess"
         )  # fmt: skip
-    if (
-        leaf.logical_name == "INTERVAL"
-        and DUCKDB_INTERVALS in file.footer.keys
-        and not file.footer.created_by.startswith("DuckDB")
-    ):
-        yield chunk_finding(
-            "PB210", chunk, f"with the key {DUCKDB_INTERVALS} DuckDB looks for normalized"
-            " intervals, which only DuckDB writes",
-            found=file.footer.created_by,
-        )  # fmt: skip
 
 
 def check_forms(view: FilterView, membership: Membership) -> Iterator[Finding]:
     """Forms of the values that readers look for."""
-    if membership.missing_form_bits:
+    if membership.missing_form_bits == 0:
+        return
+    if view.chunk.leaf.type.logical_name == "FLOAT16":
         yield view.finding(
             "PB209", "DuckDB looks for FLOAT16 values as FLOAT, and loses rows where a filter has"
             " them in two bytes only"
+        )  # fmt: skip
+    elif DUCKDB_INTERVALS in view.file.footer.keys:
+        yield view.finding(
+            "PB210", f"with the key {DUCKDB_INTERVALS} DuckDB looks for 60 days as 2 months, and"
+            " loses rows where a filter has them as they are stored only"
         )  # fmt: skip

@@ -70,11 +70,12 @@ def validate(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What came of one filter; `digest` is that of a filter that is not known to be right."""
+    """What came of one filter; `is_right`: all values were looked up and found."""
 
     findings: list[Finding]
-    num_values: int = 0
-    digest: bytes | None = None
+    num_values: int
+    is_right: bool
+    twin: truth.Twin | None
 
 
 class _Validation:
@@ -86,6 +87,7 @@ class _Validation:
         self._look_up = _memberships if deep else _no_membership
         self._diagnose = _diagnosis if diagnose else _no_diagnosis
         self._stored: dict[tuple[int, int], bloom.StoredFilter] = {}
+        self._right: set[tuple[int, int]] = set()
 
     def run(
         self, leaves: Sequence[LeafColumn], threads: int | None, progress: Progress | None
@@ -100,10 +102,12 @@ class _Validation:
                 findings += self._check_header(chunk, stored)
                 if structure.is_readable(file, stored) and not chunk.has_crypto_metadata:
                     readable.append(chunk)
-        in_order = self._in_order()
-        findings += portability.check_writer(file, [chunk for chunk, _ in in_order])
-        findings += portability.check_order(in_order)
+        findings += portability.check_order(self._in_order())
         findings += self._check_filters(readable, threads, progress)
+        findings += portability.check_writer(
+            file.footer.created_by,
+            [(chunk, self._is_right(chunk)) for chunk, _ in self._in_order()],
+        )
         findings += quality.check_columns(file, leaves)
         findings += quality.check_required(file, self.policy)
         findings += quality.check_share(file, list(self._stored.values()))
@@ -114,7 +118,7 @@ class _Validation:
         self._stored[chunk.row_group, chunk.leaf.index] = stored
         yield from structure.check_header(self._file, chunk, stored)
         yield from portability.check_header(chunk, stored)
-        yield from portability.check_type(chunk, self._file)
+        yield from portability.check_type(chunk)
         yield from security.check_plaintext(chunk, stored)
 
     def _in_order(self) -> list[tuple[ColumnChunk, bloom.StoredFilter]]:
@@ -128,17 +132,22 @@ class _Validation:
         self, chunks: Sequence[ColumnChunk], threads: int | None, progress: Progress | None
     ) -> list[Finding]:
         findings: list[Finding] = []
-        digests = []
+        twins = []
         done = count(1)
         threads = threads or len(os.sched_getaffinity(0))
         for chunk, outcome in work_in_order(chunks, self._check_filter, self._room, threads):
             findings += outcome.findings
             self.num_values += outcome.num_values
-            if outcome.digest is not None:
-                digests.append((chunk, outcome.digest))
+            if outcome.is_right:
+                self._right.add((chunk.row_group, chunk.leaf.index))
+            if outcome.twin is not None:
+                twins.append(outcome.twin)
             if progress:
                 progress(next(done), len(chunks))
-        return [*findings, *truth.check_twins(digests)]
+        return [*findings, *truth.check_twins(twins)]
+
+    def _is_right(self, chunk: ColumnChunk) -> bool:
+        return (chunk.row_group, chunk.leaf.index) in self._right
 
     def _room(self, chunk: ColumnChunk) -> int:
         return FILTERS_AT_ONCE * self._stored[chunk.row_group, chunk.leaf.index].num_bytes
@@ -156,22 +165,23 @@ class _Validation:
         membership, problems = self._look_up(view)
         findings += problems
         if membership is not None:
-            diagnosis = self._diagnose(view, membership) if membership.missing else None
             findings += portability.check_forms(view, membership)
+            diagnosis = self._diagnose(view, membership) if membership.missing else None
             findings += truth.check_values(view, membership, diagnosis)
+        is_right = membership is not None and not membership.missing
         return _Outcome(
             findings=findings,
             num_values=membership.num_values if membership else 0,
-            digest=xxh3_128_digest(view.bits.bitset) if _is_doubtful(view, membership) else None,
+            is_right=is_right,
+            twin=_twin(view, is_right),
         )
 
 
-def _is_doubtful(view: FilterView, membership: Membership | None) -> bool:
-    """Whether another row group's filter that is the same says something. Two filters of BOOLEAN
-    often are."""
+def _twin(view: FilterView, is_right: bool) -> truth.Twin | None:
+    """None if it means nothing that two filters are the same."""
     if view.chunk.leaf.type.physical == "BOOLEAN" or view.bits.bits_set == 0:
-        return False
-    return membership is None or membership.missing > 0
+        return None
+    return truth.Twin(view.chunk, xxh3_128_digest(view.bits.bitset), is_right)
 
 
 def _pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:

@@ -1,0 +1,199 @@
+"""Findings as SARIF 2.1.0, which code scanning and editors read.
+
+    version, runs: [ tool.driver: name, version, rules     the rules that are broken
+                     invocations: toolExecutionNotifications     files that could not be checked
+                     artifacts                             the files that were
+                     results: ruleId, level, message, locations, partialFingerprints ]
+
+GitHub refuses a run of more than 25,000 results, wants a region even for a file that has no lines,
+and tells alerts apart by the fingerprint `primaryLocationLineHash` alone.
+
+Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html;
+https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from parquet_bloom import __version__
+from parquet_bloom.render.findings import explanation, place, statement
+from parquet_bloom.render.terminal import printable, write_json
+from parquet_bloom.rules.catalogue import RULES, Finding, Severity, ValidationReport
+from parquet_bloom.rules.failure import Failure
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+# What GitHub takes.
+MAX_RESULTS = 25_000
+
+# The folder of the command, which paths start from.
+_BASE = "%SRCROOT%"
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+# Reserved characters and what is already an escape stand for themselves in a URL.
+_URL_CHARACTERS = ":/?#[]@!$&'()*+,;=%"
+
+Object = dict[str, Any]
+
+
+def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) -> Object:
+    """One run over all files, the most severe results first; what is beyond MAX_RESULTS is not in
+    it, and a notification says so."""
+    found = sorted(
+        ((report.path, finding) for report in reports for finding in report.findings),
+        key=lambda item: -Severity[item[1].severity.upper()],
+    )
+    kept = found[:MAX_RESULTS]
+    rules = sorted({finding.rule for _, finding in kept})
+    locations = [_artifact_location(report.path) for report in reports]
+    # A file that is named twice is one artifact.
+    artifacts = {location["uri"]: location for location in locations}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "pbloom",
+                        "version": __version__,
+                        "semanticVersion": __version__,
+                        "rules": [_rule(rule) for rule in rules],
+                    }
+                },
+                "invocations": [_invocation(failures, len(found))],
+                "originalUriBaseIds": {
+                    _BASE: {"description": _message("The folder that pbloom was run in.")}
+                },
+                "artifacts": [
+                    {"location": location, "roles": ["analysisTarget"]}
+                    for location in artifacts.values()
+                ],
+                "results": list(_results(kept, rules, list(artifacts))),
+            }
+        ],
+    }
+
+
+def write_sarif(reports: Sequence[ValidationReport], failures: Sequence[Failure]) -> None:
+    """One document, on one line."""
+    write_json(sarif_log(reports, failures))
+
+
+def _rule(rule: str) -> Object:
+    about = RULES[rule]
+    return {
+        "id": rule,
+        "name": "".join(word.capitalize() for word in about.name.split("-")),
+        "shortDescription": _message(f"{about.title}."),
+        "fullDescription": _message(f"{about.title}."),
+        "help": _message(f"docs/rules.md of parquet_bloom explains {rule} ({about.name})."),
+        "defaultConfiguration": {"level": str(about.severity)},
+    }
+
+
+def _invocation(failures: Sequence[Failure], num_findings: int) -> Object:
+    notifications: list[Object] = [
+        {
+            "level": "error",
+            "message": _message(_sentence(failure.message)),
+            "locations": [
+                {"physicalLocation": {"artifactLocation": _artifact_location(failure.path)}}
+            ],
+        }
+        for failure in failures
+    ]
+    if num_findings > MAX_RESULTS:
+        text = f"Of {num_findings:,} findings, only the {MAX_RESULTS:,} most severe are here."
+        notifications.append({"level": "warning", "message": _message(text)})
+    return {"executionSuccessful": not failures, "toolExecutionNotifications": notifications}
+
+
+def _results(
+    found: Sequence[tuple[str, Finding]], rules: Sequence[str], uris: Sequence[str]
+) -> Iterator[Object]:
+    rule_index = {rule: index for index, rule in enumerate(rules)}
+    artifact_index = {uri: index for index, uri in enumerate(uris)}
+    seen: Counter[str] = Counter()
+    for path, finding in found:
+        artifact = _artifact_location(path)
+        artifact["index"] = artifact_index[artifact["uri"]]
+        fingerprint = _fingerprint(artifact["uri"], finding)
+        seen[fingerprint] += 1
+        yield {
+            "ruleId": finding.rule,
+            "ruleIndex": rule_index[finding.rule],
+            "level": finding.severity,
+            "message": _message(_text(finding)),
+            "locations": [_location(artifact, finding)],
+            "partialFingerprints": {
+                "primaryLocationLineHash": f"{fingerprint}:{seen[fingerprint]}"
+            },
+            "properties": {
+                "row_group": finding.row_group,
+                "column": finding.column,
+                "expected": finding.expected,
+                "found": finding.found,
+                "diagnosis": None if finding.diagnosis is None else asdict(finding.diagnosis),
+            },
+        }
+
+
+def _text(finding: Finding) -> str:
+    where = _place(finding)
+    text = _sentence(f"{where}: {statement(finding)}" if where else statement(finding))
+    if finding.diagnosis is None:
+        return text
+    return f"{text} Diagnosis: {_sentence(explanation(finding.diagnosis))}"
+
+
+def _place(finding: Finding) -> str:
+    return place(finding.column, [] if finding.row_group is None else [finding.row_group])
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+def _message(text: str) -> Object:
+    """Plain text, in which braces and links mean something unless they are escaped."""
+    text = printable(text).replace("{", "{{").replace("}", "}}")
+    return {"text": re.sub(r"\[(?=[^\]]*\]\()", r"\\[", text)}
+
+
+def _location(artifact: Object, finding: Finding) -> Object:
+    location: Object = {
+        "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}
+    }
+    where = _place(finding)
+    if where:
+        location["logicalLocations"] = [{"fullyQualifiedName": where}]
+    return location
+
+
+def _artifact_location(path: str) -> Object:
+    """A URL as it is; a path as a URI, relative to the folder of the command if it is relative."""
+    if _SCHEME.match(path):
+        return {"uri": quote(os.fsencode(path), safe=_URL_CHARACTERS)}
+    if Path(path).is_absolute():
+        return {"uri": Path(path).as_uri()}
+    # A name need not be UTF-8.
+    return {"uri": quote(os.fsencode(posixpath.normpath(path))), "uriBaseId": _BASE}
+
+
+def _fingerprint(uri: str, finding: Finding) -> str:
+    """The same as long as rule, file, row group and column are."""
+    where = (finding.rule, uri, finding.row_group, finding.column)
+    return sha256(repr(where).encode("utf-8", "backslashreplace")).hexdigest()[:32]
