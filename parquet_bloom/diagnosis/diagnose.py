@@ -1,0 +1,71 @@
+"""Why stored values are missing from a filter.
+
+The stages, each only if the ones before explain nothing: zeros and NaNs; one deviation from how the
+format hashes and places a value; the filter of another chunk; pages whose values were not inserted;
+two deviations. A claim is made only where luck cannot explain what is found (see evidence.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from parquet_bloom.diagnosis.bitsets import as_bitset, views
+from parquet_bloom.diagnosis.forms import forms
+from parquet_bloom.diagnosis.hypotheses import Hypothesis, Search, double, single
+from parquet_bloom.diagnosis.insertions import partial_insertion
+from parquet_bloom.diagnosis.layouts import layouts
+from parquet_bloom.diagnosis.other_chunks import filter_of_another
+from parquet_bloom.diagnosis.samples import missing_values, stored_among
+from parquet_bloom.diagnosis.zeros_and_nans import made_alike
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.membership import Membership
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.pages import located
+from parquet_bloom.rules.catalogue import Diagnosis
+
+
+def diagnose(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: Membership
+) -> Diagnosis | None:
+    """What the writer of this filter did instead; None if nothing is missing, or nothing fits.
+
+    `membership` is what check_membership says of the filter. Raises PageError and UnsupportedError
+    if the chunk's pages cannot be read.
+    """
+    if not membership.missing:
+        return None
+    with located(file.footer, chunk):
+        return _diagnose(file, chunk, stored, membership)
+
+
+def _diagnose(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: Membership
+) -> Diagnosis | None:
+    leaf = chunk.leaf.type
+    filter = bloom.read_bitset(file.source, stored)
+    lacking = [page.page for page in membership.pages if page.missing]
+    missing = missing_values(file, chunk, filter, lacking)
+    bitset = as_bitset(filter)
+    search = Search(missing, bitset)
+    its_forms, its_layouts = list(forms(leaf)), list(layouts(bitset.num_blocks))
+    return (
+        made_alike(leaf, filter, membership, missing)
+        or _best(file, chunk, search, single(its_forms, its_layouts, views(file, stored)))
+        or filter_of_another(file, chunk, bitset, missing)
+        or partial_insertion(file, chunk, filter, membership)
+        or _best(file, chunk, search, double(its_forms, its_layouts))
+    )
+
+
+def _best(
+    file: ParquetFile, chunk: ColumnChunk, search: Search, hypotheses: Iterable[Hypothesis]
+) -> Diagnosis | None:
+    for hypothesis, trial in search.convincing(hypotheses):
+        if hypothesis.is_of_values_only:
+            # Other bytes of a value can be another stored value, rightly found.
+            is_stored = stored_among(file, chunk, search.hashes(hypothesis))
+            trial = search.trial(hypothesis, is_stored)
+        if trial.is_convincing:
+            return hypothesis.diagnosis(trial)
+    return None

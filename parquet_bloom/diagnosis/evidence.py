@@ -1,0 +1,57 @@
+"""Whether values are found because a hypothesis is right, or by luck.
+
+Each value that is looked up meets eight words of one block. Had the bits nothing to do with it, it
+would be found with a probability that the fill of just these words gives. The chance of at least
+`hits` of `tried` is bounded with the mean p of these probabilities (Chernoff, Hoeffding 1956):
+
+    P  <=  exp(-tried * KL(hits / tried || p)),  KL(q || p) = q ln(q/p) + (1-q) ln((1-q)/(1-p))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+# No claim is made by luck more often than once in 10^9 searches of 10^5 hypotheses each.
+MAX_LOG_LUCK = log(1e-14)
+
+MIN_TRIED = 4
+MIN_SHARE = 0.99
+
+# A filter that finds half of all values says too little about any of them.
+MAX_CHANCE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Of `tried` distinct values `hits` are found; `chance` is the mean probability, 0 to 1, that
+    a value which was never inserted is found in their places."""
+
+    hits: int
+    tried: int
+    chance: float
+
+    @property
+    def share(self) -> float:
+        return self.hits / self.tried if self.tried else 0.0
+
+    @property
+    def log_luck(self) -> float:
+        """The logarithm of an upper bound of the probability of so many hits by luck."""
+        share, chance = self.share, self.chance
+        if share <= chance:
+            return 0.0
+        divergence = share * log(share / chance)
+        if share < 1:
+            divergence += (1 - share) * log((1 - share) / (1 - chance))
+        return -self.tried * divergence
+
+    @property
+    def is_convincing(self) -> bool:
+        """Whether (nearly) all values are found, and luck cannot be the reason."""
+        return (
+            self.tried >= MIN_TRIED
+            and self.share >= MIN_SHARE
+            and self.chance <= MAX_CHANCE
+            and self.log_luck <= MAX_LOG_LUCK
+        )

@@ -1,0 +1,108 @@
+"""Filters that belong to another column chunk: in another row group, or of another column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+
+import numpy as np
+
+from parquet_bloom.diagnosis.bitsets import as_bitset
+from parquet_bloom.diagnosis.evidence import Trial
+from parquet_bloom.diagnosis.hashes import XXH64
+from parquet_bloom.diagnosis.hypotheses import hashed
+from parquet_bloom.diagnosis.layouts import STANDARD, Bitset, Hashes
+from parquet_bloom.diagnosis.samples import SAMPLE_VALUES, StoredValue, stored_among
+from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.pages import chunk_runs
+from parquet_bloom.rules.catalogue import Diagnosis
+
+MAX_ROW_GROUPS = 16
+MAX_COLUMNS = 32
+MAX_PAGES = 8
+MAX_CHUNK_BYTES = 256 << 20
+
+
+def filter_of_another(
+    file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, missing: Sequence[StoredValue]
+) -> Diagnosis | None:
+    """Whether the filter is that of another chunk, or that of another chunk is this one's.
+
+    Values that both chunks store prove nothing, so they are left out. What cannot be read of
+    another chunk is no evidence.
+    """
+    hashes = hashed([value.plain for value in missing], XXH64)
+    for other in _others(file, chunk):
+        with suppress(ParquetBloomError):
+            if trial := _trial_of_values(file, chunk, bitset, other):
+                return Diagnosis(
+                    "filter-of-another-chunk",
+                    f"the filter is that of {other.where}: the values stored there are found",
+                    trial.hits,
+                    trial.tried,
+                )
+        with suppress(ParquetBloomError):
+            if trial := _trial_of_filter(file, other, hashes):
+                return Diagnosis(
+                    "filter-at-another-chunk",
+                    f"the missing values are found in the filter of {other.where}",
+                    trial.hits,
+                    trial.tried,
+                )
+    return None
+
+
+def _others(file: ParquetFile, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
+    """The same column in the nearest row groups, then the nearest columns of the row group."""
+    groups = [group for group in range(file.num_row_groups) if group != chunk.row_group]
+    groups.sort(key=lambda group: abs(group - chunk.row_group))
+    leaves = [leaf for leaf in file.footer.leaves if leaf.index != chunk.leaf.index]
+    leaves.sort(key=lambda leaf: abs(leaf.index - chunk.leaf.index))
+    for group in groups[:MAX_ROW_GROUPS]:
+        yield file.footer.chunk(group, chunk.leaf)
+    for leaf in leaves[:MAX_COLUMNS]:
+        yield file.footer.chunk(chunk.row_group, leaf)
+
+
+def _trial_of_values(
+    file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, other: ColumnChunk
+) -> Trial | None:
+    """Values of the other chunk in this filter."""
+    return _confirmed(file, chunk, bitset, _some_hashes(file, other))
+
+
+def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> Trial | None:
+    """Missing values in the filter of the other chunk.
+
+    Filters that share bytes are no good to a reader; here they are a case.
+    """
+    stored = bloom.read_header(file.source, file.footer, other)
+    if stored is None or not 0 < stored.num_bytes <= MAX_BYTES:
+        return None
+    return _confirmed(file, other, as_bitset(bloom.read_bitset(file.source, stored)), missing)
+
+
+def _some_hashes(file: ParquetFile, chunk: ColumnChunk) -> Hashes:
+    """Hashes of values of the first page that has any, if it is one of the first few."""
+    for part in islice(chunk_runs(file.source, file.footer, chunk), MAX_PAGES):
+        hashes = np.unique(part.run.hashes())
+        if hashes.size:
+            return np.random.default_rng(0).permutation(hashes)[:SAMPLE_VALUES]
+    return np.empty(0, np.uint64)
+
+
+def _confirmed(
+    file: ParquetFile, owner: ColumnChunk, bitset: Bitset, hashes: Hashes
+) -> Trial | None:
+    """The trial of hashes, without those that `owner` stores, if it is convincing."""
+    if not STANDARD.look_up(bitset, hashes).is_convincing:
+        return None
+    if (owner.total_uncompressed_size or 0) > MAX_CHUNK_BYTES:
+        return None
+    trial = STANDARD.look_up(bitset, hashes[~stored_among(file, owner, hashes)])
+    return trial if trial.is_convincing else None
