@@ -11,12 +11,13 @@ from xxhash import xxh3_64_intdigest
 
 from parquet_bloom.chunk_filter import Size, build_filter
 from parquet_bloom.chunk_pool import Progress, work_in_order
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
-from parquet_bloom.parquet.pages import chunk_runs, located
+from parquet_bloom.parquet.pages import check_readable, chunk_runs, located
 from parquet_bloom.rewrite import Rewrite
 
 
@@ -52,6 +53,11 @@ class Appended:
     digests: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
+def reason_for_none(chunk: ColumnChunk) -> str | None:
+    """Why a chunk of this type should have no filter; None if it may."""
+    return "BOOLEAN: two values need no filter" if chunk.leaf.type.physical == "BOOLEAN" else None
+
+
 class FilterBuilder:
     """Builds the filters of a file's chunks at one `size`."""
 
@@ -71,40 +77,42 @@ class FilterBuilder:
         """Build the filter of each chunk and write it; `force`: also where it misses the target."""
         appended = Appended()
         done = count(1)
-        for chunk, filter in self._filters(chunks):
-            reason = self._reason_against(filter, force)
-            if filter is None or reason:
+        for chunk, built in self._built(chunks):
+            reason = built if isinstance(built, str) else self._reason_against(built, force)
+            if isinstance(built, str) or reason:
                 appended.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
             else:
-                _append_filter(chunk, filter, rewrite, appended)
+                _append_filter(chunk, built, rewrite, appended)
             # It can take 128 MiB, and the next one begins when it is asked for.
-            del filter
+            del built
             if progress:
                 progress(next(done), len(chunks))
         return appended
 
-    def _filters(
+    def _built(
         self, chunks: Sequence[ColumnChunk]
-    ) -> Iterator[tuple[ColumnChunk, SplitBlockBloomFilter | None]]:
-        """The filter of each chunk in turn; None for a chunk without values."""
-        return work_in_order(chunks, self._build, self._room, self._threads)
+    ) -> Iterator[tuple[ColumnChunk, SplitBlockBloomFilter | str]]:
+        """The filter of each chunk in turn, or why it gets none."""
+        return work_in_order(chunks, self._build_located, self._room, self._threads)
 
     def _room(self, chunk: ColumnChunk) -> int:
         return BLOCK_BYTES * self._size.blocks_for(self._size.ndv or self._max_values(chunk))
 
-    def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | None:
+    def _build_located(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         with located(self._file.footer, chunk):
-            return build_filter(
-                lambda: chunk_runs(self._file.source, self._file.footer, chunk),
-                chunk.leaf.type,
-                self._max_values(chunk),
-                self._size,
-            )
+            return self._build(chunk)
 
-    def _reason_against(self, filter: SplitBlockBloomFilter | None, force: bool) -> str:
+    def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
+        filter = build_filter(
+            lambda: chunk_runs(self._file.source, self._file.footer, chunk),
+            chunk.leaf.type,
+            self._max_values(chunk),
+            self._size,
+        )
+        return filter or "no non-null values"
+
+    def _reason_against(self, filter: SplitBlockBloomFilter, force: bool) -> str:
         """Why a filter should not be written; empty if it should."""
-        if filter is None:
-            return "no non-null values"
         if force or self._size.ndv or filter.fpp <= self._size.fpp:
             return ""
         return (
@@ -118,6 +126,17 @@ class FilterBuilder:
         nulls = (statistics and statistics.null_count) or 0
         num_values = chunk.num_values or 0
         return max(1, num_values - nulls if 0 <= nulls <= num_values else num_values)
+
+
+class TolerantFilterBuilder(FilterBuilder):
+    """The same; a chunk that cannot be read, or should have none, is skipped for that reason."""
+
+    def _build_located(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
+        try:
+            check_readable(self._file.footer, chunk)
+            return reason_for_none(chunk) or self._build(chunk)
+        except (FormatError, UnsupportedError) as error:
+            return str(error)
 
 
 def _append_filter(

@@ -1,13 +1,13 @@
 """A new version of a file: the same data, other filters, another footer.
 
-What build and strip share: which files may be rewritten and onto what, how much of the old file
-stays, and the proof that the new one is the old one but for its filters.
+What build, repair and strip share: which files may be rewritten and onto what, how much of the old
+file stays, and the proof that the new one is the old one but for its filters.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +16,13 @@ from typing import Protocol
 
 from xxhash import xxh3_64
 
-from parquet_bloom.errors import FilterError, ParquetBloomError, RewriteError, UnsupportedError
+from parquet_bloom.errors import (
+    FilterError,
+    FooterError,
+    ParquetBloomError,
+    RewriteError,
+    UnsupportedError,
+)
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.native import _kernel
@@ -86,6 +92,28 @@ def check_rewritable(file: ParquetFile) -> None:
         raise UnsupportedError(
             f"{file.path}: has encrypted columns and a signed footer, which this version cannot"
             " sign again"
+        )
+
+
+def check_pages(file: ParquetFile) -> None:
+    """Raise FooterError if pages are said to lie behind the data: then no place is certain."""
+    if file.footer.layout.pages_reach_past_the_end:
+        raise FooterError(
+            f"{file.path}: footer: pages that reach past {file.footer.start}, where the data ends"
+        )
+
+
+def check_end(file: ParquetFile, replaced: Iterable[tuple[int, int]]) -> None:
+    """Raise FooterError if something would take what is written behind the data for its own.
+
+    `replaced` are the chunks whose filters are about to go.
+    """
+    width = len(file.footer.leaves)
+    numbers = [row_group * width + column for row_group, column in replaced]
+    if file.footer.layout.reaches_past_the_end(numbers):
+        raise FooterError(
+            f"{file.path}: footer: pages or a filter that reach past {file.footer.start}, where"
+            " the data ends"
         )
 
 
@@ -268,11 +296,11 @@ def verify_rewrite(
             found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
             if found != place:
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
-            if stored is not None and _digest(new, stored) != digests[row_group, column]:
+            if stored is not None and bitset_digest(new, stored) != digests[row_group, column]:
                 raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
 
 
-def _digest(file: ParquetFile, stored: bloom.StoredFilter) -> int:
+def bitset_digest(file: ParquetFile, stored: bloom.StoredFilter) -> int:
     """The XXH3 of a bitset, read piece by piece."""
     digest = xxh3_64()
     for offset in range(stored.end - stored.num_bytes, stored.end, VERIFY_BYTES):

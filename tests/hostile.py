@@ -303,6 +303,11 @@ def commands(path: Path, output: Path) -> list[tuple[object, ...]]:
         (*build, "--existing", "replace"),
         ("strip", path, "-o", output, "--overwrite"),
         ("dump", path, "-c", "a"),
+        ("validate", path, "--diagnose", "--no-config"),
+        ("validate", path, "--no-deep", "--no-config", "--json"),
+        ("repair", path, "-o", output, "--overwrite"),
+        ("repair", path, "--rebuild", "-o", output, "--overwrite"),
+        ("diff", path, path),
     ]
 
 

@@ -12,11 +12,13 @@ from parquet_bloom.commands.options import (
     Inputs,
     columns_option,
     files_argument,
-    filter_size,
+    fpp_option,
     json_option,
+    max_bytes_option,
     output_of,
     output_options,
     row_groups_option,
+    threads_option,
 )
 
 
@@ -24,17 +26,11 @@ from parquet_bloom.commands.options import (
 @files_argument
 @columns_option(required=True)
 @output_options
-@click.option(
-    "--fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.01,
-    show_default=True, help="Target false positive rate.",
-)  # fmt: skip
+@fpp_option
 @click.option(
     "--ndv", type=click.IntRange(1, 1 << 62), help="Size for this many distinct values per chunk."
 )
-@click.option(
-    "--max-bytes", callback=filter_size, default="128MiB", show_default=True, metavar="SIZE",
-    help="Largest bitset, 64 bytes to 128 MiB.",
-)  # fmt: skip
+@max_bytes_option
 @click.option(
     "--exact-blocks", is_flag=True,
     help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
@@ -45,7 +41,7 @@ from parquet_bloom.commands.options import (
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Also write filters that miss the target.")
 @row_groups_option
-@click.option("--threads", type=click.IntRange(1), help="Default: one per processor.")
+@threads_option
 @json_option
 def build(
     files: tuple[str, ...], columns: tuple[str, ...], output: Path | None, output_dir: Path | None,

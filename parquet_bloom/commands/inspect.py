@@ -19,24 +19,35 @@ from parquet_bloom.commands.options import (
 @files_argument
 @columns_option()
 @row_groups_option
+@click.option("--histogram", is_flag=True, help="Draw how many blocks have how many bits set.")
 @json_option
 def inspect(
-    files: tuple[str, ...], columns: tuple[str, ...], row_groups: tuple[int, ...], as_json: bool
-) -> None:
+    files: tuple[str, ...], columns: tuple[str, ...], row_groups: tuple[int, ...],
+    histogram: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Show which column chunks have filters, and what they are worth.
 
     Fill and FPP are computed from the bits. What has no filter says why.
+
+    --histogram draws each filter's blocks by the number of bits that are set, beside what hashing
+    makes them; in a pipe, and with --json, it counts them.
 
     \b
     Example:
       pbloom inspect events.bloom.parquet
     """
+    from parquet_bloom.render.histogram import write_histograms, write_histograms_json
     from parquet_bloom.render.inspect import write_inspection
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.verbs.inspect import inspect as inspect_file
+    from parquet_bloom.verbs.occupancy import occupancies
 
     def work(path: str) -> None:
         report = inspect_file(path, columns=columns or None, row_groups=row_groups or None)
-        (write_json if as_json else write_inspection)(report)
+        if histogram:
+            write = write_histograms_json if as_json else write_histograms
+            write(report, occupancies(report))
+        else:
+            (write_json if as_json else write_inspection)(report)
 
     sys.exit(Inputs(files).each(work))

@@ -111,6 +111,17 @@ columns_option = partial(
 column_option = click.option(
     "-c", "--column", required=True, callback=_column, help="Leaf column, dotted path, verbatim."
 )
+fpp_option = click.option(
+    "--fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.01,
+    show_default=True, help="Target false positive rate.",
+)  # fmt: skip
+max_bytes_option = click.option(
+    "--max-bytes", callback=filter_size, default="128MiB", show_default=True, metavar="SIZE",
+    help="Largest bitset, 64 bytes to 128 MiB.",
+)  # fmt: skip
+threads_option = click.option(
+    "--threads", type=click.IntRange(1), help="Default: one per processor."
+)
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 
 

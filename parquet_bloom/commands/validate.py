@@ -17,6 +17,7 @@ from parquet_bloom.commands.options import (
     files_argument,
     json_option,
     parse_columns,
+    threads_option,
 )
 from parquet_bloom.program import FINE, NO
 
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 @json_option
 @click.option("--config", type=FILE, help="Default: the nearest pbloom.toml or pyproject.toml.")
 @click.option("--no-config", is_flag=True, help="Look for no configuration.")
-@click.option("--threads", type=click.IntRange(1), help="Default: one per processor.")
+@threads_option
 def validate(
     files: tuple[str, ...], columns: tuple[str, ...], deep: bool, diagnose: bool, form: str,
     as_json: bool, config: Path | None, no_config: bool, threads: int | None, **options: Any,

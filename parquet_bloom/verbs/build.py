@@ -17,16 +17,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from parquet_bloom.chunk_filter import DUCKDB_INTERVALS, Size
+from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress
-from parquet_bloom.errors import FooterError, RewriteError
+from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filter_builder import BuiltFilter, FilterBuilder, SkippedChunk
+from parquet_bloom.filter_builder import (
+    BuiltFilter,
+    FilterBuilder,
+    SkippedChunk,
+    reason_for_none,
+)
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.pages import check_readable, located
-from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, rewriting
+from parquet_bloom.rewrite import (
+    check_end,
+    check_rewritable,
+    kept_end,
+    resolve_target,
+    rewriting,
+)
 
 Existing = Literal["keep", "replace", "error"]
 
@@ -77,13 +88,13 @@ def build(
     encodings and encryption, RewriteError for outputs that must not be written, OSError.
     """
     started = time.perf_counter()
-    size = _checked_size(fpp, ndv, max_bytes, exact_blocks)
+    size = checked_size(fpp, ndv, max_bytes, exact_blocks)
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
     with open_file(source) as file:
         check_rewritable(file)
         file.footer.check_row_counts()
         plan = _plan(file, columns, row_groups, existing)
-        _check_end(file, plan)
+        check_end(file, plan.replaced)
         builder = FilterBuilder(file, size, threads)
         with rewriting(file, target, kept_end(file, plan.replaced), verify) as rewrite:
             appended = builder.append(plan.chunks, rewrite, force, progress)
@@ -106,7 +117,8 @@ def build(
         )
 
 
-def _checked_size(fpp: float, ndv: int | None, max_bytes: int, exact_blocks: bool) -> Size:
+def checked_size(fpp: float, ndv: int | None, max_bytes: int, exact_blocks: bool = False) -> Size:
+    """The size that these options ask for. Raises ValueError for what is none."""
     if not 0 < fpp < 1:
         raise ValueError(f"fpp: {fpp}, expected more than 0 and less than 1")
     if ndv is not None and ndv < 1:
@@ -145,22 +157,10 @@ def _plan(
     return plan
 
 
-def _check_end(file: ParquetFile, plan: _Plan) -> None:
-    """Raise FooterError if something would take what is written behind the data for its own."""
-    width = len(file.footer.leaves)
-    replaced = [row_group * width + column for row_group, column in plan.replaced]
-    if file.footer.layout.reaches_past_the_end(replaced):
-        raise FooterError(
-            f"{file.path}: footer: pages or a filter that reach past {file.footer.start}, where"
-            " the data ends"
-        )
-
-
 def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -> str | None:
-    if chunk.leaf.type.physical == "BOOLEAN":
-        return "BOOLEAN: two values need no filter"
-    if chunk.leaf.type.logical_name == "INTERVAL" and DUCKDB_INTERVALS in file.footer.keys:
-        return f"INTERVAL in a file with the key {DUCKDB_INTERVALS}: DuckDB expects other values"
+    reason = reason_for_none(chunk)
+    if reason is not None:
+        return reason
     if chunk.bloom_filter_offset is None:
         return None
     if existing == "error":

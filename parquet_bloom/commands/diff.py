@@ -1,0 +1,39 @@
+"""pbloom diff"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from parquet_bloom.commands.options import columns_option, json_option
+from parquet_bloom.program import FINE, NO
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@columns_option()
+@click.option("--all", "with_same", is_flag=True, help="Show filters that are the same, too.")
+@json_option
+def diff(a: str, b: str, columns: tuple[str, ...], with_same: bool, as_json: bool) -> None:
+    """Compare the filters of two files.
+
+    Row group by row group: presence, size, what headers and footers say, bits that differ, and
+    whether one filter is the other, folded. Where filters lie does not count. Prints nothing if all
+    are the same. Exit code 1: there is a difference.
+
+    \b
+    Example:
+      pbloom diff events.parquet events.bloom.parquet
+    """
+    from parquet_bloom.render.diff import write_differences, write_filters
+    from parquet_bloom.render.terminal import write_json
+    from parquet_bloom.verbs.diff import diff as diff_files
+
+    report = diff_files(a, b, columns=columns or None)
+    if as_json:
+        write_json(report)
+    else:
+        (write_filters if with_same else write_differences)(report)
+    sys.exit(FINE if report.same else NO)

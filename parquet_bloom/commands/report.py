@@ -1,0 +1,62 @@
+"""pbloom report"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parquet_bloom.commands.options import (
+    FILE,
+    columns_option,
+    fpp_option,
+    overwrite_option,
+    threads_option,
+)
+
+
+@click.command()
+@click.argument("file")
+@click.option("-o", "--output", type=FILE, required=True, help="The page; '-' is standard output.")
+@overwrite_option
+@columns_option()
+@click.option(
+    "--deep/--no-deep", default=True, show_default=True,
+    help="Look up every stored value, and advise; else read only footer and filters.",
+)  # fmt: skip
+@fpp_option
+@threads_option
+def report(
+    file: str, output: Path, overwrite: bool, columns: tuple[str, ...], deep: bool, fpp: float,
+    threads: int | None,
+) -> None:  # fmt: skip
+    """Write all about a file's filters as one HTML page.
+
+    What has filters, their sizes beside the data, false positive probabilities computed and
+    measured, maps of their blocks, findings, advice. The page needs no network and no script. The
+    exit code says whether it was written, not what it says; for that there is `pbloom validate`.
+
+    \b
+    Example:
+      pbloom report events.bloom.parquet -o report.html
+    """
+    from parquet_bloom.render.report import render_report, write_report
+    from parquet_bloom.render.terminal import progress, write_bytes
+    from parquet_bloom.rewrite import resolve_target
+    from parquet_bloom.verbs.dump import save
+    from parquet_bloom.verbs.report import report as report_file
+
+    to_standard_output = output == Path("-")
+    if not to_standard_output:
+        # Nobody waits for a page that must not be written.
+        resolve_target(file, output, in_place=False, overwrite=overwrite)
+    with progress(file) as show:
+        found = report_file(
+            file, columns=columns or None, deep=deep, fpp=fpp, threads=threads, progress=show
+        )
+    page = render_report(found).encode()
+    if to_standard_output:
+        write_bytes(page)
+    else:
+        save(page, file, output, overwrite=overwrite)
+        write_report(found, str(output), len(page))

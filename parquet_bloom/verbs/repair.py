@@ -1,0 +1,234 @@
+"""Mend what is wrong with a file's filters by a new footer; on request build them again.
+
+    | pages, page indexes, filters: as they were | filters built again | FileMetaData | … | PAR1 |
+
+No byte before the footer changes. A pointer that leads to nothing, or to a filter that makes values
+seem absent that are there, is dropped; a missing or wrong length is set. See `mends` for what is
+decided how.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from parquet_bloom.chunk_pool import Progress
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open as open_file
+from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder
+from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.rewrite import (
+    bitset_digest,
+    check_end,
+    check_pages,
+    check_rewritable,
+    resolve_target,
+    rewriting,
+)
+from parquet_bloom.rules.catalogue import Finding
+from parquet_bloom.verbs.build import checked_size
+from parquet_bloom.verbs.mends import (
+    Examined,
+    Key,
+    examine,
+    examine_values,
+    mended_places,
+    settle,
+)
+
+Action = Literal["length set", "length removed", "pointer dropped", "rebuilt"]
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedFilter:
+    """What was done for one column chunk, and the rule that was broken, with the words for it.
+
+    `offset` and `length` say where its filter lies now, None if it has none.
+    """
+
+    row_group: int
+    column: str
+    action: Action
+    rule: str
+    reason: str
+    offset: int | None
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFilter:
+    """A rule that is still broken; `reason` says what is wrong, and what would mend it."""
+
+    row_group: int
+    column: str
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """What repair did to one file. Sizes in bytes, `bytes_added` is less than 0 if the footer got
+    shorter; `output` is None for a dry run."""
+
+    path: str
+    output: str | None
+    repaired: tuple[RepairedFilter, ...]
+    left: tuple[LeftFilter, ...]
+    bytes_added: int
+    size_before: int
+    size_after: int
+    seconds: float
+
+
+def repair(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    row_groups: Sequence[int] | None = None,
+    drop_bad: bool = False,
+    rebuild: bool = False,
+    fpp: float = 0.01,
+    max_bytes: int = MAX_BYTES,
+    in_place: bool = False,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    verify: bool = True,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> RepairReport:
+    """Write `source` with the filters of `columns` (dotted leaf paths; default: all) mended.
+
+    By default no value is read, and what only values could prove right is dropped. drop_bad: look
+    up every stored value; filters with false negatives are dropped. rebuild: the same, and whatever
+    was dropped, or is right but trips readers, is built again from the data; fpp and max_bytes are
+    as for build. Other options as for build. progress: called with (chunks done, chunks in all),
+    for the values that are looked up and for the filters that are built.
+
+    Raises ColumnError, FormatError for a footer that contradicts itself or is damaged,
+    UnsupportedError for signed footers, RewriteError for outputs that must not be written, OSError.
+    """
+    started = time.perf_counter()
+    size = checked_size(fpp, None, max_bytes)
+    target = None if dry_run else resolve_target(source, output, in_place, overwrite)
+    with open_file(source) as file:
+        check_rewritable(file)
+        file.footer.check_row_counts()
+        check_pages(file)
+        filters = _filters(file, columns, row_groups)
+        if drop_bad or rebuild:
+            examine_values(file, filters, threads, progress)
+        settle(file, filters)
+        mended = mended_places(filters)
+        wanting = _wanting(filters) if rebuild else []
+        if wanting:
+            check_end(file, mended)
+        with rewriting(file, target, file.footer.start, verify) as rewrite:
+            builder = TolerantFilterBuilder(file, size, threads)
+            appended = builder.append(wanting, rewrite, False, progress)
+            places = mended | appended.places
+            size_after = file.source.size
+            if places or not in_place:
+                rewrite.finish(places, _digests(file, filters) | appended.digests)
+                size_after = rewrite.size
+        outcomes = _Outcomes(appended)
+        return RepairReport(
+            path=file.path,
+            output=rewrite.output,
+            repaired=tuple(done for each in filters for done in outcomes.repaired(each)),
+            left=tuple(left for each in filters for left in outcomes.left(each)),
+            bytes_added=size_after - file.source.size,
+            size_before=file.source.size,
+            size_after=size_after,
+            seconds=time.perf_counter() - started,
+        )
+
+
+def _filters(
+    file: ParquetFile, columns: Sequence[str] | None, row_groups: Sequence[int] | None
+) -> list[Examined]:
+    leaves = file.leaves(columns)
+    wanted = {(group, leaf.index) for group in file.row_groups(row_groups) for leaf in leaves}
+    return examine(file, wanted)
+
+
+def _wanting(filters: Sequence[Examined]) -> list[ColumnChunk]:
+    """The chunks that had a filter and need another one."""
+    return [each.chunk for each in filters if each.had_filter and (each.fatal or each.shortcoming)]
+
+
+def _digests(file: ParquetFile, filters: Sequence[Examined]) -> dict[Key, int]:
+    """Of the bits of the filters whose length is set."""
+    return {
+        each.key: bitset_digest(file, each.stored)
+        for each in filters
+        if each.stored and each.length and not each.fatal
+    }
+
+
+class _Outcomes:
+    """What became of each chunk, in words."""
+
+    def __init__(self, appended: Appended) -> None:
+        self._places = appended.places
+        self._skipped = {(skip.row_group, skip.column): skip.reason for skip in appended.skipped}
+
+    def repaired(self, each: Examined) -> Iterator[RepairedFilter]:
+        """What was done."""
+        place = self._places.get(each.key)
+        wanting = each.fatal or each.shortcoming
+        if place is not None and wanting is not None:
+            yield _repaired(each.chunk, "rebuilt", wanting, place)
+        elif each.fatal is not None:
+            lost: Action = (
+                "length removed" if each.chunk.bloom_filter_offset is None else "pointer dropped"
+            )
+            yield _repaired(each.chunk, lost, each.fatal, None, self._why_not(each))
+        elif each.length is not None:
+            yield _repaired(each.chunk, "length set", each.length, each.place)
+
+    def left(self, each: Examined) -> Iterator[LeftFilter]:
+        """What is still wrong."""
+        if each.fatal is not None or each.key in self._places:
+            return
+        if each.shortcoming is not None:
+            more = self._why_not(each) or "; rebuild mends it"
+            yield _left(each.chunk, each.shortcoming, more)
+        if each.unread is not None:
+            yield _left(each.chunk, each.unread, "; strip removes the filter")
+
+    def _why_not(self, each: Examined) -> str:
+        """Why a filter was not built again; empty if nobody tried."""
+        reason = self._skipped.get((each.chunk.row_group, each.chunk.leaf.name))
+        return f"; not rebuilt: {reason}" if reason else ""
+
+
+def _repaired(
+    chunk: ColumnChunk, action: Action, why: Finding, place: FilterPlace | None, more: str = ""
+) -> RepairedFilter:
+    return RepairedFilter(
+        row_group=chunk.row_group,
+        column=chunk.leaf.name,
+        action=action,
+        rule=why.rule,
+        reason=_words(why) + more,
+        offset=None if place is None else place.offset,
+        length=None if place is None else place.length,
+    )
+
+
+def _left(chunk: ColumnChunk, why: Finding, more: str) -> LeftFilter:
+    return LeftFilter(chunk.row_group, chunk.leaf.name, why.rule, _words(why) + more)
+
+
+def _words(why: Finding) -> str:
+    sides = [
+        f"{word} {value}"
+        for word, value in (("expected", why.expected), ("found", why.found))
+        if value is not None
+    ]
+    return f"{why.message} ({', '.join(sides)})" if sides else why.message
