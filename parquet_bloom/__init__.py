@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
     from parquet_bloom.errors import (
         ColumnError,
+        ConfigError,
         FilterError,
         FooterError,
         FormatError,
@@ -31,70 +32,107 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.rules.catalogue import Diagnosis, Finding, ValidationReport
+    from parquet_bloom.rules.policy import Policy, read_policy
+    from parquet_bloom.verbs.advise import AdviceReport, advise
     from parquet_bloom.verbs.build import BuildReport, build
+    from parquet_bloom.verbs.diff import FileDiff, diff
     from parquet_bloom.verbs.dump import DumpedFilter, dump
     from parquet_bloom.verbs.inspect import FileInspection, inspect
     from parquet_bloom.verbs.probe import ProbeReport, explain, probe
+    from parquet_bloom.verbs.repair import RepairReport, repair
+    from parquet_bloom.verbs.report import FileReport, report
     from parquet_bloom.verbs.strip import StripReport, strip
+    from parquet_bloom.verbs.validate import validate
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AdviceReport": "verbs.advise",
     "BuildReport": "verbs.build",
     "ColumnError": "errors",
     "ColumnFilter": "column_filter",
+    "ConfigError": "errors",
+    "Diagnosis": "rules.catalogue",
     "DumpedFilter": "verbs.dump",
+    "FileDiff": "verbs.diff",
     "FileInspection": "verbs.inspect",
+    "FileReport": "verbs.report",
     "FilterError": "errors",
+    "Finding": "rules.catalogue",
     "FooterError": "errors",
     "FormatError": "errors",
     "NotSupportedFileError": "errors",
     "PageError": "errors",
     "ParquetBloomError": "errors",
     "ParquetFile": "files",
+    "Policy": "rules.policy",
     "ProbeReport": "verbs.probe",
+    "RepairReport": "verbs.repair",
     "RewriteError": "errors",
     "RowGroupVerdict": "files",
     "SplitBlockBloomFilter": "filters.split_block",
     "StripReport": "verbs.strip",
     "UnsupportedError": "errors",
+    "ValidationReport": "rules.catalogue",
     "ValueTypeError": "errors",
+    "advise": "verbs.advise",
     "build": "verbs.build",
+    "diff": "verbs.diff",
     "dump": "verbs.dump",
     "explain": "verbs.probe",
     "inspect": "verbs.inspect",
     "open": "files",
     "probe": "verbs.probe",
+    "read_policy": "rules.policy",
+    "repair": "verbs.repair",
+    "report": "verbs.report",
     "strip": "verbs.strip",
+    "validate": "verbs.validate",
 }
 
 __all__ = [
+    "AdviceReport",
     "BuildReport",
     "ColumnError",
     "ColumnFilter",
+    "ConfigError",
+    "Diagnosis",
     "DumpedFilter",
+    "FileDiff",
     "FileInspection",
+    "FileReport",
     "FilterError",
+    "Finding",
     "FooterError",
     "FormatError",
     "NotSupportedFileError",
     "PageError",
     "ParquetBloomError",
     "ParquetFile",
+    "Policy",
     "ProbeReport",
+    "RepairReport",
     "RewriteError",
     "RowGroupVerdict",
     "SplitBlockBloomFilter",
     "StripReport",
     "UnsupportedError",
+    "ValidationReport",
     "ValueTypeError",
+    "advise",
     "build",
+    "diff",
     "dump",
     "explain",
     "inspect",
     "open",
     "probe",
+    "read_policy",
+    "repair",
+    "report",
     "strip",
+    "validate",
 ]
 
 

@@ -9,11 +9,16 @@ from functools import partial
 
 import click
 
+from parquet_bloom.commands.advise import advise
 from parquet_bloom.commands.build import build
+from parquet_bloom.commands.diff import diff
 from parquet_bloom.commands.dump import dump
 from parquet_bloom.commands.inspect import inspect
 from parquet_bloom.commands.probe import probe
+from parquet_bloom.commands.repair import repair
+from parquet_bloom.commands.report import report
 from parquet_bloom.commands.strip import strip
+from parquet_bloom.commands.validate import validate
 from parquet_bloom.program import Program, run
 
 
@@ -22,7 +27,7 @@ from parquet_bloom.program import Program, run
 def cli() -> None:
     """Bloom filters in Parquet files that already exist.
 
-    Add them without rewriting a data page, look at them, ask them, remove them.
+    Add them without rewriting a data page, look at them, ask them, prove them right, mend them.
 
     FILE is a path, a glob, a folder or a URL; several at a time.
 
@@ -31,10 +36,11 @@ def cli() -> None:
       pbloom build events.parquet -c user_id -o events.bloom.parquet
       pbloom inspect events.bloom.parquet
       pbloom probe events.bloom.parquet -c user_id -v 123456
+      pbloom validate events.bloom.parquet --require user_id
     """
 
 
-for command in (build, dump, inspect, probe, strip):
+for command in (advise, build, diff, dump, inspect, probe, repair, report, strip, validate):
     cli.add_command(command)
 
 main = partial(run, cli)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import compress, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,9 +98,7 @@ class _Inserted:
         self._num_values = self._specials = 0
         self.stored = SplitBlockBloomFilter.empty(num_blocks)
         # Another filter only where there is another form.
-        self._others = (
-            SplitBlockBloomFilter.empty(num_blocks) if has_other_forms(leaf) else None
-        )
+        self._others = SplitBlockBloomFilter.empty(num_blocks) if has_other_forms(leaf) else None
 
     def add(self, run: Run) -> None:
         self._num_values += run.insert_into(self.stored)
@@ -156,7 +153,8 @@ def _with_missing(
             before.missing + int(is_missing.sum()),
         )
         if len(examples) < MAX_EXAMPLES and is_missing.any():
-            examples += _some(part.run, is_missing, MAX_EXAMPLES - len(examples))
+            positions = np.flatnonzero(is_missing)[: MAX_EXAMPLES - len(examples)]
+            examples += part.run.take(positions.tolist())
     missing = sum(page.missing for page in pages.values())
     return replace(
         membership,
@@ -169,7 +167,3 @@ def _with_missing(
 def _used(file: ParquetFile, chunk: ColumnChunk, num_entries: int) -> NDArray[np.bool_]:
     used = used_entries(file.source, file.footer, chunk, num_entries)
     return np.frombuffer(used, np.bool_)
-
-
-def _some(run: Run, wanted: NDArray[np.bool_], count: int) -> list[bytes]:
-    return list(islice(compress(run.values(), wanted.tolist()), count))

@@ -308,6 +308,10 @@ def commands(path: Path, output: Path) -> list[tuple[object, ...]]:
         ("repair", path, "-o", output, "--overwrite"),
         ("repair", path, "--rebuild", "-o", output, "--overwrite"),
         ("diff", path, path),
+        ("advise", path),
+        ("build", path, "--auto", "-o", output, "--overwrite"),
+        ("report", path, "-o", output, "--overwrite"),
+        ("inspect", path, "--histogram"),
     ]
 
 

@@ -33,6 +33,7 @@ LAYERS = [
 HOMES = {
     "click": {"cli.py", "commands/", "program.py"},
     "cramjam": {"parquet/codecs.py"},
+    "jinja2": {"render/report.py"},
     "pyarrow": {"parquet/encodings.py", "storage.py"},
     "rich": {"render/terminal.py"},
     "thrift": {"parquet/compact.py"},

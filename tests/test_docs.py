@@ -9,11 +9,15 @@ from dataclasses import fields
 import pytest
 from conftest import ROOT, missing
 
+from parquet_bloom.advice.engines import EngineUse
+from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.cli import cli
 from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.literals import TYPES
 from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport
+from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
+from parquet_bloom.verbs.diff import FileDiff, FilterDiff, FilterSide
 from parquet_bloom.verbs.inspect import (
     ColumnInspection,
     FileInspection,
@@ -21,6 +25,7 @@ from parquet_bloom.verbs.inspect import (
     RowGroupInspection,
 )
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
+from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import RemovedFilter, StripReport
 
 README = (ROOT / "README.md").read_text()
@@ -116,6 +121,9 @@ def test_every_command_is_in_the_readme():
         "inspect": (FileInspection, RowGroupInspection, ColumnInspection, FilterInspection),
         "probe": (ProbeReport, ProbedValue),
         "strip": (StripReport, RemovedFilter),
+        "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
+        "diff": (FileDiff, FilterDiff, FilterSide),
+        "repair": (RepairReport, RepairedFilter, LeftFilter),
         "validate": (ValidationReport, Finding, Checked, Diagnosis),
     }.items(),
 )

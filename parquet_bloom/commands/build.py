@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from parquet_bloom.commands.options import (
 
 @click.command()
 @files_argument
-@columns_option(required=True)
+@columns_option()
+@click.option("--auto", is_flag=True, help="The columns that advise recommends, file by file.")
 @output_options
 @fpp_option
 @click.option(
@@ -44,9 +46,9 @@ from parquet_bloom.commands.options import (
 @threads_option
 @json_option
 def build(
-    files: tuple[str, ...], columns: tuple[str, ...], output: Path | None, output_dir: Path | None,
-    in_place: bool, overwrite: bool, dry_run: bool, no_verify: bool, row_groups: tuple[int, ...],
-    as_json: bool, **options: Any,
+    files: tuple[str, ...], columns: tuple[str, ...], auto: bool, output: Path | None,
+    output_dir: Path | None, in_place: bool, overwrite: bool, dry_run: bool, no_verify: bool,
+    row_groups: tuple[int, ...], as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
 
@@ -64,14 +66,32 @@ def build(
 
     inputs = Inputs(files)
     target = output_of(inputs, output, output_dir, in_place, dry_run)
+    if auto == bool(columns):
+        raise click.UsageError("expected exactly one of --column and --auto")
+    chosen = _recommended(options) if auto else lambda path: columns
 
     def work(path: str) -> None:
+        names = chosen(path)
         with progress(path) as show:
             report = build_filters(
-                path, target(path), columns=columns, row_groups=row_groups or None,
+                path, target(path), columns=names, row_groups=row_groups or None,
                 in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=not no_verify,
                 progress=show, **options,
             )  # fmt: skip
         (write_json if as_json else write_build)(report)
 
     sys.exit(inputs.each(work))
+
+
+def _recommended(options: Mapping[str, Any]) -> Callable[[str], Sequence[str]]:
+    """The columns of a file that advise would build."""
+    from parquet_bloom.render.terminal import progress
+    from parquet_bloom.verbs.advise import advise
+
+    wanted = {name: options[name] for name in ("fpp", "max_bytes", "threads")}
+
+    def recommended(path: str) -> Sequence[str]:
+        with progress(path) as show:
+            return advise(path, progress=show, **wanted).recommended
+
+    return recommended

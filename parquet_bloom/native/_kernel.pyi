@@ -71,6 +71,10 @@ def count_byte_array(data: _Bytes) -> int:
 def hash_byte_array(data: _Bytes) -> NDArray[np.uint64]:
     """The hashes of the length-prefixed values that fill `data`."""
 
+def byte_array_starts(data: _Bytes) -> NDArray[np.int64]:
+    """Where each of the n length-prefixed values that fill `data` begins, behind its length, and
+    where one after the last would: shape (n + 1,). A value ends 4 bytes before the next begins."""
+
 def float_specials(values: _Bytes, width: int) -> int:
     """HAS_ZERO | HAS_NAN over IEEE floats of 2, 4 or 8 bytes."""
 

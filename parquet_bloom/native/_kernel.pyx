@@ -35,6 +35,7 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks)
     int64_t plain_count_byte_array(const uint8_t *data, size_t size)
     void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes)
+    void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts)
     int plain_float_specials(const uint8_t *values, size_t count, size_t width)
     int64_t levels_count_hybrid(
         const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t level)
@@ -277,6 +278,17 @@ def hash_byte_array(const uint8_t[::1] data not None):
         with nogil:
             plain_hash_byte_array(&data[0], count, &out[0])
     return hashes
+
+
+def byte_array_starts(const uint8_t[::1] data not None):
+    import numpy as np
+
+    cdef int64_t count = count_byte_array(data)
+    starts = np.empty(count + 1, np.int64)
+    cdef int64_t[::1] out = starts
+    with nogil:
+        plain_byte_array_starts(_bytes(data), count, &out[0])
+    return starts
 
 
 def float_specials(const uint8_t[::1] values not None, size_t width):

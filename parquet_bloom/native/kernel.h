@@ -88,6 +88,9 @@ int64_t plain_count_byte_array(const uint8_t *data, size_t size);
 /* Hash `count` length-prefixed values, which plain_count_byte_array has counted. */
 void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes);
 
+/* Where each of them begins, behind its length, and where one after the last would: count + 1. */
+void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts);
+
 /* Floating point values that are equal or unordered although their bytes differ. */
 enum { HAS_ZERO = 1, HAS_NAN = 2 };
 int plain_float_specials(const uint8_t *values, size_t count, size_t width);

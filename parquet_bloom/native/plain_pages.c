@@ -39,6 +39,17 @@ void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes) 
     }
 }
 
+void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts) {
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t length;
+        memcpy(&length, data + at, 4);
+        starts[i] = (int64_t)at + 4;
+        at += 4 + (size_t)length;
+    }
+    starts[count] = (int64_t)at + 4;
+}
+
 int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
                                 uint64_t num_blocks) {
     uint64_t hashes[BATCH];

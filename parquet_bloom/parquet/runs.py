@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from parquet_bloom.errors import PageError
@@ -34,6 +33,9 @@ class Run(Protocol):
     def values(self) -> Iterator[bytes]:
         """The stored bytes of every value, in order; BYTE_ARRAY without the length."""
 
+    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+        """The stored bytes of the values at these positions, 0 to len - 1."""
+
     def float_specials(self) -> int:
         """HAS_ZERO | HAS_NAN, if the values are floating point numbers."""
 
@@ -57,7 +59,11 @@ class FixedRun:
         return _kernel.xxh64_fixed(self._data, self._width)
 
     def values(self) -> Iterator[bytes]:
-        for start in range(0, len(self._data), self._width):
+        return self.take(range(len(self)))
+
+    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+        for position in positions:
+            start = position * self._width
             yield bytes(self._data[start : start + self._width])
 
     def float_specials(self) -> int:
@@ -112,14 +118,13 @@ class PrefixedRun:
             return _kernel.hash_byte_array(self._data)
 
     def values(self) -> Iterator[bytes]:
-        at, size = 0, len(self._data)
-        while at < size:
-            start = at + 4
-            end = start + int.from_bytes(self._data[at:start], "little")
-            if end > size:
-                raise PageError(f"BYTE_ARRAY: the value at byte {at} runs past the end")
-            yield bytes(self._data[start:end])
-            at = end
+        return self.take(range(len(self)))
+
+    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+        with _damage_is_a_page_error():
+            starts = _kernel.byte_array_starts(self._data)
+        for position in positions:
+            yield bytes(self._data[starts[position] : starts[position + 1] - 4])
 
     def float_specials(self) -> int:
         return 0
@@ -143,8 +148,11 @@ class SlicedRun:
         return _kernel.xxh64_slices(self._data, self._offsets)
 
     def values(self) -> Iterator[bytes]:
-        for start, end in pairwise(self._offsets.tolist()):
-            yield bytes(self._data[start:end])
+        return self.take(range(len(self)))
+
+    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+        for position in positions:
+            yield bytes(self._data[self._offsets[position] : self._offsets[position + 1]])
 
     def float_specials(self) -> int:
         return 0

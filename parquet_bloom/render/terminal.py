@@ -154,8 +154,8 @@ def size(num_bytes: int) -> str:
 
 
 def percent(fraction: float) -> str:
-    """`1.05 %`, with two significant digits."""
-    return f"{100 * fraction:.2g} %"
+    """`1.1 %`, with two significant digits."""
+    return f"{float(f'{100 * fraction:.2g}'):g} %"
 
 
 @contextmanager

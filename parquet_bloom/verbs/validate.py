@@ -185,12 +185,14 @@ def _twin(view: FilterView, is_right: bool) -> truth.Twin | None:
 
 
 def _pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:
-    """The chunks whose footer points to a filter; the others are not even decoded."""
+    """The chunks whose footer points to a filter in this file; the others are not even decoded."""
     offsets = file.footer.chunks.every("bloom_filter_offset")
+    elsewhere = file.footer.chunks.every("has_file_path")
     width = len(file.footer.leaves)
     for row_group in range(file.num_row_groups):
         for leaf in leaves:
-            if offsets[row_group * width + leaf.index] != _kernel.ABSENT:
+            index = row_group * width + leaf.index
+            if offsets[index] != _kernel.ABSENT and not elsewhere[index]:
                 yield file.footer.chunk(row_group, leaf)
 
 

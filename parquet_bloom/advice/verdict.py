@@ -1,0 +1,146 @@
+"""Whether a column should get filters: the rules, in order, and nowhere else.
+
+Let a look-up read S of R row groups by min/max statistics alone and F with filters (see `lookups`).
+
+    skip      the column cannot have a filter, has no values, or no engine would ask its filters
+              the target FPP is out of reach within the largest size
+              one row group with few distinct values: look-ups of others are rare
+              F > 0.9 S: most row groups hold the value, or the statistics tell as much
+              S < 1.5 and S - F < 0.5: the column is sorted, min/max leaves one row group
+    optional  one row group: all that a filter can say is that the value is not in this file
+              F > S / 2, or fewer than two row groups and less than half of R saved: clustered
+              floating-point numbers, which are seldom looked up by equality
+              the filters are larger than the column that they spare
+    build     everything else
+
+With values that the user gives, the rule on one row group does not apply: S and F tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from parquet_bloom.advice.lookups import ExpectedReads
+
+Verdict = Literal["build", "optional", "skip"]
+
+FEW_VALUES = 100
+NOTHING_SAVED = 0.1
+SORTED = 1.5
+SORTED_SAVED = 0.5
+WORTHWHILE = 0.5
+MANY_SAVED = 2.0
+LARGE = 0.2
+
+# Engines that look a value up in the dictionary page before, or instead of, asking the filter.
+DICTIONARY_READERS = "Spark, Trino, Iceberg, ClickHouse and Impala"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The numbers that decide. Sizes in bytes: `filter_bytes` of the filters that are advised,
+    `chunk_bytes` of the column's chunks as stored. `reads` is None if nothing can be looked up."""
+
+    row_groups: int
+    ndv: int
+    filters: int
+    filter_bytes: int
+    chunk_bytes: int
+    only_dictionary: bool
+    is_float: bool
+    has_engine: bool
+    already: int
+    max_bytes: int
+    is_measured: bool
+    reads: ExpectedReads | None
+
+    @property
+    def saved(self) -> float:
+        """Row groups that a look-up is spared."""
+        return self.reads.by_statistics - self.reads.with_filter if self.reads else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict and why, in words."""
+
+    verdict: Verdict
+    reason: str
+
+
+def judge(evidence: Evidence) -> Judgement:
+    """The verdict on a column that can have filters."""
+    skip = _reason_to_skip(evidence)
+    if skip:
+        return Judgement("skip", skip)
+    doubt = _reason_to_doubt(evidence)
+    verdict: Verdict = "optional" if doubt else "build"
+    reasons = [doubt] if doubt else []
+    return Judgement(verdict, "; ".join([*reasons, _comparison(evidence), *_notes(evidence)]))
+
+
+def _reason_to_skip(evidence: Evidence) -> str:
+    reads = evidence.reads
+    if evidence.row_groups == 0:
+        return "no non-null values"
+    if not evidence.has_engine:
+        return "no engine asks the filters of such a column"
+    if evidence.filters == 0:
+        return f"the FPP is out of reach within {evidence.max_bytes:,} bytes"
+    if reads is None:
+        return "no value that a reader could look up"
+    if not evidence.is_measured and evidence.row_groups == 1:
+        few = evidence.ndv <= FEW_VALUES
+        return f"one row group and {evidence.ndv:,} distinct values" if few else ""
+    if reads.by_statistics < SORTED and evidence.saved < SORTED_SAVED:
+        return (
+            f"min/max leaves {_count(reads.by_statistics)} of {evidence.row_groups:,} row groups to"
+            f" a look-up: a filter buys nothing"
+        )
+    if evidence.saved < NOTHING_SAVED * reads.by_statistics:
+        return f"a filter excludes next to nothing: {_comparison(evidence)}"
+    return ""
+
+
+def _reason_to_doubt(evidence: Evidence) -> str:
+    reads = evidence.reads
+    assert reads is not None
+    if not evidence.is_measured and evidence.row_groups == 1:
+        return "one row group: a filter can only tell that a value is not in this file"
+    if reads.with_filter > WORTHWHILE * reads.by_statistics:
+        return "a filter spares less than half of what min/max leaves"
+    if evidence.saved < min(MANY_SAVED, WORTHWHILE * evidence.row_groups):
+        return "min/max leaves few row groups, so that a filter spares few"
+    if evidence.is_float:
+        return "floating-point numbers are seldom looked up by equality"
+    if evidence.filter_bytes > evidence.chunk_bytes:
+        return "the filters are larger than the column"
+    return ""
+
+
+def _comparison(evidence: Evidence) -> str:
+    reads = evidence.reads
+    assert reads is not None
+    return (
+        f"a look-up reads {_count(reads.with_filter)} of {evidence.row_groups:,} row groups with a"
+        f" filter, {_count(reads.by_statistics)} by min/max"
+    )
+
+
+def _notes(evidence: Evidence) -> Iterator[str]:
+    share = evidence.filter_bytes / evidence.chunk_bytes if evidence.chunk_bytes else 0.0
+    if share > LARGE:
+        yield f"the filters take {share:.0%} of the column's bytes"
+    if evidence.only_dictionary:
+        yield f"all values are in dictionaries, where {DICTIONARY_READERS} find as much"
+    if evidence.filters < evidence.row_groups:
+        without = evidence.row_groups - evidence.filters
+        yield f"in {without:,} row groups the FPP is out of reach"
+    if evidence.already:
+        yield f"{evidence.already:,} of the row groups have a filter already"
+
+
+def _count(row_groups: float) -> str:
+    return f"{row_groups:,.2f}" if row_groups < 10 else f"{row_groups:,.0f}"

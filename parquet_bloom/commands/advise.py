@@ -1,0 +1,70 @@
+"""pbloom advise"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from parquet_bloom.commands.options import (
+    FILE,
+    Inputs,
+    columns_option,
+    files_argument,
+    fpp_option,
+    json_option,
+    max_bytes_option,
+    threads_option,
+)
+
+
+@click.command()
+@files_argument
+@columns_option()
+@fpp_option
+@max_bytes_option
+@click.option(
+    "--value-sample", type=FILE,
+    help="Values that are really looked up: one per line with one --column, or CSV with a header.",
+)  # fmt: skip
+@click.option(
+    "--details", is_flag=True, help="Also engines that use the filter, and settings for writers."
+)
+@threads_option
+@json_option
+def advise(
+    files: tuple[str, ...], columns: tuple[str, ...], fpp: float, max_bytes: int,
+    value_sample: Path | None, details: bool, threads: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Say which columns deserve a filter, at what size, and what it would save.
+
+    How many row groups a point look-up reads, by min/max alone and with a filter, comes from the
+    stored values, or from --value-sample. The verdict is build, optional or skip, with the reason.
+
+    \b
+    Example:
+      pbloom advise events.parquet
+    """
+    from parquet_bloom.advice.value_sample import read_value_sample
+    from parquet_bloom.render.advise import write_advice, write_details
+    from parquet_bloom.render.terminal import progress, write_json
+    from parquet_bloom.verbs.advise import advise as advise_on
+
+    sample = read_value_sample(value_sample, columns) if value_sample else None
+
+    def work(path: str) -> None:
+        with progress(path) as show:
+            report = advise_on(
+                path, columns=columns or None, fpp=fpp, max_bytes=max_bytes, value_sample=sample,
+                threads=threads, progress=show,
+            )  # fmt: skip
+        if as_json:
+            write_json({**asdict(report), "recommended": report.recommended})
+            return
+        write_advice(report)
+        if details:
+            write_details(report)
+
+    sys.exit(Inputs(files).each(work))
