@@ -53,7 +53,7 @@ def table(tmp_path):
 
 
 def test_the_command_measures_with_the_values_of_the_file(tmp_path, table):
-    (tmp_path / "ids").write_text("17\n39999\n123456\n")
+    (tmp_path / "ids").write_text("17\n20000\n123456\n")
     result = outcome("advise", table, "-c", "a", "--value-sample", tmp_path / "ids", "--json")
     report = json.loads(result.stdout)
     (column,) = report["columns"]
