@@ -99,7 +99,7 @@ def check_pages(file: ParquetFile) -> None:
     """Raise FooterError if pages are said to lie behind the data: then no place is certain."""
     if file.footer.layout.pages_reach_past_the_end:
         raise FooterError(
-            f"{file.path}: footer: pages that reach past {file.footer.start}, where the data ends"
+            f"{file.path}: footer: pages reach past {file.footer.start}, where the data ends"
         )
 
 
@@ -108,12 +108,13 @@ def check_end(file: ParquetFile, replaced: Iterable[tuple[int, int]]) -> None:
 
     `replaced` are the chunks whose filters are about to go.
     """
+    check_pages(file)
     width = len(file.footer.leaves)
-    numbers = [row_group * width + column for row_group, column in replaced]
+    numbers = {row_group * width + column for row_group, column in replaced}
     if file.footer.layout.reaches_past_the_end(numbers):
         raise FooterError(
-            f"{file.path}: footer: pages or a filter that reach past {file.footer.start}, where"
-            " the data ends"
+            f"{file.path}: footer: filters that are to stay reach past {file.footer.start}, where"
+            " the data ends: repair all column chunks first"
         )
 
 

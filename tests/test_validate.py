@@ -1,12 +1,16 @@
 """How validate goes about it; what each rule finds is in test_defects, what none finds in
 test_sound_corpus."""
 
+import struct
+
 import pytest
-from defects_files import integer, sound
-from hostile import pointer
+from defects_files import bitset, encrypted, integer, sound, with_bits, with_bitset
+from hostile import edited, meta_of, outcome, pointer
 
 import parquet_bloom as pb
+from parquet_bloom.leaf_type import LeafType, LogicalType
 from parquet_bloom.rules.catalogue import RULES, Checked, Severity, finding
+from parquet_bloom.rules.examples import shown
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 from parquet_bloom.verbs.validate import validate
 
@@ -152,3 +156,66 @@ def test_a_finding_has_the_severity_of_its_rule():
     assert (found.severity, found.expected, found.found) == ("note", "3", "4")
     with pytest.raises(KeyError):
         finding("PB999", "words")
+
+
+def test_the_values_decide_and_not_the_null_count_of_the_footer(tmp_path):
+    """A footer that counts all values as nulls does not excuse a filter without bits."""
+    data = with_bitset(sound(), bytes(len(bitset(sound()))))
+
+    def all_null(footer):
+        meta = meta_of(footer, 0, 0)
+        meta.statistics.null_count = meta.num_values
+
+    path = _written(tmp_path / "lie.parquet", edited(data, all_null))
+    assert [(found.rule, found.row_group) for found in validate(path).findings] == [("PB402", 0)]
+    assert rules(validate(path, deep=False)) == ["PB308"]
+
+
+def test_a_sealed_filter_of_an_encrypted_column_is_no_damage(tmp_path):
+    """Without a key nothing can be said of it, and nothing bad is."""
+    sealed = b"\x2c\0\0\0" + bytes(range(44)) + b"\x3c\0\0\0" + bytes(range(60))
+    data = bytearray(sound())
+    offset, length = pointer(bytes(data), 0, 0)
+    data[offset : offset + length] = sealed.ljust(length, b"\0")
+    path = _written(tmp_path / "sealed.parquet", encrypted(bytes(data), 0))
+    (found, *_) = validate(path, columns=["a"]).findings
+    assert (found.rule, found.severity, found.row_group) == ("PB408", "note", 0)
+    assert found.message == "the values were not looked up: the column is encrypted, no key"
+
+
+def test_lost_values_are_shown_as_literals_that_probe_takes(tmp_path):
+    data = with_bits(sound(), bytes(len(bitset(sound())) - 32) + b"\1" * 32)
+    path = _written(tmp_path / "lost.parquet", data)
+    (found,) = [each for each in validate(path, columns=["a"]).findings if each.rule == "PB401"]
+    assert len(found.examples) == 5
+    for literal in found.examples:
+        assert int(literal) in {integer(0, row) for row in range(2000)}
+        result = outcome("probe", path, "-c", "a", "-v", literal)
+        assert "\tabsent\t" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("leaf", "plain", "text"),
+    [
+        (LeafType("INT64"), b"\xfe" + b"\xff" * 7, "-2"),
+        (LeafType("INT32", logical=LogicalType("INTEGER", 32, False)), b"\xff" * 4, "4294967295"),
+        (
+            LeafType("INT32", logical=LogicalType("DATE")),
+            (19723).to_bytes(4, "little"),
+            "2024-01-01",
+        ),
+        (LeafType("INT32", logical=LogicalType("DATE")), b"\xff\xff\xff\x7f", "2147483647"),
+        (LeafType("DOUBLE"), struct.pack("<d", -0.0), "-0.0"),
+        (LeafType("FLOAT"), struct.pack("<f", 1.5), "1.5"),
+        (LeafType("BYTE_ARRAY"), "für".encode(), "für"),
+        (LeafType("BYTE_ARRAY"), b"\xff\0", "0xff00"),
+        (LeafType("BYTE_ARRAY"), b"a\nb", "0x610a62"),
+        (LeafType("BYTE_ARRAY"), b"", "0x"),
+        (LeafType("BYTE_ARRAY", logical=LogicalType("DECIMAL")), b"12", "0x3132"),
+        (LeafType("FIXED_LEN_BYTE_ARRAY", 3), b"abc", "0x616263"),
+        (LeafType("BYTE_ARRAY"), b"x" * 100, "x" * 60 + "…"),
+    ],
+    ids=repr,
+)
+def test_examples_are_what_people_write(leaf, plain, text):
+    assert shown(leaf, plain) == text

@@ -100,13 +100,14 @@ def place(column: str | None, row_groups: Sequence[int]) -> str:
 
 
 def statement(finding: Finding) -> str:
-    """The message with what was expected and found."""
+    """The message with what was expected and found, and for example."""
     sides = [
         f"{word} {value}"
         for word, value in (("expected", finding.expected), ("found", finding.found))
         if value is not None
     ]
-    return f"{finding.message} ({', '.join(sides)})" if sides else finding.message
+    text = f"{finding.message} ({', '.join(sides)})" if sides else finding.message
+    return f"{text}; for example {', '.join(finding.examples)}" if finding.examples else text
 
 
 def explanation(diagnosis: Diagnosis) -> str:

@@ -154,7 +154,7 @@ class Diagnosis:
 class Finding:
     """A rule that is broken, and where; `row_group` and `column` are None where it is about all.
 
-    `severity` is a word of Severity.
+    `severity` is a word of Severity. `examples` are values that it is about, as literals.
     """
 
     rule: str
@@ -165,6 +165,7 @@ class Finding:
     expected: str | None = None
     found: str | None = None
     diagnosis: Diagnosis | None = None
+    examples: tuple[str, ...] = ()
 
 
 def finding(
@@ -176,6 +177,7 @@ def finding(
     expected: object = None,
     found: object = None,
     diagnosis: Diagnosis | None = None,
+    examples: tuple[str, ...] = (),
 ) -> Finding:
     """A finding of the rule with this id, at the rule's severity."""
     return Finding(
@@ -187,6 +189,7 @@ def finding(
         expected=None if expected is None else str(expected),
         found=None if found is None else str(found),
         diagnosis=diagnosis,
+        examples=examples,
     )
 
 

@@ -49,7 +49,7 @@ def _too_full(view: FilterView, rule: str, what: str, limit: float) -> Finding:
 
 def _check_size(view: FilterView) -> Iterator[Finding]:
     chunk, stored = view.chunk, view.stored
-    if view.num_non_null == 0:
+    if view.num_values == 0:
         yield view.finding(
             "PB308", "the chunk has no values, so statistics say as much", found=stored.num_bytes
         )

@@ -12,7 +12,7 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.layout import MAGIC_BYTES
 from parquet_bloom.rules.catalogue import Finding, finding
-from parquet_bloom.rules.view import chunk_finding, without_place
+from parquet_bloom.rules.view import chunk_finding, not_checked, without_place
 
 
 def check_footer(file: ParquetFile) -> Iterator[Finding]:
@@ -56,6 +56,8 @@ def read_header(
     try:
         return bloom.read_header(file.source, file.footer, chunk), []
     except FilterError as error:
+        if chunk.has_crypto_metadata:
+            return None, [not_checked(chunk, "the column is encrypted, no key")]
         return None, [chunk_finding("PB102", chunk, without_place(error, file, chunk))]
 
 

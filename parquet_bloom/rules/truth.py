@@ -12,20 +12,19 @@ from parquet_bloom.membership import FPP_PROBES, Membership, measured_fpp
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.rules.catalogue import Diagnosis, Finding
+from parquet_bloom.rules.examples import shown
 from parquet_bloom.rules.view import FilterView, chunk_finding
 
 # One in two million sound filters is farther off.
 SIGMAS = 5
 
-LONGEST_EXAMPLE = 40
-
 
 def check_clear(view: FilterView) -> Iterator[Finding]:
-    """What can be said without a look at the values."""
-    if view.bits.bits_set == 0 and view.num_non_null > 0:
+    """A filter of nothing beside values that there are."""
+    if view.bits.bits_set == 0 and view.num_values > 0:
         yield view.finding(
-            "PB402", "no bit is set: every value seems absent", expected="bits of"
-            f" {view.num_non_null} values", found="none",
+            "PB402", "no bit is set: every value seems absent",
+            expected=f"bits of {view.num_values} values", found="none",
         )  # fmt: skip
 
 
@@ -33,30 +32,18 @@ def check_values(
     view: FilterView, membership: Membership, diagnosis: Diagnosis | None
 ) -> Iterator[Finding]:
     """What the values say; `diagnosis` is for those that are missing."""
-    if membership.missing and view.bits.bits_set:
-        yield view.finding(
-            "PB401",
-            f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
-            f" filter: readers lose their rows; for example {_examples(membership)}",
-            expected=0, found=membership.missing, diagnosis=diagnosis,
-        )  # fmt: skip
     if membership.missing == 0:
         yield from _check_floats(view, membership)
         yield from _check_excess(view, membership)
-
-
-def _examples(membership: Membership) -> str:
-    """Stored bytes, as hex; text as itself."""
-    return ", ".join(_shown(plain) for plain in membership.examples)
-
-
-def _shown(plain: bytes) -> str:
-    try:
-        text = plain.decode()
-        shown = repr(text) if text.isprintable() and text else f"0x{plain.hex()}"
-    except UnicodeDecodeError:
-        shown = f"0x{plain.hex()}"
-    return shown if len(shown) <= LONGEST_EXAMPLE else f"{shown[:LONGEST_EXAMPLE]}…"
+    elif view.bits.bits_set:
+        leaf = view.chunk.leaf.type
+        yield view.finding(
+            "PB401",
+            f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
+            " filter: readers lose their rows",
+            expected=0, found=membership.missing, diagnosis=diagnosis,
+            examples=tuple(shown(leaf, plain) for plain in membership.examples),
+        )  # fmt: skip
 
 
 def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]:
@@ -77,6 +64,8 @@ def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]
 
 
 def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]:
+    if view.bits.fill == 1:
+        return
     if membership.foreign_bits:
         share = membership.foreign_bits / view.bits.bits_set
         yield view.finding(
@@ -93,11 +82,6 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
             " stored ones explain",
             expected=f"at most {explained:.3g}", found=f"{measured:.3g}",
         )  # fmt: skip
-
-
-def not_checked(chunk: ColumnChunk, reason: str) -> Finding:
-    """The values could not be read, for a reason that is not damage."""
-    return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
 
 
 @dataclass(frozen=True, slots=True)

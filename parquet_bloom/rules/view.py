@@ -23,7 +23,8 @@ def num_non_null(file: ParquetFile, chunk: ColumnChunk) -> int:
     """The values of a chunk that are not null, as far as the footer tells."""
     statistics = file.footer.column_meta_data(chunk).statistics
     nulls = (statistics and statistics.null_count) or 0
-    return (chunk.num_values or 0) - nulls
+    num_values = chunk.num_values or 0
+    return num_values - nulls if 0 <= nulls <= num_values else num_values
 
 
 def chunk_finding(rule: str, chunk: ColumnChunk, message: str, **details: Any) -> Finding:
@@ -31,22 +32,25 @@ def chunk_finding(rule: str, chunk: ColumnChunk, message: str, **details: Any) -
     return finding(rule, message, row_group=chunk.row_group, column=chunk.leaf.name, **details)
 
 
+def not_checked(chunk: ColumnChunk, reason: str) -> Finding:
+    """The values could not be read, for a reason that is not damage."""
+    return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
+
+
 @dataclass(frozen=True, slots=True)
 class FilterView:
-    """A filter whose bits can be read."""
+    """A filter whose bits can be read.
+
+    `num_values`: the chunk's non-null values, as many as were looked up (those of a dictionary
+    once), or else as the footer says.
+    """
 
     file: ParquetFile
     chunk: ColumnChunk
     stored: StoredFilter
     bits: SplitBlockBloomFilter
     policy: ColumnPolicy
+    num_values: int
 
     def finding(self, rule: str, message: str, **details: Any) -> Finding:
         return chunk_finding(rule, self.chunk, message, **details)
-
-    def without_place(self, error: Exception) -> str:
-        return without_place(error, self.file, self.chunk)
-
-    @property
-    def num_non_null(self) -> int:
-        return num_non_null(self.file, self.chunk)

@@ -32,7 +32,13 @@ from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace, Footer
 from parquet_bloom.rules import portability, structure, truth
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.policy import ColumnPolicy
-from parquet_bloom.rules.view import FilterView, chunk_finding, num_non_null, without_place
+from parquet_bloom.rules.view import (
+    FilterView,
+    chunk_finding,
+    not_checked,
+    num_non_null,
+    without_place,
+)
 
 Key = tuple[int, int]
 
@@ -105,12 +111,12 @@ def examine(file: ParquetFile, wanted: Collection[Key]) -> list[Examined]:
     """The filters of the chunks `wanted`, as far as can be told without values; and those that
     have a bloom_filter_length only. In file order."""
     filters = [_with_header(file, chunk) for chunk in _chunks_with(file, "bloom_filter_offset")]
-    sound = sorted(
-        ((each.stored, each) for each in filters if each.stored and not each.fatal),
-        key=lambda pair: pair[0].offset,
+    headers = sorted(
+        ((each.stored, each) for each in filters if each.stored), key=lambda pair: pair[0].offset
     )
-    _examine_places(sound)
-    offsets = [stored.offset for stored, _ in sound]
+    offsets = [stored.offset for stored, _ in headers]
+    sound = [(stored, each) for stored, each in headers if not each.fatal]
+    _examine_places(sound, offsets)
     for stored, each in sound:
         if each.length and _length_may_be_right(file, stored, offsets):
             each.doubt = each.doubt or _contradiction(each.length)
@@ -149,19 +155,29 @@ def _first(findings: Sequence[Finding], rules: Collection[str]) -> Finding | Non
     return next((found for found in findings if found.rule in rules), None)
 
 
-def _examine_places(sound: Sequence[tuple[bloom.StoredFilter, Examined]]) -> None:
-    """`sound`: filters in the order of their offsets.
+def _examine_places(
+    sound: Sequence[tuple[bloom.StoredFilter, Examined]], offsets: Sequence[int]
+) -> None:
+    """`sound`: filters in the order of their offsets; `offsets`: those of all headers, sorted.
 
-    Where the header of one lies among the bits of another, these bits are not what they were.
+    Where the header of one lies among the bits of another, these bits are not what they were. What
+    only looks like a header may lie among bits by chance.
     """
-    offsets = [stored.offset for stored, _ in sound]
+    of_sound = [stored.offset for stored, _ in sound]
     for stored, each in sound:
-        behind = bisect_right(offsets, stored.offset)
-        sharing = behind - bisect_left(offsets, stored.offset)
-        if behind < len(offsets) and offsets[behind] < stored.end:
+        sharing = bisect_right(offsets, stored.offset) - bisect_left(offsets, stored.offset)
+        inside = _first_inside(of_sound, stored)
+        unusable = _first_inside(offsets, stored)
+        if inside is not None:
             each.fatal = chunk_finding(
                 "PB106", each.chunk, "the filter of another column chunk begins inside this one",
-                found=f"bytes {stored.offset} to {stored.end - 1} and {offsets[behind]}",
+                found=f"bytes {stored.offset} to {stored.end - 1} and {inside}",
+            )  # fmt: skip
+        elif unusable is not None:
+            each.doubt = chunk_finding(
+                "PB106", each.chunk, "another column chunk points inside this filter, to what may"
+                " be a header, and only values tell whether this one is whole",
+                found=f"bytes {stored.offset} to {stored.end - 1} and {unusable}",
             )  # fmt: skip
         elif sharing > 1:
             each.doubt = chunk_finding(
@@ -170,11 +186,17 @@ def _examine_places(sound: Sequence[tuple[bloom.StoredFilter, Examined]]) -> Non
             )  # fmt: skip
 
 
+def _first_inside(offsets: Sequence[int], stored: bloom.StoredFilter) -> int | None:
+    """The least of `offsets`, which are sorted, that lies behind the filter's own and in it."""
+    behind = bisect_right(offsets, stored.offset)
+    return offsets[behind] if behind < len(offsets) and offsets[behind] < stored.end else None
+
+
 def _length_may_be_right(
     file: ParquetFile, stored: bloom.StoredFilter, offsets: Sequence[int]
 ) -> bool:
     """Whether the footer's length, which is not what the header says, is that of whole blocks in a
-    place of their own; then the header may be what is wrong. `offsets`: of all filters, sorted."""
+    place of their own; then the header may be what is wrong. `offsets`: of all headers, sorted."""
     length = stored.length or 0
     num_bytes, end = length - stored.header_bytes, stored.offset + length
     return (
@@ -257,13 +279,13 @@ def examine_values(
 
 def _ask(file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter) -> _Answer:
     bits = bloom.read_bitset(file.source, stored)
-    view = FilterView(file, chunk, stored, bits, ColumnPolicy())
     try:
         membership = check_membership(file, chunk, bits)
     except UnsupportedError as error:
-        return _Answer(unread=truth.not_checked(chunk, view.without_place(error)))
+        return _Answer(unread=not_checked(chunk, without_place(error, file, chunk)))
     except FormatError as error:
-        return _Answer(unread=chunk_finding("PB116", chunk, view.without_place(error)))
+        return _Answer(unread=chunk_finding("PB116", chunk, without_place(error, file, chunk)))
+    view = FilterView(file, chunk, stored, bits, ColumnPolicy(), membership.num_values)
     return _answer(view, membership)
 
 
@@ -282,20 +304,32 @@ def _answer(view: FilterView, membership: Membership) -> _Answer:
 
 
 def settle(file: ParquetFile, filters: Sequence[Examined]) -> None:
-    """What is still in doubt is fatal now, and so is whatever makes a filter unusable whose length
-    is set: it can share bytes with a filter that is not among `filters`."""
+    """What is still in doubt is fatal now. What shares bytes with a filter that is not among
+    `filters` is of no use: no length is set for it, and one that is right needs another place."""
     for each in filters:
         each.fatal = each.fatal or each.doubt
     footer = Footer(
         file.footer.with_filters(mended_places(filters)), file.footer.start, file.footer.where
     )
     for each in filters:
-        if each.length and not each.fatal:
-            chunk = footer.chunk(each.chunk.row_group, each.chunk.leaf)
-            try:
-                bloom.read_usable_header(file.source, footer, chunk)
-            except FilterError as error:
-                each.fatal = chunk_finding("PB106", chunk, without_place(error, file, chunk))
+        if each.stored and not each.fatal:
+            if each.length:
+                each.fatal = _still_unusable(file, footer, each)
+            elif footer.layout.overlaps_filters(each.stored.offset, each.stored.end):
+                each.shortcoming = each.shortcoming or chunk_finding(
+                    "PB106", each.chunk, "the filter of a column chunk that was not to be repaired"
+                    " shares bytes with this one",
+                )  # fmt: skip
+
+
+def _still_unusable(file: ParquetFile, footer: Footer, each: Examined) -> Finding | None:
+    """Why the filter cannot be used with the length that `footer` has now."""
+    chunk = footer.chunk(each.chunk.row_group, each.chunk.leaf)
+    try:
+        bloom.read_usable_header(file.source, footer, chunk)
+    except FilterError as error:
+        return chunk_finding("PB106", chunk, without_place(error, file, chunk))
+    return None
 
 
 def mended_places(filters: Sequence[Examined]) -> dict[Key, FilterPlace | None]:

@@ -17,6 +17,7 @@ from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import Membership, check_membership
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
@@ -30,7 +31,13 @@ from parquet_bloom.rules.catalogue import (
     ValidationReport,
 )
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.rules.view import FilterView, chunk_finding
+from parquet_bloom.rules.view import (
+    FilterView,
+    chunk_finding,
+    not_checked,
+    num_non_null,
+    without_place,
+)
 
 # A filter, another of its size with the values, and what comparing them takes.
 FILTERS_AT_ONCE = 4
@@ -84,7 +91,7 @@ class _Validation:
         self.num_filters = 0
         self.num_values = 0
         self._file = file
-        self._look_up = _memberships if deep else _no_membership
+        self._look_up = _look_up if deep else _no_look_up
         self._diagnose = _diagnosis if diagnose else _no_diagnosis
         self._stored: dict[tuple[int, int], bloom.StoredFilter] = {}
         self._right: set[tuple[int, int]] = set()
@@ -154,16 +161,17 @@ class _Validation:
 
     def _check_filter(self, chunk: ColumnChunk) -> _Outcome:
         stored = self._stored[chunk.row_group, chunk.leaf.index]
+        bits = bloom.read_bitset(self._file.source, stored)
+        membership, findings = self._look_up(self._file, chunk, bits)
         view = FilterView(
             file=self._file,
             chunk=chunk,
             stored=stored,
-            bits=bloom.read_bitset(self._file.source, stored),
+            bits=bits,
             policy=self.policy.for_column(chunk.leaf.name),
+            num_values=membership.num_values if membership else num_non_null(self._file, chunk),
         )
-        findings = [*quality.check_filter(view), *truth.check_clear(view)]
-        membership, problems = self._look_up(view)
-        findings += problems
+        findings += [*quality.check_filter(view), *truth.check_clear(view)]
         if membership is not None:
             findings += portability.check_forms(view, membership)
             diagnosis = self._diagnose(view, membership) if membership.missing else None
@@ -196,21 +204,23 @@ def _pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Colum
                 yield file.footer.chunk(row_group, leaf)
 
 
-def _no_membership(view: FilterView) -> tuple[Membership | None, list[Finding]]:
+LookUp = tuple[Membership | None, list[Finding]]
+
+
+def _no_look_up(file: ParquetFile, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> LookUp:
     return None, []
 
 
-def _memberships(view: FilterView) -> tuple[Membership | None, list[Finding]]:
+def _look_up(file: ParquetFile, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> LookUp:
     """What the values say; None, and why, if they cannot be looked up."""
-    chunk = view.chunk
     if chunk.leaf.type.physical == "BOOLEAN":
         return None, []
     try:
-        return check_membership(view.file, chunk, view.bits), []
+        return check_membership(file, chunk, bits), []
     except UnsupportedError as error:
-        return None, [truth.not_checked(chunk, view.without_place(error))]
+        return None, [not_checked(chunk, without_place(error, file, chunk))]
     except FormatError as error:
-        return None, [chunk_finding("PB116", chunk, view.without_place(error))]
+        return None, [chunk_finding("PB116", chunk, without_place(error, file, chunk))]
 
 
 def _no_diagnosis(view: FilterView, membership: Membership) -> Diagnosis | None:
