@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-    from parquet_bloom.rules.catalogue import Diagnosis, Finding, ValidationReport
-    from parquet_bloom.rules.policy import Policy, read_policy
+    from parquet_bloom.rules.catalogue import Diagnosis, Finding, Severity, ValidationReport
+    from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
     from parquet_bloom.verbs.advise import AdviceReport, advise
     from parquet_bloom.verbs.build import BuildReport, build
     from parquet_bloom.verbs.diff import FileDiff, diff
@@ -52,6 +52,7 @@ _HOME = {
     "BuildReport": "verbs.build",
     "ColumnError": "errors",
     "ColumnFilter": "column_filter",
+    "ColumnPolicy": "rules.policy",
     "ConfigError": "errors",
     "Diagnosis": "rules.catalogue",
     "DumpedFilter": "verbs.dump",
@@ -71,6 +72,7 @@ _HOME = {
     "RepairReport": "verbs.repair",
     "RewriteError": "errors",
     "RowGroupVerdict": "files",
+    "Severity": "rules.catalogue",
     "SplitBlockBloomFilter": "filters.split_block",
     "StripReport": "verbs.strip",
     "UnsupportedError": "errors",
@@ -96,6 +98,7 @@ __all__ = [
     "BuildReport",
     "ColumnError",
     "ColumnFilter",
+    "ColumnPolicy",
     "ConfigError",
     "Diagnosis",
     "DumpedFilter",
@@ -115,6 +118,7 @@ __all__ = [
     "RepairReport",
     "RewriteError",
     "RowGroupVerdict",
+    "Severity",
     "SplitBlockBloomFilter",
     "StripReport",
     "UnsupportedError",

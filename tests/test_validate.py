@@ -219,3 +219,46 @@ def test_lost_values_are_shown_as_literals_that_probe_takes(tmp_path):
 )
 def test_examples_are_what_people_write(leaf, plain, text):
     assert shown(leaf, plain) == text
+
+
+def test_what_is_demanded_can_be_said_with_the_call(file):
+    assert not validate(file, require=["nope"]).ok
+    assert validate(file, require=["nope"], fail_on="never").ok
+    assert rules(validate(file, max_fpp=1e-9, columns=["a"])) == ["PB311", "PB311"]
+    assert validate(file, max_bytes=64, ignore=["bytes-above-limit"]).findings == ()
+    stricter = Policy(max_fpp=1e-9)
+    assert rules(validate(file, policy=stricter, ignore=["PB311"], require=["x"])) == ["PB310"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fail_on": "errors"}, "fail_on: 'errors', expected one of error, warning, note, never"),
+        (
+            {"ignore": ["all-bit-clear"]},
+            "no such rule 'all-bit-clear', did you mean all-bits-clear",
+        ),
+        ({"ignore": ["fpp"]}, "no such rule 'fpp', docs/rules.md has them all"),
+    ],
+)
+def test_words_that_are_none_are_errors(file, options, message):
+    with pytest.raises(pb.ConfigError, match=message):
+        validate(file, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--no-deep", "--diagnose"), "--diagnose looks up values, which --no-deep does not"),
+        (("--json", "--format", "sarif"), "expected at most one of --json and --format"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(file, options, message):
+    result = outcome("validate", file, *options)
+    assert result.code == 2
+    assert message in result.stderr
+
+
+def test_the_command_ignores_rules_by_id_and_name(broken):
+    assert outcome("validate", broken, "--no-config").code == 1
+    assert outcome("validate", broken, "--no-config", "--ignore", "PB305,all-bits-clear").code == 0

@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     help="Lowest severity with exit code 1.  [default: error]",
 )  # fmt: skip
 @click.option(
+    "--ignore", multiple=True, callback=parse_columns, metavar="RULE",
+    help="Rule by id or name; repeatable or comma-separated.",
+)  # fmt: skip
+@click.option(
     "--format", "form", type=click.Choice(["text", "json", "sarif", "junit", "github"]),
     default="text", show_default=True, help="github: annotations, as workflow commands.",
 )  # fmt: skip
@@ -73,6 +77,10 @@ def validate(
     from parquet_bloom.rules.failure import Failure
     from parquet_bloom.verbs.validate import validate as validate_file
 
+    if diagnose and not deep:
+        raise click.UsageError("--diagnose looks up values, which --no-deep does not")
+    if as_json and form not in ("text", "json"):
+        raise click.UsageError("expected at most one of --json and --format")
     policy = _policy(config, no_config).with_options(**options)
     form = "json" if as_json else form
     write = _writer(form)

@@ -11,8 +11,11 @@ An id is never given to another rule. The hundreds are kinds: 1 structure, 2 por
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import IntEnum
 from types import MappingProxyType
+
+from parquet_bloom.errors import ConfigError
 
 
 class Severity(IntEnum):
@@ -137,6 +140,18 @@ _RULES = (
 )  # fmt: skip
 
 RULES = MappingProxyType({rule.id: rule for rule in _RULES})
+
+_IDS = {rule.name: rule.id for rule in _RULES} | {rule.id: rule.id for rule in _RULES}
+
+
+def rule_id(word: str) -> str:
+    """The id of the rule that has this id or name. Raises ConfigError, naming the close ones."""
+    try:
+        return _IDS[word]
+    except KeyError:
+        close = get_close_matches(word, list(_IDS), n=3, cutoff=0.7)
+        hint = f"did you mean {', '.join(close)}" if close else "docs/rules.md has them all"
+        raise ConfigError(f"no such rule {word!r}, {hint}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from parquet_bloom.errors import ConfigError
 from parquet_bloom.filters.sizing import parse_size
-from parquet_bloom.rules.catalogue import RULES
+from parquet_bloom.rules.catalogue import rule_id
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -73,13 +73,10 @@ class ConfigTable:
 
     def rules(self, key: str) -> frozenset[str]:
         """The ids of the rules that are listed by id or by name."""
-        ids = {rule.name: rule.id for rule in RULES.values()} | {id: id for id in RULES}
-        names = self.names(key)
-        for name in names:
-            if name not in ids:
-                hint = _hint(name, ids, otherwise="docs/rules.md has them all")
-                self._complain(key, f"no such rule {name!r}, {hint}")
-        return frozenset(ids[name] for name in names)
+        try:
+            return frozenset(map(rule_id, self.names(key)))
+        except ConfigError as error:
+            self._complain(key, str(error))
 
     def table(self, key: str) -> ConfigTable | None:
         value = self._take(key)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from parquet_bloom.errors import ConfigError
-from parquet_bloom.rules.catalogue import Finding, Severity
+from parquet_bloom.rules.catalogue import Finding, Severity, rule_id
 from parquet_bloom.rules.config_table import ConfigTable
 
 # The words for `fail-on`; None is below every severity, so nothing fails.
@@ -100,12 +100,16 @@ class Policy:
         max_fpp: float | None = None,
         max_bytes: int | None = None,
         fail_on: str | None = None,
+        ignore: Iterable[str] = (),
     ) -> Policy:
-        """The same with the options of a command on top; None is an option that was not given.
+        """The same with more on top; None is what was not said.
 
-        `require` is added to what is required. `max_fpp` and `max_bytes` are for all columns and
-        leave a column's own limit as it is. `fail_on` is a word of FAIL_ON.
+        `require` is added to what is required, `ignore` (ids or names of rules) to what is ignored.
+        `max_fpp` and `max_bytes` are for all columns and leave a column's own limit as it is.
+        `fail_on` is a word of FAIL_ON. Raises ConfigError for words that are none.
         """
+        if fail_on is not None and fail_on not in FAIL_ON:
+            raise ConfigError(f"fail_on: {fail_on!r}, expected one of {', '.join(FAIL_ON)}")
         added = tuple(require)
         columns = {
             name: replace(own, required=True) if name in added else own
@@ -116,7 +120,7 @@ class Policy:
             max_fpp=self.max_fpp if max_fpp is None else max_fpp,
             max_bytes=self.max_bytes if max_bytes is None else max_bytes,
             require=tuple(dict.fromkeys((*self.require, *added))),
-            ignore=self.ignore,
+            ignore=self.ignore | frozenset(map(rule_id, ignore)),
             columns=columns,
         )
 

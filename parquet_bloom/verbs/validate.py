@@ -50,22 +50,33 @@ def validate(
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
+    require: Sequence[str] = (),
+    max_fpp: float | None = None,
+    max_bytes: int | None = None,
+    fail_on: str | None = None,
+    ignore: Sequence[str] = (),
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> ValidationReport:
     """Check the filters of `columns` (dotted leaf paths; default: all).
 
     deep: look up every stored value; otherwise only footer and filters are read. diagnose: where
-    values are missing, say what the writer did instead. policy: what is required, ignored and
-    fatal. progress: called with (filters done, filters in all).
+    values are missing, say what the writer did instead. progress: called with (filters done,
+    filters in all).
 
-    Raises ColumnError, FormatError for files whose footer cannot be read, UnsupportedError for
+    policy: what is required, ignored and fatal, by default only errors (see read_policy). On top of
+    it, `require` columns with a filter in every row group, a highest FPP, a largest bitset in bytes,
+    rules to `ignore` by id or name, and `fail_on`: error, warning, note or never.
+
+    Raises ConfigError for words that are none, ColumnError, FormatError for files whose footer cannot be read, UnsupportedError for
     encrypted footers, OSError. What is wrong with filters and pages is a finding, not an error.
     """
+    policy = (policy or Policy()).with_options(
+        require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
+    )
     with open_file(path) as file:
-        validation = _Validation(file, policy or Policy(), deep, diagnose)
+        validation = _Validation(file, policy, deep, diagnose)
         findings = validation.run(file.leaves(columns), threads, progress)
-    policy = validation.policy
     kept = tuple(finding for finding in findings if not policy.ignores(finding))
     return ValidationReport(
         path=file.path,
