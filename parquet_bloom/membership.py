@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.chunk_filter import has_other_forms, other_forms, special_values
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.leaf_type import LeafType
@@ -43,7 +44,8 @@ class PageMembership:
 class Membership:
     """What the values say of the filter.
 
-    `num_values`: values looked up, a dictionary's once each; `missing`: false negatives among them;
+    `num_values`: values looked up, a dictionary's once each, and where any entry of it is not found
+    only those that rows refer to; `missing`: false negatives among them;
     `pages`: the pages that have values of their own, empty if nothing is missing; `examples`: the
     stored bytes of some that are missing; `missing_form_bits`: bits of other forms that readers
     look for (see chunk_filter.other_forms) and that are clear; `foreign_bits`: bits set that no
@@ -76,6 +78,17 @@ def check_membership(
         is_complete = _bits_outside(inserted.stored, filter) == 0
         membership = inserted.compared_with(filter)
         return membership if is_complete else _with_missing(membership, file, chunk, filter)
+
+
+def stores_values(file: ParquetFile, chunk: ColumnChunk) -> bool:
+    """Whether there is a value in the pages of `chunk`, as far as they can be read."""
+    if chunk.leaf.type.physical == "BOOLEAN":
+        return True
+    try:
+        runs = chunk_runs(file.source, file.footer, chunk)
+        return any(len(part.run) for part in runs)
+    except (FormatError, UnsupportedError):
+        return True
 
 
 def measured_fpp(filter: SplitBlockBloomFilter) -> float:
@@ -158,6 +171,7 @@ def _with_missing(
     missing = sum(page.missing for page in pages.values())
     return replace(
         membership,
+        num_values=sum(page.num_values for page in pages.values()),
         missing=missing,
         pages=tuple(pages.values()) if missing else (),
         examples=tuple(examples),

@@ -152,11 +152,19 @@ def test_ranges_around_a_value():
         20: [3],
     }
     weights = [0.1, 0.2, 0.4, 0.8, 1.6]
-    for key, groups in expected.items():
-        count, weight = ranges.around(key)
-        assert count == len(groups), key
-        assert weight == pytest.approx(sum(weights[group] for group in groups)), key
+    counts, found = ranges.around(list(expected))
+    assert counts.tolist() == [len(groups) for groups in expected.values()]
+    sums = [sum(weights[group] for group in groups) for groups in expected.values()]
+    assert found.tolist() == pytest.approx(sums)
 
 
 def test_a_value_without_a_place_is_within_every_range():
-    assert RowGroupRanges([Bounds(0, 1), None], [0.5, 0.25]).around(None) == (2, 0.75)
+    counts, weights = RowGroupRanges([Bounds(0, 1), None], [0.5, 0.25]).around([None, 5, None])
+    assert (counts.tolist(), weights.tolist()) == ([2, 1, 2], [0.75, 0.25, 0.75])
+
+
+def test_outside_of_all_ranges_nothing_weighs_anything():
+    """Not even what the sums of floating point numbers leave."""
+    weights = [0.1, 0.2, 0.3, 1e-9]
+    ranges = RowGroupRanges([Bounds(n, 10 - n) for n in range(4)], weights)
+    assert min(ranges.around([-1, 11])[1].tolist()) >= 0

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -202,6 +203,37 @@ def test_headers_that_differ(plain: bytes, pair: Pair) -> None:
     assert found.reason == "hash is XXHASH in a, unknown in b"
 
 
+def test_a_folded_filter_of_another_hash_is_another_filter(plain: bytes, pair: Pair) -> None:
+    other = with_bits(plain, folded(BITS, 2), hash=ttypes.BloomFilterHash())
+    found = only(diff(*pair(with_bits(plain, BITS), other)))
+    assert (found.status, found.fold) == ("different", 2)
+    assert found.reason == "hash is XXHASH in a, unknown in b; b is a, folded by 2"
+
+
+def test_large_filters_are_compared_piece_by_piece(
+    plain: bytes, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces of three words, which divide neither of the sizes."""
+    monkeypatch.setattr("parquet_bloom.verbs.diff.WORDS_AT_ONCE", 3)
+    first, second = (random.Random(seed).randbytes(256) for seed in range(2))
+    found = only(diff(*pair(with_bits(plain, first), with_bits(plain, second))))
+    number, other = int.from_bytes(first), int.from_bytes(second)
+    assert found.bits_only_a == (number & ~other).bit_count()
+    assert found.bits_only_b == (other & ~number).bit_count()
+
+
+def test_filters_of_the_same_size_are_not_copied(plain: bytes, pair: Pair) -> None:
+    """The two bitsets, and the bytes that one of them is made from."""
+    num_bytes = 16 << 20
+    a, b = pair(with_bits(plain, b"\x01" * num_bytes), with_bits(plain, b"\x03" * num_bytes))
+    tracemalloc.start()
+    found = only(diff(a, b))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (found.bits_only_a, found.bits_only_b) == (0, num_bytes)
+    assert peak < 3.5 * num_bytes
+
+
 def test_headers_that_nobody_knows_are_not_called_the_same(plain: bytes, pair: Pair) -> None:
     other = with_bits(plain, BITS, compression=ttypes.BloomFilterCompression())
     report = diff(*pair(other, other))
@@ -273,6 +305,28 @@ def test_a_column_chunk_in_another_file(plain: bytes, pair: Pair) -> None:
     assert (found.status, found.reason) == (
         "unreadable",
         "b: the column chunk lies in another file",
+    )
+
+
+def test_nobody_knows_what_is_encrypted(filtered: bytes, pair: Pair) -> None:
+    """Without its key not even whether a chunk has a filter: two such are not called the same."""
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        algorithm = ttypes.AesGcmV1(aad_file_unique=b"unique")
+        footer.encryption_algorithm = ttypes.EncryptionAlgorithm(AES_GCM_V1=algorithm)
+        key = ttypes.EncryptionWithFooterKey()
+        chunk = footer.row_groups[0].columns[A]
+        chunk.crypto_metadata = ttypes.ColumnCryptoMetaData(ENCRYPTION_WITH_FOOTER_KEY=key)
+        chunk.meta_data.bloom_filter_offset = chunk.meta_data.bloom_filter_length = None
+
+    encrypted = edited(filtered, edit)
+    a, b = pair(encrypted, filtered)
+    found = diff(a, b).filters[0]
+    assert (found.status, found.reason) == ("unreadable", "a: the column chunk is encrypted")
+    report = diff(a, a)
+    assert (report.same, [item.status for item in report.filters]) == (
+        False,
+        ["unreadable", "same", "same", "same"],
     )
 
 

@@ -224,6 +224,22 @@ def test_with_nothing_to_do_an_output_is_a_copy(
     assert output.read_bytes() == sound
 
 
+def test_with_nothing_to_do_in_place_nothing_is_copied(
+    sound: bytes, write: Callable[[bytes], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even to a temporary file, for which there may be no room, or no right."""
+    path = write(sound)
+
+    def refuse(*arguments: object) -> None:
+        raise PermissionError(arguments)
+
+    monkeypatch.setattr("parquet_bloom.rewrite.output_to", refuse)
+    report = repair(path, in_place=True, rebuild=True)
+    assert (report.output, report.size_after, report.bytes_added) == (str(path), len(sound), 0)
+    with pytest.raises(PermissionError):
+        repair(path, path.with_name("out.parquet"))
+
+
 def test_what_was_written_is_verified(
     sound: bytes, write: Callable[[bytes], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,7 @@
 """Sound files by every writer at hand: no rule says that something is wrong where nothing is.
 
-The tables below hold every finding there is on these files, so that each can be judged. What is in
-them is true of the file, if rarely a reason to change it: the fixtures are small, and a filter of a
-few hundred values is easily larger than a chunk of them that is well compressed.
+The tables below hold every finding there is on these files, so that each can be judged. The files are
+small: what a filter of a few hundred bytes could save is not worth a word.
 """
 
 from collections import defaultdict
@@ -34,10 +33,6 @@ OF_WRITERS = {
         "PB205": {None},
         "PB207": {"boolean"},
         "PB402": {"boolean"},
-        # 256 bytes for 200 values of one or two bytes, and for eight distinct ones.
-        "PB304": {"int8"},
-        "PB306": {"boolean", "float16", "int8"},
-        "PB309": {None},
         # It hashes the stored bytes of decimals and halves, as the format wants it.
         "PB208": {"decimal_minimal"},
         "PB209": {"float16"},
@@ -48,41 +43,20 @@ OF_WRITERS = {
 DEFECTIVE = {("java_filters", "PB402")}
 
 # With filters for all columns by build, in place of those that were there. Rules only.
-LARGER_THAN_CHUNK, MUCH_OF_THE_FILE = "PB306", "PB309"
 NO_SMALLER_THAN_DICTIONARY = "PB305"
 ANY_LENGTH = "PB208"
 OF_BUILD = {
     # The filters of their BOOLEAN columns stay; parquet-java's has no bits (see above).
     "datafusion_filters": {"PB202", "PB206", "PB207"},
-    "java_filters": {"PB205", "PB206", "PB207", "PB208", "PB306", "PB402"},
-    # 200 values of two bytes: a FLOAT16 takes the room of two values in its filter.
-    "datafusion_types": {LARGER_THAN_CHUNK},
-    "java_types": {LARGER_THAN_CHUNK, ANY_LENGTH},
-    "polars_types": {LARGER_THAN_CHUNK},
-    "pyarrow_types": {LARGER_THAN_CHUNK},
-    # Encodings and codecs that leave less of a chunk than its filter takes.
-    "datafusion_types_v2": {LARGER_THAN_CHUNK, MUCH_OF_THE_FILE},
-    "duckdb_delta_wide": {LARGER_THAN_CHUNK, MUCH_OF_THE_FILE},
-    "duckdb_types_v2": {LARGER_THAN_CHUNK, MUCH_OF_THE_FILE},
-    "fastparquet_types": {MUCH_OF_THE_FILE},
-    "java_types_v2": {LARGER_THAN_CHUNK, MUCH_OF_THE_FILE, ANY_LENGTH},
-    "pyarrow_codec_brotli": {LARGER_THAN_CHUNK, MUCH_OF_THE_FILE},
-    "pyarrow_codec_gzip": {MUCH_OF_THE_FILE},
-    "pyarrow_codec_zstd": {MUCH_OF_THE_FILE},
-    "pyarrow_delta": {LARGER_THAN_CHUNK, MUCH_OF_THE_FILE},
-    "pyarrow_floats": {LARGER_THAN_CHUNK, MUCH_OF_THE_FILE},
-    "spark_types_v2": {LARGER_THAN_CHUNK},
-    # Dictionaries of a few values.
+    "java_filters": {"PB205", "PB206", "PB207", "PB208", "PB402"},
+    "java_types": {ANY_LENGTH},
+    "java_types_v2": {ANY_LENGTH},
     "java_types_dictionary": {ANY_LENGTH},
-    "pyarrow_floats_dictionary": {NO_SMALLER_THAN_DICTIONARY, MUCH_OF_THE_FILE},
+    # Dictionaries of a few values.
+    "pyarrow_floats_dictionary": {NO_SMALLER_THAN_DICTIONARY},
     "pyarrow_types_dictionary": {NO_SMALLER_THAN_DICTIONARY},
     # Public files of a handful of rows.
-    "alltypes_dictionary": {MUCH_OF_THE_FILE},
-    "alltypes_plain": {MUCH_OF_THE_FILE},
-    "alltypes_plain.snappy": {MUCH_OF_THE_FILE},
     "byte_array_decimal": {ANY_LENGTH},
-    "delta_length_byte_array": {MUCH_OF_THE_FILE},
-    "fixed_length_byte_array": {MUCH_OF_THE_FILE},
     "float16_nonzeros_and_nans": {NO_SMALLER_THAN_DICTIONARY},
     "non_hadoop_lz4_compressed": {NO_SMALLER_THAN_DICTIONARY},
     "rle-dict-snappy-checksum": {NO_SMALLER_THAN_DICTIONARY},
@@ -92,20 +66,8 @@ OF_BUILD = {
 
 # Public files that have filters already: the columns, as above.
 OF_PUBLIC_WRITERS = {
-    # A real defect of parquet-mr before 1.14.0, and 1 KiB for the 14 values of a small file.
-    "data_index_bloom_encoding_stats": {
-        "PB111": {"String"},
-        "PB205": {None},
-        "PB304": {"String"},
-        "PB306": {"String"},
-        "PB309": {None},
-    },
-    # The same without the defect, written again by arrow-rs.
-    "data_index_bloom_encoding_with_length": {
-        "PB304": {"String"},
-        "PB306": {"String"},
-        "PB309": {None},
-    },
+    # A real defect of parquet-mr before 1.14.0.
+    "data_index_bloom_encoding_stats": {"PB111": {"String"}, "PB205": {None}},
 }
 DEFECTIVE |= {("data_index_bloom_encoding_stats", "PB111")}
 

@@ -23,7 +23,8 @@ def test_one_column_has_a_value_on_each_line(tmp_path, text):
 
 
 def test_a_line_is_a_value_as_it_is(tmp_path):
-    assert sample(tmp_path, 'a,b\n"x"\n\nü\n', "s") == {"s": ["a,b", '"x"', "", "ü"]}
+    text = 'a,b\n"x"\n\nü\n \none\u2028line\x0b\x85\n\n'
+    assert sample(tmp_path, text, "s") == {"s": ["a,b", '"x"', "ü", " ", "one\u2028line\x0b\x85"]}
 
 
 def test_several_columns_are_csv(tmp_path):
@@ -32,16 +33,54 @@ def test_several_columns_are_csv(tmp_path):
     assert sample(tmp_path, text, "a", "b,c") == sample(tmp_path, text)
 
 
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    assert sample(tmp_path, "\ufeff1\r\n2\r\n", "a") == {"a": ["1", "2"]}
+    assert sample(tmp_path, "\ufeffa,b\r\n1,2\r\n") == {"a": ["1"], "b": ["2"]}
+
+
+def test_a_column_without_a_name_is_left_out(tmp_path):
+    """Such as the index that pandas writes."""
+    assert sample(tmp_path, ",a\n0,7\n1,8\n") == {"a": ["7", "8"]}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "line 1: expected the names of leaf columns"),
         ("a\n1,2\n", "line 2: more cells than columns in line 1"),
+        ("a,b,a\n1,2,3\n", "line 1: a column is named twice"),
     ],
 )
 def test_what_is_no_table_is_an_error(tmp_path, text, message):
-    with pytest.raises(pb.ColumnError, match=message):
+    with pytest.raises(pb.ColumnError, match=f"^{tmp_path}/values.txt: {message}$"):
         sample(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a\n"1\n', "expected CSV: unexpected end of data"),
+        ("a,b\n1,\n2,\n", "no values of column b, expected at least one"),
+        ("a\n", "no values of column a, expected at least one"),
+    ],
+)
+def test_what_has_no_values_is_an_error(tmp_path, text, message):
+    with pytest.raises(pb.ValueTypeError, match=f"^{tmp_path}/values.txt: {message}$"):
+        sample(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["", "\n\r\n"])
+def test_an_empty_file_is_no_sample(tmp_path, text):
+    with pytest.raises(pb.ValueTypeError, match="no values of column a, expected at least one$"):
+        sample(tmp_path, text, "a")
+
+
+@pytest.mark.parametrize("columns", [(), ("a",)])
+def test_bytes_that_are_no_text_are_an_error(tmp_path, columns):
+    path = tmp_path / "values.txt"
+    path.write_bytes(b"a\n1\n\xff\xfe\n")
+    with pytest.raises(pb.ValueTypeError, match=f"^{path}: byte 4: expected UTF-8$"):
+        read_value_sample(path, columns)
 
 
 @pytest.fixture

@@ -143,6 +143,20 @@ def kind_of(leaf: LeafType) -> str:
             return name
 
 
+def seldom_asked(leaf: LeafType) -> str:
+    """What the values are, if look-ups by equality are not what people do with them; else empty.
+
+    Amounts and points in time are asked for by range. Decimals without a fraction can be keys.
+    """
+    if leaf.is_float:
+        return "floating-point numbers"
+    if leaf.logical_name == "DECIMAL" and leaf.logical and leaf.logical.scale > 0:
+        return "decimals with a fraction"
+    if leaf.logical_name in ("TIME", "TIMESTAMP"):
+        return "points in time"
+    return ""
+
+
 def engine_uses(leaf: LeafColumn) -> tuple[EngineUse, ...]:
     """What each engine makes of a column's filters, in the order of ENGINES."""
     return tuple(_use(engine, leaf) for engine in ENGINES)

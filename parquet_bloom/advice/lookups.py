@@ -18,13 +18,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parquet_bloom.advice.samples import LookUp
-from parquet_bloom.advice.statistics import RowGroupRanges
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.advice.statistics import Key, RowGroupRanges
+
+
+@dataclass(frozen=True, slots=True)
+class LookUps:
+    """Values that are looked up; all four have the same length.
+
+    `keys`: the place of each value in the order, None if it has none; `times`: how often it is
+    looked up, int64; `held`: how many row groups hold it, int64; `held_fpp`: the FPPs of their
+    filters together, float64.
+    """
+
+    keys: Sequence[Key | None]
+    times: NDArray[np.int64]
+    held: NDArray[np.int64]
+    held_fpp: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedReads:
-    """Row groups that a look-up reads on average; `num_stored` of `num_values` are in the file."""
+    """Row groups that a look-up reads on average; `num_stored` of `num_values` are stored."""
 
     num_values: int
     num_stored: int
@@ -33,22 +50,19 @@ class ExpectedReads:
     with_filter_if_absent: float
 
 
-def expected_reads(ranges: RowGroupRanges, values: Sequence[LookUp]) -> ExpectedReads | None:
+def expected_reads(ranges: RowGroupRanges, values: LookUps) -> ExpectedReads | None:
     """The means over `values`; None if there are none."""
-    if not values:
+    num_values = int(values.times.sum())
+    if num_values == 0:
         return None
-    statistics = filters = absent = 0.0
-    for value in values:
-        around, fpp = ranges.around(value.key)
-        # Statistics that lie exclude row groups that do hold the value.
-        held = min(value.held, around)
-        statistics += around
-        filters += held + min(around - held, max(0.0, fpp - value.held_fpp))
-        absent += fpp
+    around, fpp = ranges.around(values.keys)
+    # Statistics that lie exclude row groups that do hold the value.
+    held = np.minimum(values.held, around)
+    others = np.minimum(around - held, np.maximum(0, fpp - values.held_fpp))
     return ExpectedReads(
-        num_values=len(values),
-        num_stored=sum(value.held > 0 for value in values),
-        by_statistics=statistics / len(values),
-        with_filter=filters / len(values),
-        with_filter_if_absent=absent / len(values),
+        num_values=num_values,
+        num_stored=int(values.times[values.held > 0].sum()),
+        by_statistics=float(around @ values.times) / num_values,
+        with_filter=float((held + others) @ values.times) / num_values,
+        with_filter_if_absent=float(fpp @ values.times) / num_values,
     )

@@ -42,7 +42,8 @@ class DistinctHashes:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._parts: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
+        self._parts: list[NDArray[np.uint64]] = []
+        self._size = 0
         # The greatest hash that is kept, once others had to go.
         self._threshold: np.uint64 | None = None
 
@@ -51,31 +52,41 @@ class DistinctHashes:
         if self._threshold is not None:
             hashes = hashes[hashes < self._threshold]
         if hashes.size:
-            self._parts.append(distinct(hashes))
-        if sum(part.size for part in self._parts) > 4 * self._limit:
-            self._compact()
+            self._keep(distinct(hashes))
 
     def merge(self, other: DistinctHashes) -> None:
-        """Add what `other` has seen. Both have the same limit."""
-        self._parts.append(other._kept())
+        """Add what `other` has seen, whose limit is no lower."""
+        kept = other._kept()
         if self._threshold is None:
             self._threshold = other._threshold
         elif other._threshold is not None:
             self._threshold = min(self._threshold, other._threshold)
-        self._compact()
+        self._keep(kept)
+
+    def pack(self) -> None:
+        """Take no more memory than `limit` hashes do."""
+        self._kept()
+
+    def _keep(self, part: NDArray[np.uint64]) -> None:
+        """Another part, ascending and distinct. Sorting waits until there is something to drop."""
+        self._parts.append(part)
+        self._size += part.size
+        if self._size > 4 * self._limit:
+            self._compact()
 
     def _compact(self) -> None:
-        kept = distinct(np.concatenate(self._parts))
+        kept = distinct(np.concatenate([np.empty(0, np.uint64), *self._parts]))
         if self._threshold is not None:
             kept = kept[kept <= self._threshold]
         if kept.size > self._limit:
-            kept = kept[: self._limit]
+            # Not a view, which would keep what is dropped.
+            kept = kept[: self._limit].copy()
             self._threshold = kept[-1]
-        self._parts = [kept]
+        self._parts, self._size = [kept], kept.size
 
     def _kept(self) -> NDArray[np.uint64]:
         """Those that are kept, ascending and distinct."""
-        if len(self._parts) > 1:
+        if len(self._parts) != 1 or self._size > self._limit:
             self._compact()
         return self._parts[0]
 

@@ -1,7 +1,8 @@
 """Values that look-ups are expected to ask for: drawn from the stored ones, or given by the user.
 
 A stored value is drawn by its hash: the values with the smallest hashes are the same in every row
-group, so one pass tells which row groups hold them, and every distinct value has the same chance.
+group and file, so one pass tells which row groups hold them, and every distinct value has the same
+chance.
 
 Chunks are read by several threads, each into a part of its own (`begin`, `add`); `finish` merges a
 part into the whole and is called by one thread.
@@ -11,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.advice.lookups import LookUps
 from parquet_bloom.advice.statistics import Key, KeyOf
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.runs import Run
@@ -26,21 +28,6 @@ LIMIT = 4096
 
 # Above every hash that is considered; the greatest one of all is not.
 ALL_HASHES = (1 << 64) - 1
-
-
-@dataclass(slots=True)
-class LookUp:
-    """A value that is looked up: its place in the order (None: it has none), how many row groups
-    hold it, and the FPPs of their filters together."""
-
-    key: Key | None
-    held: int = 0
-    held_fpp: float = 0.0
-
-    def add(self, fpp: float) -> None:
-        """Another row group holds it, whose filter has this FPP."""
-        self.held += 1
-        self.held_fpp += fpp
 
 
 class SampledChunk(Protocol):
@@ -58,17 +45,35 @@ class Sample(Protocol):
 
     def begin(self) -> SampledChunk: ...
 
-    def look_ups(self) -> list[LookUp]:
+    def pack(self) -> None:
+        """Take little memory until the next chunk comes."""
+
+    def look_ups(self) -> LookUps:
         """The values, once every chunk is finished."""
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """A value: how many row groups hold it, and the FPPs of their filters together."""
+
+    key: Key | None
+    held: int = 0
+    held_fpp: float = 0.0
 
 
 class StoredSample:
     """The values of a column with the smallest hashes, and which row groups hold them."""
 
     def __init__(self, key_of: KeyOf | None, limit: int = LIMIT) -> None:
-        self._values: dict[int, LookUp] = {}
         self._key_of = key_of
         self._limit = limit
+        # By hash, what chunks told since `pack`.
+        self._new: dict[int, _Drawn] = {}
+        # The rest: hashes ascending, and for each of them what is known.
+        self._hashes = np.empty(0, np.uint64)
+        self._keys: list[Key | None] = []
+        self._held = np.empty(0, np.int64)
+        self._held_fpp = np.empty(0, np.float64)
         # Values with greater hashes will not be among the smallest any more.
         self._threshold = ALL_HASHES
 
@@ -78,22 +83,44 @@ class StoredSample:
     def merge(self, keys: dict[int, Key | None], fpp: float) -> None:
         """Add the values of a chunk by their hashes: at least its smallest, up to the limit."""
         for hash, key in keys.items():
-            self._values.setdefault(hash, LookUp(key)).add(fpp)
-        if len(self._values) > 2 * self._limit:
-            self._shrink()
+            drawn = self._new.get(hash)
+            if drawn is None:
+                drawn = self._new[hash] = _Drawn(key)
+            drawn.held += 1
+            drawn.held_fpp += fpp
+        if len(self._new) > 2 * self._limit:
+            self.pack()
 
-    def _shrink(self) -> None:
+    def pack(self) -> None:
         """Leave the smallest. A chunk that told no more than those tells of all of these."""
-        kept = sorted(self._values)[: self._limit]
-        self._values = {hash: self._values[hash] for hash in kept}
-        if len(kept) == self._limit:
-            self._threshold = kept[-1] + 1
+        if not self._new:
+            return
+        new = list(self._new.values())
+        hashes = np.concatenate([self._hashes, np.fromiter(self._new, np.uint64, len(new))])
+        keys = [*self._keys, *(drawn.key for drawn in new)]
+        held = [*self._held.tolist(), *(drawn.held for drawn in new)]
+        held_fpp = [*self._held_fpp.tolist(), *(drawn.held_fpp for drawn in new)]
+        self._new = {}
 
-    def look_ups(self) -> list[LookUp]:
+        distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+        kept = slice(self._limit)
+        self._hashes = distinct[kept].copy()
+        self._keys = [keys[position] for position in first[kept].tolist()]
+        self._held = np.bincount(place, held)[kept].astype(np.int64)
+        self._held_fpp = np.array(np.bincount(place, held_fpp)[kept], np.float64)
+        if self._hashes.size == self._limit:
+            self._threshold = int(self._hashes[-1]) + 1
+
+    def look_ups(self) -> LookUps:
         """Each value once. Where there is an order, what has no place in it is not looked up."""
-        self._shrink()
-        values = self._values.values()
-        return [value for value in values if self._key_of is None or value.key is not None]
+        self.pack()
+        is_asked = [self._key_of is None or key is not None for key in self._keys]
+        return LookUps(
+            keys=[key for key, asked in zip(self._keys, is_asked, strict=True) if asked],
+            times=np.ones(sum(is_asked), np.int64),
+            held=self._held[is_asked],
+            held_fpp=self._held_fpp[is_asked],
+        )
 
 
 class _StoredChunk:
@@ -111,6 +138,8 @@ class _StoredChunk:
         found, first = np.unique(hashes[below], return_index=True)
         # A run can have millions, of which no more than the limit can be among the smallest.
         smallest, positions = found[: self._limit], below[first[: self._limit]]
+        if smallest.size == self._limit:
+            self._threshold = int(smallest[-1]) + 1
         new = {
             position: hash
             for hash, position in zip(smallest.tolist(), positions.tolist(), strict=True)
@@ -121,7 +150,7 @@ class _StoredChunk:
         elif new:
             for position, stored in zip(new, run.take(new), strict=True):
                 self._keys[new[position]] = self._key_of(stored)
-        if len(self._keys) > 2 * self._limit:
+        if len(self._keys) > 1.5 * self._limit:
             kept = sorted(self._keys)[: self._limit]
             self._keys = {hash: self._keys[hash] for hash in kept}
             self._threshold = kept[-1] + 1
@@ -131,29 +160,42 @@ class _StoredChunk:
 
 
 class GivenSample:
-    """Values that the user looks up, with repetitions, and which row groups hold them."""
+    """Values that the user looks up, and which row groups hold them."""
 
-    def __init__(self, encodings: Sequence[Encodings], key_of: KeyOf | None) -> None:
-        self._hashes, self._of_value = _distinct_hashes(encodings)
+    def __init__(
+        self, encodings: Sequence[Encodings], times: Sequence[int], key_of: KeyOf | None
+    ) -> None:
+        """`times`: how often each of the values is looked up."""
+        hashes = [_kernel.xxh64(plain) for each in encodings for plain in each.plain]
+        self._hashes, self._place = np.unique(np.array(hashes, np.uint64), return_inverse=True)
+        # The hashes of value i are those of the places starts[i] to ends[i].
+        counts = np.array([len(each.plain) for each in encodings], np.int64)
+        self._ends = np.cumsum(counts)
+        self._starts = self._ends - counts
         # A filter cannot exclude a value whose stored bytes nobody knows.
-        self._is_unknown = [bool(each.unknown) for each in encodings]
-        self._values = [
-            LookUp(key_of(each.plain[0]) if key_of and each.plain else None) for each in encodings
-        ]
+        self._is_unknown = np.array([bool(each.unknown) for each in encodings], np.bool_)
+        self._look_ups = LookUps(
+            keys=[key_of(each.plain[0]) if key_of and each.plain else None for each in encodings],
+            times=np.array(times, np.int64),
+            held=np.zeros(len(encodings), np.int64),
+            held_fpp=np.zeros(len(encodings), np.float64),
+        )
 
     def begin(self) -> SampledChunk:
         return _GivenChunk(self, self._hashes)
 
     def merge(self, found: NDArray[np.bool_], fpp: float) -> None:
         """Add a chunk in which these of the hashes were found."""
-        for value, at, is_unknown in zip(
-            self._values, self._of_value, self._is_unknown, strict=True
-        ):
-            if is_unknown or found[at].any():
-                value.add(fpp)
+        upto = np.concatenate([[0], np.cumsum(found[self._place])])
+        is_held = (upto[self._ends] > upto[self._starts]) | self._is_unknown
+        self._look_ups.held[is_held] += 1
+        self._look_ups.held_fpp[is_held] += fpp
 
-    def look_ups(self) -> list[LookUp]:
-        return self._values
+    def pack(self) -> None:
+        """There is nothing to put away."""
+
+    def look_ups(self) -> LookUps:
+        return self._look_ups
 
 
 class _GivenChunk:
@@ -170,14 +212,3 @@ class _GivenChunk:
 
     def finish(self, fpp: float) -> None:
         self._whole.merge(self._found, fpp)
-
-
-def _distinct_hashes(
-    encodings: Sequence[Encodings],
-) -> tuple[NDArray[np.uint64], list[NDArray[Any]]]:
-    """All hashes ascending, and for each value the positions of its own among them."""
-    of_value = [
-        np.array([_kernel.xxh64(plain) for plain in each.plain], np.uint64) for each in encodings
-    ]
-    hashes = np.unique(np.concatenate([np.empty(0, np.uint64), *of_value]))
-    return hashes, [np.searchsorted(hashes, each) for each in of_value]

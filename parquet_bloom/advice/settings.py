@@ -10,7 +10,7 @@ import json
 import shlex
 from dataclasses import dataclass
 
-from parquet_bloom.filters.sizing import MIN_BYTES
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 
 # parquet-java's and Iceberg's limit unless told otherwise.
 JAVA_MAX_BYTES = 1 << 20
@@ -20,18 +20,25 @@ JAVA_MAX_BYTES = 1 << 20
 class WantedFilter:
     """What the settings shall bring about in every row group.
 
-    `ndv`: distinct values to expect, at most; `num_bytes`: of the largest bitset;
-    `dictionary_bytes`: what a dictionary of all values may take; `only_dictionary`: whether the
-    chunks have such dictionaries now.
+    `column_path`: the names from the root of the schema to the leaf. `ndv`: distinct values to
+    expect, at most; `num_bytes`: of the largest bitset, up to `max_bytes`; `dictionary_bytes`: what
+    a dictionary of all values may take; `only_dictionary`: whether the chunks have such
+    dictionaries now.
     """
 
     path: str
-    column: str
+    column_path: tuple[str, ...]
     fpp: float
+    max_bytes: int
     ndv: int
     num_bytes: int
     dictionary_bytes: int
     only_dictionary: bool
+
+    @property
+    def column(self) -> str:
+        """The dotted path."""
+        return ".".join(self.column_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +50,38 @@ class WriterSettings:
 
 
 def writer_settings(wanted: WantedFilter) -> tuple[WriterSettings, ...]:
-    """The settings for each writer."""
+    """The settings for each writer that can be told to filter such a column.
+
+    parquet-java, and with it Iceberg, takes every dot for a step down in the schema.
+    """
+    has_dots = any("." in name for name in wanted.column_path)
+    java = [] if has_dots else [WriterSettings("Spark", _spark(wanted))]
+    iceberg = [] if has_dots else [WriterSettings("Iceberg", _iceberg(wanted))]
     return (
         WriterSettings("pbloom", _pbloom(wanted)),
-        WriterSettings("Spark", _spark(wanted)),
+        *java,
         WriterSettings("pyarrow", _pyarrow(wanted)),
         WriterSettings("DuckDB", _duckdb(wanted)),
         WriterSettings("DataFusion", _datafusion(wanted)),
-        WriterSettings("Iceberg", _iceberg(wanted)),
+        *iceberg,
     )
 
 
 def _pbloom(wanted: WantedFilter) -> str:
-    file, column = shlex.quote(wanted.path), shlex.quote(wanted.column)
-    return f"pbloom build {file} -c {column} --fpp {wanted.fpp:g} -o out.parquet"
+    # What begins with a dash is an option.
+    path = f"./{wanted.path}" if wanted.path.startswith("-") else wanted.path
+    limit = "" if wanted.max_bytes == MAX_BYTES else f" --max-bytes {wanted.max_bytes}"
+    return (
+        f"pbloom build {shlex.quote(path)} -c {shlex.quote(_csv(wanted.column))}"
+        f" --fpp {wanted.fpp!r}{limit} -o out.parquet"
+    )
+
+
+def _csv(name: str) -> str:
+    """A name as `-c` takes it: in quotes where it would be several, or none."""
+    if not any(special in name for special in ',"\r\n'):
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _java_max_bytes(wanted: WantedFilter) -> int:
@@ -71,46 +96,53 @@ def _spark(wanted: WantedFilter) -> str:
     options = {
         f"parquet.bloom.filter.enabled#{wanted.column}": "true",
         f"parquet.bloom.filter.expected.ndv#{wanted.column}": str(wanted.ndv),
-        f"parquet.bloom.filter.fpp#{wanted.column}": f"{wanted.fpp:g}",
+        f"parquet.bloom.filter.fpp#{wanted.column}": f"{wanted.fpp!r}",
         "parquet.bloom.filter.max.bytes": str(_java_max_bytes(wanted)),
     }
     if wanted.only_dictionary:
         options[f"parquet.enable.dictionary#{wanted.column}"] = "false"
     return "\n".join(
-        f".option({json.dumps(name)}, {json.dumps(value)})" for name, value in options.items()
+        f".option({_string(name)}, {_string(value)})" for name, value in options.items()
     )
 
 
 def _pyarrow(wanted: WantedFilter) -> str:
     return (
         'pq.write_table(table, "out.parquet", bloom_filter_options='
-        f'{{{wanted.column!r}: {{"ndv": {wanted.ndv}, "fpp": {wanted.fpp:g}}}}})'
+        f'{{{wanted.column!r}: {{"ndv": {wanted.ndv}, "fpp": {wanted.fpp!r}}}}})'
     )
 
 
 def _duckdb(wanted: WantedFilter) -> str:
     """DuckDB gives a filter to each chunk that has a dictionary, whatever the column."""
     return (
-        f"COPY (FROM {_sql(wanted.path)}) TO 'out.parquet' (FORMAT parquet,"
+        f"COPY (FROM read_parquet({_sql(wanted.path)})) TO 'out.parquet' (FORMAT parquet,"
         f" DICTIONARY_SIZE_LIMIT {wanted.ndv},"
         f" STRING_DICTIONARY_PAGE_SIZE_LIMIT {max(wanted.dictionary_bytes, MIN_BYTES)},"
-        f" BLOOM_FILTER_FALSE_POSITIVE_RATIO {wanted.fpp:g}) -- for all columns"
+        f" BLOOM_FILTER_FALSE_POSITIVE_RATIO {wanted.fpp!r}) -- for all columns"
     )
 
 
 def _datafusion(wanted: WantedFilter) -> str:
-    options = {"enabled": "true", "fpp": f"{wanted.fpp:g}", "ndv": str(wanted.ndv)}
-    pairs = ", ".join(
-        f"{_sql(f'format.bloom_filter_{name}::{wanted.column}')} {_sql(value)}"
-        for name, value in options.items()
-    )
-    return f"COPY t TO 'out.parquet' STORED AS PARQUET OPTIONS ({pairs})"
+    """DataFusion writes the keys of options in lower case, and takes every dot for a step down."""
+    names = wanted.column_path
+    is_named = all(name == name.lower() and "." not in name for name in names)
+    suffix = f"::{wanted.column}" if is_named else ""
+    enabled = "bloom_filter_enabled" if is_named else "bloom_filter_on_write"
+    options = {
+        f"{enabled}{suffix}": "true",
+        f"bloom_filter_fpp{suffix}": repr(wanted.fpp),
+        f"bloom_filter_ndv{suffix}": str(wanted.ndv),
+    }
+    pairs = ", ".join(f"{_sql(f'format.{name}')} {_sql(value)}" for name, value in options.items())
+    statement = f"COPY t TO 'out.parquet' STORED AS PARQUET OPTIONS ({pairs})"
+    return statement if is_named else f"{statement} -- for all columns"
 
 
 def _iceberg(wanted: WantedFilter) -> str:
     properties = {
         f"bloom-filter-enabled.column.{wanted.column}": "true",
-        f"bloom-filter-fpp.column.{wanted.column}": f"{wanted.fpp:g}",
+        f"bloom-filter-fpp.column.{wanted.column}": f"{wanted.fpp!r}",
         f"bloom-filter-ndv.column.{wanted.column}": str(wanted.ndv),
         "bloom-filter-max-bytes": str(_java_max_bytes(wanted)),
     }
@@ -118,6 +150,11 @@ def _iceberg(wanted: WantedFilter) -> str:
         f"{_sql(f'write.parquet.{name}')} = {_sql(value)}" for name, value in properties.items()
     )
     return f"ALTER TABLE t SET TBLPROPERTIES ({pairs})"
+
+
+def _string(text: str) -> str:
+    """A literal for Python, Scala and Java alike."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _sql(text: str) -> str:

@@ -25,6 +25,9 @@ from itertools import accumulate
 from math import isnan
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from parquet_bloom.floats import FLOAT_FORMAT
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.parquet.thrift.ttypes import Statistics
@@ -129,7 +132,7 @@ def _stored_bounds(leaf: LeafType, statistics: Statistics) -> list[tuple[Any, An
 
 
 class RowGroupRanges:
-    """The ranges of some row groups, each with a weight, to be asked about one value."""
+    """The ranges of some row groups, each with a weight, to be asked about values."""
 
     def __init__(self, ranges: Sequence[Bounds | None], weights: Sequence[float]) -> None:
         """None is a row group without a range, which no value is outside of."""
@@ -138,17 +141,24 @@ class RowGroupRanges:
         highs = sorted((each.high, weight) for each, weight in known)
         self._lows = [low for low, _ in lows]
         self._highs = [high for high, _ in highs]
-        self._weights_from = [0.0, *accumulate(weight for _, weight in lows)]
-        self._weights_to = [0.0, *accumulate(weight for _, weight in highs)]
+        self._weights_from = np.array([0.0, *accumulate(weight for _, weight in lows)])
+        self._weights_to = np.array([0.0, *accumulate(weight for _, weight in highs)])
         self._num_unknown = len(ranges) - len(known)
         self._weight_unknown = sum(weights) - sum(weight for _, weight in known)
         self._num, self._weight = len(ranges), sum(weights)
 
-    def around(self, key: Key | None) -> tuple[int, float]:
-        """How many row groups may hold the value, and their weights together; all for None."""
-        if key is None:
-            return self._num, self._weight
+    def around(self, keys: Sequence[Key | None]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """For each value, how many row groups may hold it, and their weights together; all of them
+        for None. Both of the shape (len(keys),)."""
+        is_known = np.array([key is not None for key in keys], np.bool_)
+        known: list[Any] = [key for key in keys if key is not None]
         # Begun, less those that have ended: low <= high, so what has ended has begun.
-        begun, ended = bisect_right(self._lows, key), bisect_left(self._highs, key)
-        weight = self._weights_from[begun] - self._weights_to[ended]
-        return self._num_unknown + begun - ended, self._weight_unknown + weight
+        begun = np.array([bisect_right(self._lows, key) for key in known], np.int64)
+        ended = np.array([bisect_left(self._highs, key) for key in known], np.int64)
+        count = np.full(len(keys), self._num, np.int64)
+        weight = np.full(len(keys), self._weight, np.float64)
+        count[is_known] = self._num_unknown + begun - ended
+        weight[is_known] = self._weight_unknown + np.maximum(
+            0, self._weights_from[begun] - self._weights_to[ended]
+        )
+        return count, weight

@@ -6,29 +6,49 @@ import csv
 import os
 from collections.abc import Sequence
 
-from parquet_bloom.errors import ColumnError
+from parquet_bloom.errors import ColumnError, ValueTypeError
 
 
 def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> dict[str, list[str]]:
     """Literals for each column, as often as they stand in the file (UTF-8 text).
 
     With one of `columns`, each line is one of its values. Otherwise the file is CSV and its first
-    line names leaf columns; an empty cell is no value. Raises ColumnError if there is no such line
-    or a line has more cells, OSError.
+    line names leaf columns. An empty line or cell is no value. Raises ColumnError if there is no
+    such line, a name is there twice, or a line has more cells; ValueTypeError for what is no text,
+    or no value; OSError.
     """
-    with open(path, encoding="utf-8", newline="") as file:
-        if len(columns) == 1:
-            return {columns[0]: file.read().splitlines()}
-        return _read_csv(os.fspath(path), csv.DictReader(file, restkey=""))
+    where = os.fspath(path)
+    try:
+        # Spreadsheets put a byte order mark in front.
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            if len(columns) == 1:
+                values = {columns[0]: _lines(file.read())}
+            else:
+                values = _read_csv(where, csv.DictReader(file, strict=True))
+    except UnicodeDecodeError as error:
+        raise ValueTypeError(f"{where}: byte {error.start}: expected UTF-8") from None
+    except csv.Error as error:
+        raise ValueTypeError(f"{where}: expected CSV: {error}") from None
+    for column, literals in values.items():
+        if not literals:
+            raise ValueTypeError(f"{where}: no values of column {column}, expected at least one")
+    return values
+
+
+def _lines(text: str) -> list[str]:
+    """What ends lines in files, and not all that Unicode has for it, which may be in a value."""
+    return [line for line in text.replace("\r\n", "\n").split("\n") if line]
 
 
 def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:
     names = [name for name in rows.fieldnames or () if name]
     if not names:
         raise ColumnError(f"{path}: line 1: expected the names of leaf columns")
+    if len(set(names)) < len(names):
+        raise ColumnError(f"{path}: line 1: a column is named twice")
     values: dict[str, list[str]] = {name: [] for name in names}
     for row in rows:
-        if "" in row:
+        if None in row:
             raise ColumnError(f"{path}: line {rows.line_num}: more cells than columns in line 1")
         for name in names:
             if row[name]:

@@ -1,19 +1,21 @@
 """Whether a column should get filters: the rules, in order, and nowhere else.
 
 Let a look-up read S of R row groups by min/max statistics alone and F with filters (see `lookups`).
+Files that are looked up together count together.
 
     skip      the column cannot have a filter, has no values, or no engine would ask its filters
               the target FPP is out of reach within the largest size
               one row group with few distinct values: look-ups of others are rare
               F > 0.9 S: most row groups hold the value, or the statistics tell as much
               S < 1.5 and S - F < 0.5: the column is sorted, min/max leaves one row group
-    optional  one row group: all that a filter can say is that the value is not in this file
-              F > S / 2, or fewer than two row groups and less than half of R saved: clustered
-              floating-point numbers, which are seldom looked up by equality
+    optional  one row group: all that a filter can say is that the value is not in it
+              F > 0.55 S, or fewer than two row groups and less than 0.45 of R saved: clustered
+              values of a kind that is seldom looked up by equality
               the filters are larger than the column that they spare
     build     everything else
 
-With values that the user gives, the rule on one row group does not apply: S and F tell.
+With values that the user gives, the rules on one row group and on the kind of values do not apply:
+S and F tell, and somebody does look them up.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ FEW_VALUES = 100
 NOTHING_SAVED = 0.1
 SORTED = 1.5
 SORTED_SAVED = 0.5
-WORTHWHILE = 0.5
+# A filter of half of the row groups reads a little more than that, because of its FPP.
+WORTHWHILE = 0.55
 MANY_SAVED = 2.0
 LARGE = 0.2
 
@@ -41,15 +44,18 @@ DICTIONARY_READERS = "Spark, Trino, Iceberg, ClickHouse and Impala"
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The numbers that decide. Sizes in bytes: `filter_bytes` of the filters that are advised,
-    `chunk_bytes` of the column's chunks as stored. `reads` is None if nothing can be looked up."""
+    `chunk_bytes` of the column's chunks as stored. `row_groups` are those with values, of all
+    `files` that are looked up together. `seldom_asked`: what the values are if nobody is expected
+    to look them up by equality, else empty. `reads` is None if nothing can be looked up."""
 
+    files: int
     row_groups: int
     ndv: int
     filters: int
     filter_bytes: int
     chunk_bytes: int
     only_dictionary: bool
-    is_float: bool
+    seldom_asked: str
     has_engine: bool
     already: int
     max_bytes: int
@@ -78,7 +84,9 @@ def judge(evidence: Evidence) -> Judgement:
     doubt = _reason_to_doubt(evidence)
     verdict: Verdict = "optional" if doubt else "build"
     reasons = [doubt] if doubt else []
-    return Judgement(verdict, "; ".join([*reasons, _comparison(evidence), *_notes(evidence)]))
+    if not _is_alone(evidence):
+        reasons.append(_comparison(evidence))
+    return Judgement(verdict, "; ".join([*reasons, *_notes(evidence)]))
 
 
 def _reason_to_skip(evidence: Evidence) -> str:
@@ -91,13 +99,13 @@ def _reason_to_skip(evidence: Evidence) -> str:
         return f"the FPP is out of reach within {evidence.max_bytes:,} bytes"
     if reads is None:
         return "no value that a reader could look up"
-    if not evidence.is_measured and evidence.row_groups == 1:
+    if _is_alone(evidence):
         few = evidence.ndv <= FEW_VALUES
-        return f"one row group and {evidence.ndv:,} distinct values" if few else ""
+        return f"one row group and {counted(evidence.ndv, 'distinct value')}" if few else ""
     if reads.by_statistics < SORTED and evidence.saved < SORTED_SAVED:
         return (
-            f"min/max leaves {_count(reads.by_statistics)} of {evidence.row_groups:,} row groups to"
-            f" a look-up: a filter buys nothing"
+            f"min/max leaves {_mean(reads.by_statistics)} of {_row_groups(evidence)} to a look-up:"
+            f" a filter buys nothing"
         )
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
         return f"a filter excludes next to nothing: {_comparison(evidence)}"
@@ -107,25 +115,34 @@ def _reason_to_skip(evidence: Evidence) -> str:
 def _reason_to_doubt(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
-    if not evidence.is_measured and evidence.row_groups == 1:
-        return "one row group: a filter can only tell that a value is not in this file"
+    if _is_alone(evidence):
+        return (
+            "one row group: a filter can only tell that a value is not in it, which counts if the"
+            " table has more; files that are named together are judged together"
+        )
     if reads.with_filter > WORTHWHILE * reads.by_statistics:
         return "a filter spares less than half of what min/max leaves"
-    if evidence.saved < min(MANY_SAVED, WORTHWHILE * evidence.row_groups):
+    if evidence.saved < min(MANY_SAVED, (1 - WORTHWHILE) * evidence.row_groups):
         return "min/max leaves few row groups, so that a filter spares few"
-    if evidence.is_float:
-        return "floating-point numbers are seldom looked up by equality"
+    if evidence.seldom_asked and not evidence.is_measured:
+        return f"{evidence.seldom_asked} are seldom looked up by equality"
     if evidence.filter_bytes > evidence.chunk_bytes:
         return "the filters are larger than the column"
     return ""
+
+
+def _is_alone(evidence: Evidence) -> bool:
+    """Whether stored values are all that there is to look up in the only row group: they are
+    there."""
+    return evidence.row_groups == 1 and not evidence.is_measured
 
 
 def _comparison(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
     return (
-        f"a look-up reads {_count(reads.with_filter)} of {evidence.row_groups:,} row groups with a"
-        f" filter, {_count(reads.by_statistics)} by min/max"
+        f"a look-up reads {_mean(reads.with_filter)} of {_row_groups(evidence)} with a filter,"
+        f" {_mean(reads.by_statistics)} by min/max"
     )
 
 
@@ -136,11 +153,25 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     if evidence.only_dictionary:
         yield f"all values are in dictionaries, where {DICTIONARY_READERS} find as much"
     if evidence.filters < evidence.row_groups:
-        without = evidence.row_groups - evidence.filters
-        yield f"in {without:,} row groups the FPP is out of reach"
-    if evidence.already:
-        yield f"{evidence.already:,} of the row groups have a filter already"
+        without = counted(evidence.row_groups - evidence.filters, "row group")
+        yield f"in {without} the FPP is out of reach"
+    if evidence.already >= evidence.row_groups:
+        yield "every row group has a filter already"
+    elif evidence.already:
+        has = "has" if evidence.already == 1 else "have"
+        yield f"{evidence.already:,} of the row groups {has} a filter already"
 
 
-def _count(row_groups: float) -> str:
-    return f"{row_groups:,.2f}" if row_groups < 10 else f"{row_groups:,.0f}"
+def counted(number: int, noun: str) -> str:
+    """`1 row group`, `1,024 row groups`"""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _row_groups(evidence: Evidence) -> str:
+    files = f" in {counted(evidence.files, 'file')}" if evidence.files > 1 else ""
+    return counted(evidence.row_groups, "row group") + files
+
+
+def _mean(row_groups: float) -> str:
+    # What rounds to 10.00 looks odd beside numbers without decimals.
+    return f"{row_groups:,.2f}" if row_groups < 9.995 else f"{row_groups:,.0f}"

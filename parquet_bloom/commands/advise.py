@@ -42,6 +42,7 @@ def advise(
 
     How many row groups a point look-up reads, by min/max alone and with a filter, comes from the
     stored values, or from --value-sample. The verdict is build, optional or skip, with the reason.
+    Files with the same columns are judged together, as one table.
 
     \b
     Example:
@@ -50,21 +51,24 @@ def advise(
     from parquet_bloom.advice.value_sample import read_value_sample
     from parquet_bloom.render.advise import write_advice, write_details
     from parquet_bloom.render.terminal import progress, write_json
-    from parquet_bloom.verbs.advise import advise as advise_on
+    from parquet_bloom.verbs.advise import Advisor
 
     sample = read_value_sample(value_sample, columns) if value_sample else None
+    advisor = Advisor(
+        columns=columns or None, fpp=fpp, max_bytes=max_bytes, value_sample=sample, threads=threads
+    )
 
     def work(path: str) -> None:
         with progress(path) as show:
-            report = advise_on(
-                path, columns=columns or None, fpp=fpp, max_bytes=max_bytes, value_sample=sample,
-                threads=threads, progress=show,
-            )  # fmt: skip
-        if as_json:
-            write_json({**asdict(report), "recommended": report.recommended})
-            return
-        write_advice(report)
-        if details:
-            write_details(report)
+            advisor.add(path, show)
 
-    sys.exit(Inputs(files).each(work))
+    code = Inputs(files).each(work)
+    if as_json:
+        for report in advisor.reports():
+            write_json({**asdict(report), "recommended": report.recommended})
+        sys.exit(code)
+    for table in advisor.tables():
+        write_advice(table)
+        if details:
+            write_details(table)
+    sys.exit(code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,13 @@ from parquet_bloom.commands.options import (
     row_groups_option,
     threads_option,
 )
+from parquet_bloom.program import FINE
 
 
 @click.command()
 @files_argument
 @columns_option()
-@click.option("--auto", is_flag=True, help="The columns that advise recommends, file by file.")
+@click.option("--auto", is_flag=True, help="The columns that advise recommends.")
 @output_options
 @fpp_option
 @click.option(
@@ -68,30 +69,40 @@ def build(
     target = output_of(inputs, output, output_dir, in_place, dry_run)
     if auto == bool(columns):
         raise click.UsageError("expected exactly one of --column and --auto")
-    chosen = _recommended(options) if auto else lambda path: columns
+    code, chosen = FINE, dict.fromkeys((path for path, _ in inputs.files), columns)
+    if auto:
+        code, chosen = _recommended(inputs, options)
+        # What cannot be read was complained of.
+        inputs = Inputs(tuple(chosen))
 
     def work(path: str) -> None:
-        names = chosen(path)
         with progress(path) as show:
             report = build_filters(
-                path, target(path), columns=names, row_groups=row_groups or None,
+                path, target(path), columns=chosen[path], row_groups=row_groups or None,
                 in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=not no_verify,
                 progress=show, **options,
             )  # fmt: skip
         (write_json if as_json else write_build)(report)
 
-    sys.exit(inputs.each(work))
+    sys.exit(max(code, inputs.each(work)))
 
 
-def _recommended(options: Mapping[str, Any]) -> Callable[[str], Sequence[str]]:
-    """The columns of a file that advise would build."""
-    from parquet_bloom.render.terminal import progress
-    from parquet_bloom.verbs.advise import advise
+def _recommended(
+    inputs: Inputs, options: Mapping[str, Any]
+) -> tuple[int, dict[str, tuple[str, ...]]]:
+    """The columns of each file that advise would build, judged as `pbloom advise` judges them all;
+    and the exit code."""
+    from parquet_bloom.render.terminal import complain, progress
+    from parquet_bloom.verbs.advise import Advisor
 
-    wanted = {name: options[name] for name in ("fpp", "max_bytes", "threads")}
+    advisor = Advisor(**{name: options[name] for name in ("fpp", "max_bytes", "threads")})
 
-    def recommended(path: str) -> Sequence[str]:
+    def work(path: str) -> None:
         with progress(path) as show:
-            return advise(path, progress=show, **wanted).recommended
+            advisor.add(path, show)
 
-    return recommended
+    code = inputs.each(work)
+    for table in advisor.tables():
+        if not table.recommended:
+            complain(f"{table.path}: no column that advise would build; `pbloom advise` says why")
+    return code, {report.path: report.recommended for report in advisor.reports()}

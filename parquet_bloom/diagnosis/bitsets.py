@@ -68,11 +68,12 @@ def views(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
 
 
 def _shifted(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
-    """A bitset that begins earlier lacks the bits on which the header lies, or other data."""
+    """A bitset that begins earlier, with the header at most, lacks the bits on which that lies."""
     start = stored.offset + stored.header_bytes
     end = min(start + stored.num_bytes + MAX_SHIFT, file.footer.start)
     data = bytes(MAX_SHIFT) + file.source.read_at(start, end - start)
-    for shift in sorted(range(-MAX_SHIFT, MAX_SHIFT + 1), key=abs):
+    earliest = -min(MAX_SHIFT, stored.header_bytes)
+    for shift in sorted(range(earliest, MAX_SHIFT + 1), key=abs):
         if shift == 0 or start + shift + stored.num_bytes > end:
             continue
         yield View(

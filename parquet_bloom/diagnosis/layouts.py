@@ -109,15 +109,20 @@ class Layout:
         return np.count_nonzero(is_found) / is_found.size
 
     def look_up(self, bitset: Bitset, hashes: Hashes) -> Trial:
-        """Look up hashes, shape (n,), each set of eight bits once."""
+        """Look up hashes, shape (n,), each set of eight bits once.
+
+        Where all that is wrong is the block, in a way that is none of ours, the right bits are found
+        in one block of all: of a few blocks, that is often the one that is looked at.
+        """
         blocks, keys = self.place(hashes, bitset.num_blocks)
         blocks, positions = _distinct(blocks, self.positions(keys), bitset.first)
         rows = self.arrange(bitset.words[blocks])
         fills = np.bitwise_count(rows) / WORD_BITS
+        chance = float(fills.prod(axis=1).mean()) if len(blocks) else 1.0
+        if self.place is not _standard_place:
+            chance += (1 - chance) / bitset.num_blocks
         return Trial(
-            hits=int(np.count_nonzero(_are_set(rows, positions))),
-            tried=len(blocks),
-            chance=float(fills.prod(axis=1).mean()) if len(blocks) else 1.0,
+            hits=int(np.count_nonzero(_are_set(rows, positions))), tried=len(blocks), chance=chance
         )
 
 

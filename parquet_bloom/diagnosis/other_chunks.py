@@ -62,6 +62,8 @@ def _others(file: ParquetFile, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
     groups = [group for group in range(file.num_row_groups) if group != chunk.row_group]
     groups.sort(key=lambda group: abs(group - chunk.row_group))
     leaves = [leaf for leaf in file.footer.leaves if leaf.index != chunk.leaf.index]
+    # No run of stored bytes can be made of bits.
+    leaves = [leaf for leaf in leaves if leaf.type.physical != "BOOLEAN"]
     leaves.sort(key=lambda leaf: abs(leaf.index - chunk.leaf.index))
     for group in groups[:MAX_ROW_GROUPS]:
         yield file.footer.chunk(group, chunk.leaf)

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
+from parquet_bloom.advice.verdict import counted
 from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
 
 if TYPE_CHECKING:
+    from parquet_bloom.advice.engines import EngineUse
     from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
+
+HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "row groups read", "reason")
 
 
 def write_advice(report: AdviceReport) -> None:
-    """One line about the file, then one row per column."""
+    """One line about the files of a table, then one row per column.
+
+    On a terminal the reasons come below, where they have the width for it.
+    """
     names = ", ".join(report.recommended) or "no column"
     write_line(
-        f"{report.path}: {report.num_rows:,} rows in {report.num_row_groups} row groups,"
-        f" {size(report.size)}; build filters for {names}"
+        f"{report.path}: {counted(report.num_rows, 'row')} in"
+        f" {counted(report.num_row_groups, 'row group')}, {size(report.size)};"
+        f" build filters for {names}"
     )
-    write_table(
-        ("column", "type", "verdict", "NDV", "filters", "of the file", "row groups read", "reason"),
-        [_row(advice) for advice in report.columns],
-    )
+    rows = [_row(advice) for advice in report.columns]
+    if not sys.stdout.isatty():
+        write_table(HEADER, rows)
+        return
+    write_table(HEADER[:-1], [row[:-1] for row in rows])
+    for advice in report.columns:
+        write_line(f"{advice.column}: {advice.reason}")
 
 
 def _row(advice: ColumnAdvice) -> Row:
@@ -57,11 +69,16 @@ def write_details(report: AdviceReport) -> None:
         if advice.verdict == "skip":
             continue
         write_line("")
-        write_line(f"{advice.column}: {advice.reason}")
+        write_line(f"{advice.column}: {advice.verdict}")
         for use in advice.engines:
-            does = "uses it" if use.uses else "does not use it"
-            write_line(f"  {use.engine} {does}{f': {use.reason}' if use.reason else ''}")
+            write_line(f"  {use.engine} {_does(use)}")
         for settings in advice.settings:
             write_line(f"  {settings.writer}:")
-            for line in settings.text.splitlines():
+            for line in settings.text.split("\n"):
                 write_line(f"    {line}")
+
+
+def _does(use: EngineUse) -> str:
+    if use.uses:
+        return f"uses it, but {use.reason}" if use.reason else "uses it"
+    return f"does not use it: {use.reason}"

@@ -18,13 +18,18 @@ _NUMBER = re.compile(r"\d+([.,]\d+)*")
 def write_repair(report: RepairReport) -> None:
     """What was done to one file, then a line for what was done, or left, in the same way."""
     target = report.output or f"{report.path} (dry run)"
+    filters = "1 filter" if len(report.repaired) == 1 else f"{len(report.repaired)} filters"
     write_line(
-        f"{target}: {len(report.repaired)} filters repaired, {len(report.left)} left,"
-        f" {size(report.bytes_added)} added, {report.seconds:.2f} s"
+        f"{target}: {filters} repaired, {len(report.left)} left, {_change(report.bytes_added)},"
+        f" {report.seconds:.2f} s"
     )
     done = [(item.action, item) for item in report.repaired]
     for line in _lines([*done, *(("left", item) for item in report.left)]):
         write_line(line)
+
+
+def _change(bytes_added: int) -> str:
+    return f"{size(-bytes_added)} removed" if bytes_added < 0 else f"{size(bytes_added)} added"
 
 
 def _lines(items: Sequence[tuple[str, RepairedFilter | LeftFilter]]) -> Iterator[str]:

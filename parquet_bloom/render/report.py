@@ -81,7 +81,7 @@ def render_report(report: FileReport) -> str:
         summary=_summary(report),
         columns=_columns(report.columns, verdicts),
         widest=max((max(one.chunk_bytes, one.filter_bytes) for one in report.columns), default=0),
-        verdicts=verdicts,
+        to_do=_to_do(report, verdicts),
         rules=list(_broken_rules(validation.findings)),
         pictures=list(_pictures(report)),
         advice=_advice(report),
@@ -121,6 +121,26 @@ def _interest(column: ColumnSummary, advice: ColumnAdvice | None) -> int:
     if column.num_filters:
         return 0
     return 1 if advice and advice.verdict != "skip" else 2
+
+
+def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str, str]:
+    """For each column that was advised on the verdict; or, where there are filters to build and
+    they are there, whether they will do: `keep` or `rebuild`."""
+    findings = report.validation.findings
+    broken = {finding.column for finding in findings if finding.severity == "error"}
+    return {
+        column.column: _verdict(column, verdicts[column.column], column.column in broken)
+        for column in report.columns
+        if column.column in verdicts
+    }
+
+
+def _verdict(column: ColumnSummary, advice: ColumnAdvice, is_broken: bool) -> str:
+    if advice.verdict != "build":
+        return advice.verdict
+    if is_broken:
+        return "rebuild"
+    return "keep" if column.num_filters >= advice.row_groups else "build"
 
 
 def _broken_rules(findings: Sequence[Finding]) -> Iterator[BrokenRule]:

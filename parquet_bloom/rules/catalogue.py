@@ -102,7 +102,7 @@ _RULES = (
     Rule("PB303", "all-bits-set", ERROR,
          "Every bit is set, so the filter excludes nothing"),
     Rule("PB304", "oversized", WARNING,
-         "The filter could be folded to a quarter or less"),
+         "The filter could be folded to an eighth or less"),
     Rule("PB305", "dictionary-suffices", NOTE,
          "The filter is no smaller than the dictionary that says the same"),
     Rule("PB306", "larger-than-data", WARNING,

@@ -73,8 +73,9 @@ class ConfigTable:
 
     def rules(self, key: str) -> frozenset[str]:
         """The ids of the rules that are listed by id or by name."""
+        names = self.names(key)
         try:
-            return frozenset(map(rule_id, self.names(key)))
+            return frozenset(map(rule_id, names))
         except ConfigError as error:
             self._complain(key, str(error))
 

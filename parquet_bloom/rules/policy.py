@@ -106,8 +106,13 @@ class Policy:
 
         `require` is added to what is required, `ignore` (ids or names of rules) to what is ignored.
         `max_fpp` and `max_bytes` are for all columns and leave a column's own limit as it is.
-        `fail_on` is a word of FAIL_ON. Raises ConfigError for words that are none.
+        `fail_on` is a word of FAIL_ON. Raises ConfigError for words that are none, and for limits
+        that nothing could be above or within.
         """
+        if max_fpp is not None and not 0 < max_fpp < 1:
+            raise ConfigError(f"max_fpp: {max_fpp}, expected a number between 0 and 1")
+        if max_bytes is not None and max_bytes <= 0:
+            raise ConfigError(f"max_bytes: {max_bytes}, expected a positive number of bytes")
         if fail_on is not None and fail_on not in FAIL_ON:
             raise ConfigError(f"fail_on: {fail_on!r}, expected one of {', '.join(FAIL_ON)}")
         added = tuple(require)

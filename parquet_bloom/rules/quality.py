@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES
@@ -13,15 +13,20 @@ from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.rules.view import FilterView, chunk_finding, num_non_null
+from parquet_bloom.rules.view import FilterView, chunk_finding
 
 HIGH_FPP = 0.1
 USELESS_FPP = 0.5
 # What a filter may be folded to if nobody has said more.
 USUAL_FPP = 0.01
-# Power-of-two sizes are up to twice too large; from here on it is somebody's mistake.
-LEAST_FOLDS = 2
+# A power of two for 0.001 % can be eight times as large as one for 1 %; from here on it is
+# somebody's mistake.
+LEAST_FOLDS = 3
+# Less than a page of memory, which is not worth a word.
+NEGLIGIBLE_BYTES = 4 << 10
 LARGE_SHARE = 0.25
+# Less than what readers fetch together with the footer.
+NEGLIGIBLE_SHARE_BYTES = 64 << 10
 
 _DICTIONARY = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
 _LEVELS = (Encoding.RLE, Encoding.BIT_PACKED)
@@ -51,13 +56,14 @@ def _check_size(view: FilterView) -> Iterator[Finding]:
     chunk, stored = view.chunk, view.stored
     if view.num_values == 0:
         yield view.finding(
-            "PB308", "the chunk has no values, so statistics say as much", found=stored.num_bytes
+            "PB308", "the chunk has no values, and needs no filter", found=stored.num_bytes
         )
         return
-    folds = _folds(view)
-    if folds >= LEAST_FOLDS:
+    target = view.policy.max_fpp or USUAL_FPP
+    folds = _folds(view, target)
+    if folds >= LEAST_FOLDS and stored.num_bytes > NEGLIGIBLE_BYTES:
         yield view.finding(
-            "PB304", f"the filter could be folded {folds} times and stay within its target",
+            "PB304", f"the filter could be folded {folds} times and stay within an FPP of {target:g}",
             expected=f"{stored.num_bytes >> folds} bytes", found=stored.num_bytes,
         )  # fmt: skip
     dictionary = _dictionary_bytes(view.file, chunk)
@@ -68,16 +74,15 @@ def _check_size(view: FilterView) -> Iterator[Finding]:
             expected=f"less than {dictionary} bytes", found=stored.num_bytes,
         )  # fmt: skip
     chunk_bytes = chunk.total_compressed_size or 0
-    if stored.num_bytes > max(chunk_bytes, MIN_BYTES):
+    if stored.num_bytes > max(chunk_bytes, NEGLIGIBLE_BYTES):
         yield view.finding(
             "PB306", "the filter is larger than the column chunk that it saves readers from",
             expected=f"at most {chunk_bytes} bytes", found=stored.num_bytes,
         )  # fmt: skip
 
 
-def _folds(view: FilterView) -> int:
-    """How often the filter can be halved within its target FPP; an empty one is another matter."""
-    target = view.policy.max_fpp or USUAL_FPP
+def _folds(view: FilterView, target: float) -> int:
+    """How often the filter can be halved within the target FPP; an empty one is another matter."""
     if view.bits.bits_set == 0 or view.bits.fpp > target:
         return 0
     smallest = view.bits.fold_to_fpp(target, MIN_BYTES // BLOCK_BYTES)
@@ -121,7 +126,13 @@ def _check_limits(view: FilterView) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def check_columns(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+HasValues = Callable[[ParquetFile, ColumnChunk], bool]
+"""Whether there can be values that are not null in a chunk."""
+
+
+def check_columns(
+    file: ParquetFile, leaves: Sequence[LeafColumn], has_values: HasValues
+) -> Iterator[Finding]:
     """Columns that have filters in some row groups only."""
     offsets = file.footer.chunks.every("bloom_filter_offset")
     width = len(file.footer.leaves)
@@ -129,24 +140,25 @@ def check_columns(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[F
         of_leaf = offsets[leaf.index :: width]
         without = [group for group, offset in enumerate(of_leaf) if offset == _kernel.ABSENT]
         if 0 < len(without) < len(of_leaf):
-            wanting = [group for group in without if _deserves_one(file, group, leaf)]
+            chunks = (file.footer.chunk(group, leaf) for group in without)
+            wanting = [chunk for chunk in chunks if _deserves_one(file, chunk, has_values)]
             if wanting:
+                there = len(of_leaf) - len(without)
                 yield finding(
-                    "PB307", f"no filter in {len(wanting)} of {len(of_leaf)} row groups that have"
-                    f" values, the first of them {wanting[0]}",
-                    column=leaf.name, expected=len(of_leaf), found=len(of_leaf) - len(without),
+                    "PB307", f"no filter in {len(wanting)} row groups that have values, the first"
+                    f" of them {wanting[0].row_group}",
+                    column=leaf.name, expected=there + len(wanting), found=there,
                 )  # fmt: skip
 
 
-def _deserves_one(file: ParquetFile, row_group: int, leaf: LeafColumn) -> bool:
+def _deserves_one(file: ParquetFile, chunk: ColumnChunk, has_values: HasValues) -> bool:
     """Writers rightly leave out chunks without values, and those whose dictionary says it all."""
-    chunk = file.footer.chunk(row_group, leaf)
     if chunk.has_crypto_metadata or chunk.meta_start is None:
         return False
-    return num_non_null(file, chunk) > 0 and not is_all_dictionary(file, chunk)
+    return not is_all_dictionary(file, chunk) and has_values(file, chunk)
 
 
-def check_required(file: ParquetFile, policy: Policy) -> Iterator[Finding]:
+def check_required(file: ParquetFile, policy: Policy, has_values: HasValues) -> Iterator[Finding]:
     """Columns that must have a filter in every row group with values."""
     for name in policy.required_columns():
         leaf = next((leaf for leaf in file.footer.leaves if leaf.name == name), None)
@@ -159,15 +171,15 @@ def check_required(file: ParquetFile, policy: Policy) -> Iterator[Finding]:
                 yield chunk_finding(
                     "PB310", chunk, "a filter is required, and whether there is one is encrypted"
                 )
-            elif chunk.bloom_filter_offset is None and num_non_null(file, chunk) > 0:
+            elif chunk.bloom_filter_offset is None and has_values(file, chunk):
                 yield chunk_finding("PB310", chunk, "a filter is required")
 
 
 def check_share(file: ParquetFile, stored: Sequence[bloom.StoredFilter]) -> Iterator[Finding]:
     """All filters together, beside the file."""
     size = sum(found.end - found.offset for found in stored)
-    if size > LARGE_SHARE * file.source.size:
+    if size > max(LARGE_SHARE * file.source.size, NEGLIGIBLE_SHARE_BYTES):
         yield finding(
-            "PB309", f"{len(stored)} filters take {size / file.source.size:.0%} of the file",
+            "PB309", f"{len(stored)} filters take {size / file.source.size:.1%} of the file",
             expected=f"at most {LARGE_SHARE:.0%}", found=f"{size} of {file.source.size} bytes",
         )  # fmt: skip

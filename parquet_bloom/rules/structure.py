@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from parquet_bloom.errors import FilterError, FooterError
 from parquet_bloom.files import ParquetFile
@@ -11,12 +11,13 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.layout import MAGIC_BYTES
+from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.view import chunk_finding, not_checked, without_place
 
 
-def check_footer(file: ParquetFile) -> Iterator[Finding]:
-    """What the footer says of rows and places as a whole."""
+def check_footer(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """What the footer says of rows and places as a whole, and of filters of `leaves`."""
     try:
         file.footer.check_row_counts()
     except FooterError as error:
@@ -26,10 +27,11 @@ def check_footer(file: ParquetFile) -> Iterator[Finding]:
             "PB115", f"pages reach past {file.footer.start}, where the data ends: every place"
             " behind them is doubtful",
         )  # fmt: skip
-    yield from _lengths_without_offset(file)
+    yield from _lengths_without_offset(file, {leaf.index for leaf in leaves})
 
 
-def _lengths_without_offset(file: ParquetFile) -> Iterator[Finding]:
+def _lengths_without_offset(file: ParquetFile, leaves: Collection[int]) -> Iterator[Finding]:
+    """`leaves`: the indices of those that count."""
     chunks = file.footer.chunks
     pairs = zip(
         chunks.every("bloom_filter_offset"), chunks.every("bloom_filter_length"), strict=True
@@ -37,9 +39,10 @@ def _lengths_without_offset(file: ParquetFile) -> Iterator[Finding]:
     for index, (offset, length) in enumerate(pairs):
         if offset == _kernel.ABSENT and length != _kernel.ABSENT:
             row_group, column = divmod(index, len(file.footer.leaves))
-            name = file.footer.leaves[column].name
-            message = "there is a bloom_filter_length but no bloom_filter_offset"
-            yield finding("PB114", message, row_group=row_group, column=name, found=length)
+            if column in leaves:
+                name = file.footer.leaves[column].name
+                message = "there is a bloom_filter_length but no bloom_filter_offset"
+                yield finding("PB114", message, row_group=row_group, column=name, found=length)
 
 
 def read_header(

@@ -21,7 +21,7 @@ SIGMAS = 5
 
 def check_clear(view: FilterView) -> Iterator[Finding]:
     """A filter of nothing beside values that there are."""
-    if view.bits.bits_set == 0 and view.num_values > 0:
+    if view.bits.bits_set == 0 and view.num_values:
         yield view.finding(
             "PB402", "no bit is set: every value seems absent",
             expected=f"bits of {view.num_values} values", found="none",
@@ -49,12 +49,13 @@ def check_values(
 def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]:
     width = view.chunk.leaf.type.width or 0
     if membership.specials & _kernel.HAS_ZERO:
-        found = [view.bits.check_value(plain) for plain in zeros(width)]
-        if not all(found):
+        has_plus, has_minus = map(view.bits.check_value, zeros(width))
+        if has_plus != has_minus:
+            found, other = ("0.0", "-0.0") if has_plus else ("-0.0", "0.0")
             yield view.finding(
-                "PB403", "one zero is in the filter and the other is not: Spark and DataFusion"
-                " hash the zero of the query, and lose rows where x = 0.0",
-                expected="0.0 and -0.0", found="one of them",
+                "PB403", f"{found} is in the filter and {other} is not: Spark and DataFusion hash"
+                f" the zero of the query, and lose rows where x = {other}",
+                expected="0.0 and -0.0", found=found,
             )  # fmt: skip
     if membership.specials & _kernel.HAS_NAN and not view.bits.check_value(canonical_nan(width)):
         yield view.finding(
@@ -67,10 +68,9 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
     if view.bits.fill == 1:
         return
     if membership.foreign_bits:
-        share = membership.foreign_bits / view.bits.bits_set
         yield view.finding(
-            "PB405", f"{share:.2%} of the bits come from no value of the chunk: the filter was not"
-            " cleared before, or has values of other chunks",
+            "PB405", f"{membership.foreign_bits:,} of {view.bits.bits_set:,} bits come from no value"
+            " of the chunk: the filter was not cleared before, or has values of other chunks",
             expected=0, found=membership.foreign_bits,
         )  # fmt: skip
     measured, explained = measured_fpp(view.bits), membership.explained_fpp

@@ -20,11 +20,23 @@ def without_place(error: Exception, file: ParquetFile, chunk: ColumnChunk | None
 
 
 def num_non_null(file: ParquetFile, chunk: ColumnChunk) -> int:
-    """The values of a chunk that are not null, as far as the footer tells."""
+    """The values of a chunk that are not null, of which the footer is certain."""
+    return known_non_null(file, chunk) or 0
+
+
+def known_non_null(file: ParquetFile, chunk: ColumnChunk) -> int | None:
+    """The same; None where there can be nulls and the footer does not count them."""
+    num_values = max(0, chunk.num_values or 0)
+    if num_values == 0 or chunk.leaf.max_definition_level == 0:
+        return num_values
     statistics = file.footer.column_meta_data(chunk).statistics
-    nulls = (statistics and statistics.null_count) or 0
-    num_values = chunk.num_values or 0
-    return num_values - nulls if 0 <= nulls <= num_values else num_values
+    nulls = statistics and statistics.null_count
+    return None if nulls is None or not 0 <= nulls <= num_values else num_values - nulls
+
+
+def may_have_values(file: ParquetFile, chunk: ColumnChunk) -> bool:
+    """Whether a chunk has values that are not null, unless the footer is certain of the opposite."""
+    return known_non_null(file, chunk) != 0
 
 
 def chunk_finding(rule: str, chunk: ColumnChunk, message: str, **details: Any) -> Finding:
@@ -42,7 +54,7 @@ class FilterView:
     """A filter whose bits can be read.
 
     `num_values`: the chunk's non-null values, as many as were looked up (those of a dictionary
-    once), or else as the footer says.
+    once), or else as the footer says; None if it does not.
     """
 
     file: ParquetFile
@@ -50,7 +62,7 @@ class FilterView:
     stored: StoredFilter
     bits: SplitBlockBloomFilter
     policy: ColumnPolicy
-    num_values: int
+    num_values: int | None
 
     def finding(self, rule: str, message: str, **details: Any) -> Finding:
         return chunk_finding(rule, self.chunk, message, **details)

@@ -25,6 +25,9 @@ from parquet_bloom.rules import structure
 
 Status = Literal["same", "only in a", "only in b", "different", "folded", "unreadable"]
 
+# How many words are compared at once: filters can take 128 MiB, and more.
+WORDS_AT_ONCE = 1 << 18
+
 # A leaf column's dotted path, and how many before it have the same.
 _Name = tuple[str, int]
 
@@ -137,11 +140,15 @@ class _Side:
             self.leaves[leaf.name, seen[leaf.name]] = leaf
             seen[leaf.name] += 1
         names = list(self.leaves)
-        offsets = file.footer.chunks.every("bloom_filter_offset")
+        chunks = file.footer.chunks
+        pairs = zip(
+            chunks.every("bloom_filter_offset"), chunks.every("has_crypto_metadata"), strict=True
+        )
+        # Whether an encrypted chunk has a filter is encrypted, too.
         self.pointing = {
             (index // len(names), names[index % len(names)])
-            for index, offset in enumerate(offsets)
-            if offset != _kernel.ABSENT
+            for index, (offset, is_encrypted) in enumerate(pairs)
+            if offset != _kernel.ABSENT or is_encrypted
         }
 
     def read(self, row_group: int, name: _Name) -> _Filter | _NoFilter:
@@ -150,6 +157,8 @@ class _Side:
         chunk = self._file.footer.chunk(row_group, self.leaves[name])
         if chunk.has_file_path:
             return _NoFilter("the column chunk lies in another file", is_unreadable=True)
+        if chunk.bloom_filter_offset is None:
+            return _NoFilter("the column chunk is encrypted", is_unreadable=True)
         stored, problems = structure.read_header(self._file, chunk)
         if stored is None:
             return _NoFilter(problems[0].message, is_unreadable=True)
@@ -240,11 +249,11 @@ def _compare(row_group: int, name: _Name, a: _Filter, b: _Filter) -> FilterDiff:
         for what in a.says
         if a.says[what] != b.says[what]
     ]
+    status: Status = "different" if reasons or bits.reason else "same"
+    if bits.is_folded and not reasons:
+        status = "folded"
     if bits.reason:
         reasons.append(bits.reason)
-    status: Status = "different" if reasons else "same"
-    if bits.is_folded:
-        status = "folded"
     unknown = [what for what in a.says if a.says[what] == b.says[what] == bloom.UNKNOWN]
     if unknown:
         status = "unreadable"
@@ -282,10 +291,22 @@ def _compare_bits(a: SplitBlockBloomFilter, b: SplitBlockBloomFilter) -> _Bits:
     fold, rest = divmod(large.num_blocks, small.num_blocks)
     if rest:
         return _Bits(None, None, None, f"{a.num_bytes} bytes in a, {b.num_bytes} in b")
-    words_a, words_b = (bits.fold(bits.num_blocks // small.num_blocks).words for bits in (a, b))
-    only_a = int(np.bitwise_count(words_a & ~words_b).sum(dtype=np.int64))
-    only_b = int(np.bitwise_count(words_b & ~words_a).sum(dtype=np.int64))
+    folded_a, folded_b = (
+        bits if bits.num_blocks == small.num_blocks else bits.fold(fold) for bits in (a, b)
+    )
+    only_a, only_b = _bits_outside(folded_a, folded_b), _bits_outside(folded_b, folded_a)
     return _Bits(fold, only_a, only_b, _in_words(a, b, fold, only_a, only_b))
+
+
+def _bits_outside(some: SplitBlockBloomFilter, others: SplitBlockBloomFilter) -> int:
+    """How many bits of `some` are clear in `others`, which is as large."""
+    words, other_words = some.words, others.words
+    return sum(
+        int(np.bitwise_count(words[part] & ~other_words[part]).sum(dtype=np.int64))
+        for part in (
+            slice(start, start + WORDS_AT_ONCE) for start in range(0, words.size, WORDS_AT_ONCE)
+        )
+    )
 
 
 def _in_words(

@@ -5,7 +5,7 @@
               chunks point to, only the values tell whose it is
     lengths   are set to what header and bitset take; where bloom_filter_length may be right and
               the header wrong, only the values tell
-    bits      none is set although there are values: the filter goes
+    bits      none is set, and the footer does not say that all values are null: the filter goes
     values    where they are looked up: a filter with false negatives goes
 
 In doubt a pointer goes: without a filter readers lose time, with a wrong one they lose rows.
@@ -35,8 +35,8 @@ from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.view import (
     FilterView,
     chunk_finding,
+    may_have_values,
     not_checked,
-    num_non_null,
     without_place,
 )
 
@@ -118,10 +118,10 @@ def examine(file: ParquetFile, wanted: Collection[Key]) -> list[Examined]:
     sound = [(stored, each) for stored, each in headers if not each.fatal]
     _examine_places(sound, offsets)
     for stored, each in sound:
+        if each.key in wanted and not each.fatal and _is_clear(file, stored, each.chunk):
+            each.doubt = _all_clear(each.chunk)
         if each.length and _length_may_be_right(file, stored, offsets):
             each.doubt = each.doubt or _contradiction(each.length)
-        if each.key in wanted and not each.fatal and _is_clear(file, stored, each.chunk):
-            each.fatal = _all_clear(each.chunk)
     found = [each for each in (*filters, *_astray(file)) if each.key in wanted]
     return sorted(found, key=lambda each: each.key)
 
@@ -213,8 +213,8 @@ def _contradiction(length: Finding) -> Finding:
 
 
 def _is_clear(file: ParquetFile, stored: bloom.StoredFilter, chunk: ColumnChunk) -> bool:
-    """Whether no bit is set although there are values."""
-    return num_non_null(file, chunk) > 0 and not any(
+    """Whether no bit is set although there are values, unless the footer counts nothing but nulls."""
+    return may_have_values(file, chunk) and not any(
         SplitBlockBloomFilter.from_bytes(
             file.source.read_at(start, min(CLEAR_BYTES, stored.end - start))
         ).bits_set

@@ -127,7 +127,10 @@ def repair(
         wanting = _wanting(filters) if rebuild else []
         if wanting:
             check_end(file, mended)
-        with rewriting(file, target, file.footer.start, verify) as rewrite:
+        # Most files of a lake have nothing to mend, and need not be copied to find that out.
+        is_idle = in_place and not mended and not wanting
+        written = None if is_idle else target
+        with rewriting(file, written, file.footer.start, verify) as rewrite:
             builder = TolerantFilterBuilder(file, size, threads)
             appended = builder.append(wanting, rewrite, False, progress)
             places = mended | appended.places
@@ -138,7 +141,7 @@ def repair(
         outcomes = _Outcomes(appended)
         return RepairReport(
             path=file.path,
-            output=rewrite.output,
+            output=None if target is None else str(target.path),
             repaired=tuple(done for each in filters for done in outcomes.repaired(each)),
             left=tuple(left for each in filters for left in outcomes.left(each)),
             bytes_added=size_after - file.source.size,
@@ -199,7 +202,8 @@ class _Outcomes:
             more = self._why_not(each) or "; rebuild mends it"
             yield _left(each.chunk, each.shortcoming, more)
         if each.unread is not None:
-            yield _left(each.chunk, each.unread, "; strip removes the filter")
+            stays = "; the filter stays, right or wrong: strip removes it"
+            yield _left(each.chunk, each.unread, stays)
 
     def _why_not(self, each: Examined) -> str:
         """Why a filter was not built again; empty if nobody tried."""

@@ -17,8 +17,9 @@ from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
+from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.membership import Membership, check_membership
+from parquet_bloom.membership import Membership, check_membership, stores_values
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
@@ -34,10 +35,12 @@ from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.view import (
     FilterView,
     chunk_finding,
+    known_non_null,
+    may_have_values,
     not_checked,
-    num_non_null,
     without_place,
 )
+from parquet_bloom.storage import LocalSource
 
 # A filter, another of its size with the values, and what comparing them takes.
 FILTERS_AT_ONCE = 4
@@ -68,8 +71,9 @@ def validate(
     it, `require` columns with a filter in every row group, a highest FPP, a largest bitset in bytes,
     rules to `ignore` by id or name, and `fail_on`: error, warning, note or never.
 
-    Raises ConfigError for words that are none, ColumnError, FormatError for files whose footer cannot be read, UnsupportedError for
-    encrypted footers, OSError. What is wrong with filters and pages is a finding, not an error.
+    Raises ConfigError for words that are none, ColumnError, FormatError for files whose footer
+    cannot be read or that change meanwhile, UnsupportedError for encrypted footers, OSError. What is
+    wrong with filters and pages is a finding, not an error.
     """
     policy = (policy or Policy()).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
@@ -77,6 +81,7 @@ def validate(
     with open_file(path) as file:
         validation = _Validation(file, policy, deep, diagnose)
         findings = validation.run(file.leaves(columns), threads, progress)
+        _check_unchanged(file)
     kept = tuple(finding for finding in findings if not policy.ignores(finding))
     return ValidationReport(
         path=file.path,
@@ -103,6 +108,7 @@ class _Validation:
         self.num_values = 0
         self._file = file
         self._look_up = _look_up if deep else _no_look_up
+        self._has_values = _has_values if deep else may_have_values
         self._diagnose = _diagnosis if diagnose else _no_diagnosis
         self._stored: dict[tuple[int, int], bloom.StoredFilter] = {}
         self._right: set[tuple[int, int]] = set()
@@ -111,25 +117,37 @@ class _Validation:
         self, leaves: Sequence[LeafColumn], threads: int | None, progress: Progress | None
     ) -> list[Finding]:
         file = self._file
-        findings = list(structure.check_footer(file))
-        readable = []
+        findings = list(structure.check_footer(file, leaves))
         for chunk in _pointing(file, leaves):
-            stored, problems = structure.read_header(file, chunk)
-            findings += problems
-            if stored is not None:
-                findings += self._check_header(chunk, stored)
-                if structure.is_readable(file, stored) and not chunk.has_crypto_metadata:
-                    readable.append(chunk)
+            findings += self._read_header(chunk)
+        readable = [chunk for chunk, stored in self._in_order() if self._is_readable(chunk, stored)]
         findings += portability.check_order(self._in_order())
         findings += self._check_filters(readable, threads, progress)
         findings += portability.check_writer(
             file.footer.created_by,
             [(chunk, self._is_right(chunk)) for chunk, _ in self._in_order()],
         )
-        findings += quality.check_columns(file, leaves)
-        findings += quality.check_required(file, self.policy)
+        findings += quality.check_columns(file, leaves, self._has_values)
+        findings += quality.check_required(file, self.policy, self._has_values)
         findings += quality.check_share(file, list(self._stored.values()))
         return findings
+
+    def _read_header(self, chunk: ColumnChunk) -> Iterator[Finding]:
+        if chunk.has_file_path:
+            yield not_checked(chunk, "the column chunk lies in another file")
+            return
+        stored, problems = structure.read_header(self._file, chunk)
+        yield from problems
+        if stored is not None:
+            yield from self._check_header(chunk, stored)
+
+    def _is_readable(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> bool:
+        """Whether the bits can be looked at. Without an end, they could take all of the memory."""
+        return (
+            structure.is_readable(self._file, stored)
+            and stored.num_bytes <= MAX_BYTES
+            and not chunk.has_crypto_metadata
+        )
 
     def _check_header(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
         self.num_filters += 1
@@ -138,6 +156,8 @@ class _Validation:
         yield from portability.check_header(chunk, stored)
         yield from portability.check_type(chunk)
         yield from security.check_plaintext(chunk, stored)
+        if stored.num_bytes > MAX_BYTES:
+            yield not_checked(chunk, f"a bitset of more than {MAX_BYTES} bytes")
 
     def _in_order(self) -> list[tuple[ColumnChunk, bloom.StoredFilter]]:
         leaves = self._file.footer.leaves
@@ -180,7 +200,7 @@ class _Validation:
             stored=stored,
             bits=bits,
             policy=self.policy.for_column(chunk.leaf.name),
-            num_values=membership.num_values if membership else num_non_null(self._file, chunk),
+            num_values=membership.num_values if membership else known_non_null(self._file, chunk),
         )
         findings += [*quality.check_filter(view), *truth.check_clear(view)]
         if membership is not None:
@@ -196,6 +216,18 @@ class _Validation:
         )
 
 
+def _check_unchanged(file: ParquetFile) -> None:
+    """Raise FormatError if somebody wrote into the file meanwhile: what was found is of no file.
+
+    Another file that took its name is no matter, the one that was opened is still there.
+    """
+    source = file.source
+    if isinstance(source, LocalSource):
+        now, before = os.fstat(source.descriptor), source.status
+        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            raise FormatError(f"{file.path}: changed while it was read")
+
+
 def _twin(view: FilterView, is_right: bool) -> truth.Twin | None:
     """None if it means nothing that two filters are the same."""
     if view.chunk.leaf.type.physical == "BOOLEAN" or view.bits.bits_set == 0:
@@ -204,14 +236,13 @@ def _twin(view: FilterView, is_right: bool) -> truth.Twin | None:
 
 
 def _pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:
-    """The chunks whose footer points to a filter in this file; the others are not even decoded."""
+    """The chunks whose footer points to a filter; the others are not even decoded."""
     offsets = file.footer.chunks.every("bloom_filter_offset")
-    elsewhere = file.footer.chunks.every("has_file_path")
     width = len(file.footer.leaves)
     for row_group in range(file.num_row_groups):
         for leaf in leaves:
             index = row_group * width + leaf.index
-            if offsets[index] != _kernel.ABSENT and not elsewhere[index]:
+            if offsets[index] != _kernel.ABSENT:
                 yield file.footer.chunk(row_group, leaf)
 
 
@@ -232,6 +263,12 @@ def _look_up(file: ParquetFile, chunk: ColumnChunk, bits: SplitBlockBloomFilter)
         return None, [not_checked(chunk, without_place(error, file, chunk))]
     except FormatError as error:
         return None, [chunk_finding("PB116", chunk, without_place(error, file, chunk))]
+
+
+def _has_values(file: ParquetFile, chunk: ColumnChunk) -> bool:
+    """Whether a chunk has values that are not null; where the footer does not tell, its pages do."""
+    known = known_non_null(file, chunk)
+    return stores_values(file, chunk) if known is None else known > 0
 
 
 def _no_diagnosis(view: FilterView, membership: Membership) -> Diagnosis | None:
