@@ -35,7 +35,7 @@ HOMES = {
     "cramjam": {"parquet/codecs.py"},
     "cryptography": {"parquet/encryption.py"},
     "jinja2": {"render/report.py"},
-    "pyarrow": {"parquet/encodings.py", "storage.py"},
+    "pyarrow": {"parquet/encodings.py", "parquet/kms.py", "storage.py"},
     "rich": {"render/terminal.py"},
     "thrift": {"parquet/compact.py"},
     "xxhash": {"diagnosis/hashes.py", "filter_builder.py", "rewrite.py", "verbs/validate.py"},

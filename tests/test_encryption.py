@@ -53,7 +53,7 @@ def places(module):
 
 @pytest.fixture
 def key():
-    return Key(SECRET, "ascii:…")
+    return Key(SECRET, "footer key (ascii)")
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_ctr_is_the_keystream_from_block_one(key, fixed_nonce):
 @pytest.mark.parametrize("module", Module)
 @pytest.mark.parametrize("plain", [b"", b"a", BITSET], ids=len)
 def test_sealed_opens(module, algorithm, secret, plain):
-    cipher, key = FileCipher(algorithm, FILE_AAD), Key(secret, "ascii:…")
+    cipher, key = FileCipher(algorithm, FILE_AAD), Key(secret, "footer key (ascii)")
     sealed = cipher.seal(key, module, plain, **places(module))
     is_ctr = algorithm is CTR and module in (Module.DATA_PAGE, Module.DICTIONARY_PAGE)
     assert cipher.overhead(module) == (CTR_OVERHEAD if is_ctr else GCM_OVERHEAD)
@@ -176,13 +176,13 @@ def test_a_module_opens_as_itself_only(key):
         (cipher, key, Module.BLOOM_FILTER_HEADER, {"row_group": 0, "column": 2}),
         (cipher, key, Module.BLOOM_FILTER_HEADER, {"row_group": 1, "column": 3}),
         (FileCipher(GCM, b"Tester" + FILE_AAD[6:]), key, Module.BLOOM_FILTER_HEADER, PLACE),
-        (cipher, Key(SECRET[::-1], "ascii:…"), Module.BLOOM_FILTER_HEADER, PLACE),
+        (cipher, Key(SECRET[::-1], "footer key (ascii)"), Module.BLOOM_FILTER_HEADER, PLACE),
     ]
     for other, other_key, module, place in attempts:
         with pytest.raises(TamperedError) as error:
             other.open(other_key, module, sealed, **place)
         assert str(error.value) == (
-            f"{module.words}: does not open with the key from ascii:…: the key, the AAD prefix or"
+            f"{module.words}: does not open with footer key (ascii): the key, the AAD prefix or"
             " the bytes are wrong"
         )
 
@@ -208,7 +208,7 @@ def test_a_signature_is_of_these_bytes_this_key_and_this_file(key):
     attempts = [
         (cipher, key, b"Footer", signature),
         (cipher, key, b"footer\0", signature),
-        (cipher, Key(SECRET[::-1], "ascii:…"), b"footer", signature),
+        (cipher, Key(SECRET[::-1], "footer key (ascii)"), b"footer", signature),
         (FileCipher(GCM, FILE_AAD[:-1]), key, b"footer", signature),
         *((cipher, key, b"footer", wrong) for wrong in [*flipped, *cut, signature + b"\0"]),
     ]
@@ -265,7 +265,7 @@ def test_a_key_seals_so_often_and_no_more(module, key, monkeypatch):
         lambda: cipher.seal(key, module, b"", **PLACE),
         lambda: cipher.sign(key, b"footer"),
     ):
-        with pytest.raises(EncryptionError, match=r"^key from ascii:…: sealed 2 modules, none"):
+        with pytest.raises(EncryptionError, match=r"^footer key \(ascii\): sealed 2 modules, none"):
             seal()
     assert cipher.open(key, module, sealed[0], **PLACE) == b""
 
@@ -278,7 +278,7 @@ def test_a_key_of_zeros_seals_nothing(size):
         lambda: cipher.seal(key, Module.DATA_PAGE, b"", **PAGE),
         lambda: cipher.sign(key, b"footer"),
     ):
-        with pytest.raises(EncryptionError, match=r"^key from file:k: all its bytes are 0"):
+        with pytest.raises(EncryptionError, match=r"^file:k: all its bytes are 0"):
             seal()
 
 
@@ -286,11 +286,11 @@ def test_a_key_of_zeros_seals_nothing(size):
 def test_other_key_lengths_are_refused(size):
     with pytest.raises(EncryptionError) as error:
         Key(b"k" * size, "env:K")
-    assert str(error.value) == f"key from env:K: {size} bytes, expected 16, 24 or 32"
+    assert str(error.value) == f"env:K: {size} bytes, expected 16, 24 or 32"
 
 
 def test_a_key_shows_nothing(key):
-    assert repr(key) == str(key) == f"{key}" == "Key(source='ascii:…')"
+    assert repr(key) == str(key) == f"{key}" == "Key(source='footer key (ascii)')"
     for write in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match=r"^a key is neither pickled nor copied$"):
             write(key)

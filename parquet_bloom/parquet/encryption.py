@@ -101,9 +101,9 @@ class Key:
     __slots__ = ("_gcm", "_seals", "_secret", "source")
 
     def __init__(self, secret: bytes, source: str) -> None:
-        """`source` is what messages say, such as `env:KEY`. Raises EncryptionError on its length."""
+        """`source` names it in messages: `footer key (env:KF)`. Raises EncryptionError on length."""
         if len(secret) not in KEY_BYTES:
-            raise EncryptionError(f"key from {source}: {len(secret)} bytes, expected 16, 24 or 32")
+            raise EncryptionError(f"{source}: {len(secret)} bytes, expected 16, 24 or 32")
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         self.source = source
@@ -128,7 +128,7 @@ class Key:
         except InvalidTag:
             raise self._tampered() from None
 
-    def seal_gcm(self, plaintext: bytes, aad: bytes) -> bytes:
+    def seal_gcm(self, plaintext: Buffer, aad: bytes) -> bytes:
         """Nonce, ciphertext and tag; the nonce is new."""
         nonce = self._new_nonce()
         return nonce + self._gcm.encrypt(nonce, plaintext, aad)
@@ -139,7 +139,7 @@ class Key:
             raise TamperedError(f"{len(sealed)} bytes, expected at least {NONCE_BYTES}")
         return self._ctr(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:])
 
-    def seal_ctr(self, plaintext: bytes) -> bytes:
+    def seal_ctr(self, plaintext: Buffer) -> bytes:
         """Nonce and ciphertext; the nonce is new."""
         nonce = self._new_nonce()
         return nonce + self._ctr(nonce, plaintext)
@@ -169,15 +169,14 @@ class Key:
 
     def _new_nonce(self) -> bytes:
         if not any(self._secret):
-            raise EncryptionError(f"key from {self.source}: all its bytes are 0: it is no secret")
+            raise EncryptionError(f"{self.source}: all its bytes are 0: it is no secret")
         if next(self._seals) > MAX_SEALS:
-            raise EncryptionError(f"key from {self.source}: sealed {MAX_SEALS} modules, none more")
+            raise EncryptionError(f"{self.source}: sealed {MAX_SEALS} modules, none more")
         return urandom(NONCE_BYTES)
 
     def _tampered(self) -> TamperedError:
         return TamperedError(
-            f"does not open with the key from {self.source}: the key, the AAD prefix or the bytes"
-            " are wrong"
+            f"does not open with {self.source}: the key, the AAD prefix or the bytes are wrong"
         )
 
 
@@ -246,7 +245,7 @@ class FileCipher:
         self,
         key: Key,
         module: Module,
-        plaintext: bytes,
+        plaintext: Buffer,
         row_group: int | None = None,
         column: int | None = None,
         page: int | None = None,
