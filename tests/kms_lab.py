@@ -43,13 +43,17 @@ class LabKms(pe.KmsClient):
 
 
 class WrongKms:
-    """Does not do what a client should; what it says is in the connection's configuration."""
+    """Does not do what a client should; says all that it was told."""
 
     def __init__(self, connection):
         self.connection = connection
 
     def unwrap_key(self, wrapped_key, master_key_identifier):
-        raise RuntimeError(f"403: no\nentry with token {self.connection.key_access_token}")
+        connection = self.connection
+        raise RuntimeError(
+            f"403: no\nentry with token {connection.key_access_token} {connection.kms_instance_id}"
+            f" {connection.kms_instance_url} {dict(sorted(connection.custom_kms_conf.items()))}"
+        )
 
 
 def write(path, connection=None, **settings):
@@ -96,3 +100,22 @@ def open_all(path, keys):
 def external_material(path):
     """The file of key material beside the one at `path`, as JSON."""
     return json.loads((path.parent / f"_KEY_MATERIAL_FOR_{path.name}.json").read_text())
+
+
+def secret_of(key):
+    """What no caller should ever ask."""
+    return key._secret
+
+
+def metadata(**fields):
+    return json.dumps({"keyMaterialType": "PKMT1", **fields}).encode()
+
+
+def single(secret, master_key_id="m1"):
+    return metadata(
+        internalStorage=True,
+        isFooterKey=False,
+        masterKeyID=master_key_id,
+        wrappedDEK=wrapped(secret, master_key_id),
+        doubleWrapping=False,
+    )

@@ -23,9 +23,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from parquet_bloom.errors import ConfigError
+from parquet_bloom.errors import ConfigError, EncryptionError
 from parquet_bloom.parquet.keys import Keys
-from parquet_bloom.parquet.keyspec import split_list, text_of
+from parquet_bloom.parquet.keyspec import listed_keys, master_keys, named_keys, text_of
 from parquet_bloom.parquet.kms import KmsConnection, load_callable, load_kms
 
 Settings = dict[str, Any]
@@ -41,7 +41,13 @@ _TEXTS = (
     "key_retriever",
     "key_material",
 )
-_TABLES = ("columns", "key_ids", "master_keys", "kms_conf")
+# Tables, and what messages call an item of each.
+_TABLES = {
+    "columns": "key of a column",
+    "key_ids": "key id",
+    "master_keys": "master key",
+    "kms_conf": "KMS configuration",
+}
 
 _PROPERTIES = {
     "parquet.encryption.kms.instance.id": "kms_instance_id",
@@ -116,6 +122,36 @@ def merged(settings: Settings, others: Settings) -> Settings:
     return {**settings, **others, **tables}
 
 
+def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
+    """A table from texts such as `a=env:KEY`, one for each item of it.
+
+    Raises EncryptionError on a text that is none, and on two of the same name.
+    """
+    parse = _PARSERS[name]
+    table: dict[str, str] = {}
+    for text in texts:
+        items = parse(text, _TABLES[name])
+        for twice in sorted(items.keys() & table.keys()):
+            raise EncryptionError(f"{_TABLES[name]} {twice}: given twice")
+        table |= items
+    return table
+
+
+def _configuration(text: str, what: str) -> dict[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise EncryptionError(f"{what}: expected NAME=VALUE")
+    return {name: value}
+
+
+_PARSERS = {
+    "columns": named_keys,
+    "key_ids": named_keys,
+    "master_keys": master_keys,
+    "kms_conf": _configuration,
+}
+
+
 def keys_of(settings: Mapping[str, Any]) -> Keys:
     """The keys that the settings name; reads them, and makes the KMS client if there is one.
 
@@ -168,7 +204,7 @@ def _property(name: str, value: Any, where: str) -> Settings:
         return {"kms_conf": {plain: text}}
     setting = _PROPERTIES[plain]
     if setting == "master_keys":
-        return {setting: split_list(text, f"{where}: {name}")}
+        return {setting: listed_keys(text, f"{where}: {name}")}
     return {setting: f"ascii:{text}" if setting == "kms_token" else text}
 
 

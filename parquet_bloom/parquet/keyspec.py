@@ -72,18 +72,23 @@ def prefix_of(prefix: bytes | str) -> bytes:
     return prefix.encode()
 
 
-def split_named(text: str, name: str) -> tuple[str, str]:
-    """`NAME=KEYSPEC` in two; both may have more `=` in them.
+def named_keys(text: str, what: str) -> dict[str, str]:
+    """`NAME=KEYSPEC`: one KEYSPEC by its name; both may have more `=` in them.
 
-    Raises EncryptionError, which never shows what was given.
+    Raises EncryptionError, which never shows what was given; so do the functions below.
     """
     match = _NAMED.fullmatch(text)
     if match is None:
-        raise EncryptionError(f"{name}: expected NAME=KEYSPEC, KEYSPEC being {EXPECTED}")
-    return match[1], match[2]
+        raise EncryptionError(f"{what}: expected NAME=KEYSPEC, KEYSPEC being {EXPECTED}")
+    return {match[1]: match[2]}
 
 
-def split_list(text: str, name: str) -> dict[str, str]:
+def master_keys(text: str, what: str) -> dict[str, str]:
+    """The same, or a list as of `listed_keys`."""
+    return named_keys(text, what) if _NAMED.fullmatch(text) else listed_keys(text, what)
+
+
+def listed_keys(text: str, what: str) -> dict[str, str]:
     """`ID:BASE64, ID:BASE64` as KEYSPECs by id.
 
     Source: `parquet.encryption.key.list`, parquet-java, InMemoryKMS.
@@ -92,7 +97,7 @@ def split_list(text: str, name: str) -> dict[str, str]:
     for item in text.split(","):
         key_id, colon, encoded = item.strip().rpartition(":")
         if not colon or not key_id:
-            raise EncryptionError(f"{name}: expected ID:BASE64, ID:BASE64 …")
+            raise EncryptionError(f"{what}: expected ID=KEYSPEC or ID:BASE64,ID:BASE64")
         keys[key_id.strip()] = f"base64:{encoded.strip()}"
     return keys
 
