@@ -20,18 +20,23 @@ if TYPE_CHECKING:
     from parquet_bloom.errors import (
         ColumnError,
         ConfigError,
+        EncryptionError,
         FilterError,
         FooterError,
         FormatError,
+        MissingKeyError,
         NotSupportedFileError,
         PageError,
         ParquetBloomError,
         RewriteError,
+        TamperedError,
         UnsupportedError,
         ValueTypeError,
     )
     from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.parquet.keys_file import read_keys
     from parquet_bloom.rules.catalogue import Diagnosis, Finding, ValidationReport
     from parquet_bloom.rules.policy import Policy, read_policy
     from parquet_bloom.verbs.advise import AdviceReport, advise
@@ -55,6 +60,7 @@ _HOME = {
     "ConfigError": "errors",
     "Diagnosis": "rules.catalogue",
     "DumpedFilter": "verbs.dump",
+    "EncryptionError": "errors",
     "FileDiff": "verbs.diff",
     "FileInspection": "verbs.inspect",
     "FileReport": "verbs.report",
@@ -62,6 +68,8 @@ _HOME = {
     "Finding": "rules.catalogue",
     "FooterError": "errors",
     "FormatError": "errors",
+    "Keys": "parquet.keys",
+    "MissingKeyError": "errors",
     "NotSupportedFileError": "errors",
     "PageError": "errors",
     "ParquetBloomError": "errors",
@@ -73,6 +81,7 @@ _HOME = {
     "RowGroupVerdict": "files",
     "SplitBlockBloomFilter": "filters.split_block",
     "StripReport": "verbs.strip",
+    "TamperedError": "errors",
     "UnsupportedError": "errors",
     "ValidationReport": "rules.catalogue",
     "ValueTypeError": "errors",
@@ -84,6 +93,7 @@ _HOME = {
     "inspect": "verbs.inspect",
     "open": "files",
     "probe": "verbs.probe",
+    "read_keys": "parquet.keys_file",
     "read_policy": "rules.policy",
     "repair": "verbs.repair",
     "report": "verbs.report",
@@ -99,6 +109,7 @@ __all__ = [
     "ConfigError",
     "Diagnosis",
     "DumpedFilter",
+    "EncryptionError",
     "FileDiff",
     "FileInspection",
     "FileReport",
@@ -106,6 +117,8 @@ __all__ = [
     "Finding",
     "FooterError",
     "FormatError",
+    "Keys",
+    "MissingKeyError",
     "NotSupportedFileError",
     "PageError",
     "ParquetBloomError",
@@ -117,6 +130,7 @@ __all__ = [
     "RowGroupVerdict",
     "SplitBlockBloomFilter",
     "StripReport",
+    "TamperedError",
     "UnsupportedError",
     "ValidationReport",
     "ValueTypeError",
@@ -128,6 +142,7 @@ __all__ = [
     "inspect",
     "open",
     "probe",
+    "read_keys",
     "read_policy",
     "repair",
     "report",

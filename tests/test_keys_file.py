@@ -6,6 +6,7 @@ import json
 import pytest
 from kms_lab import MASTER_KEYS, open_all, secret_of, single, write
 
+import parquet_bloom as pb
 from parquet_bloom.errors import ConfigError, EncryptionError
 from parquet_bloom.parquet.keys_file import keys_of, merged, read_keys_file
 from parquet_bloom.parquet.kms import KmsConnection, load_kms
@@ -78,7 +79,7 @@ def test_properties_of_parquet_java(spark, tmp_path):
         "parquet.encryption.data.key.length.bits": 256,
     }
     settings = {f"{spark}{name}": value for name, value in properties.items()}
-    keys = keys_of(read_keys_file(keys_file(tmp_path, settings)))
+    keys = pb.read_keys(keys_file(tmp_path, settings))
     assert open_all(path, keys) == {"": 100, "a": 100, "b": 100}
 
 

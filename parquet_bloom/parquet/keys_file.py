@@ -84,6 +84,14 @@ _SPARK = "spark.hadoop."
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 
+def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn) -> Keys:
+    """The keys in a JSON file; `warn` is told if others may read it.
+
+    Raises ConfigError on what is no such file, EncryptionError on a key that cannot be had.
+    """
+    return keys_of(read_keys_file(path, warn))
+
+
 def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
 ) -> Settings:
