@@ -108,7 +108,7 @@ def secret_of(key):
 
 
 def metadata(**fields):
-    return json.dumps({"keyMaterialType": "PKMT1", **fields}).encode()
+    return json.dumps({"keyMaterialType": "PKMT1"} | fields).encode()
 
 
 def single(secret, master_key_id="m1"):

@@ -48,6 +48,51 @@ def test_material_of_pyarrow(settings, tmp_path):
     assert open_all(path, Keys(master_keys=MASTER_KEYS)) == expected
 
 
+# Out of _KEY_MATERIAL_FOR_….json that parquet-java 1.17.0 wrote with TESTING_MASTER_KEYS, and the
+# keys that are wrapped in it.
+TESTING_MASTER_KEYS = {"kf": b"0123456789012345", "kc1": b"1234567890123450"}
+OF_PARQUET_JAVA = {
+    "columnKey0": (
+        {
+            "masterKeyID": "kc1",
+            "wrappedDEK": "+nlleRvcnMw3r/szC3x0fVbgkpYdMnnnQ6dfhYpsjS2PbwevvMRaDGwsF3A=",
+            "keyEncryptionKeyID": "Q1MhsyKzPiS0a7kvLaFGOA==",
+            "doubleWrapping": True,
+            "isFooterKey": False,
+            "keyMaterialType": "PKMT1",
+            "wrappedKEK": "btWTsTw69lyqV6ojPwm6OyYKKSoomv2c6JbxrGOG6fTh3PLEjhCfgQaKoMw=",
+        },
+        "0d386d4694f46ebd76448361683fcd98",
+    ),
+    "footerKey": (
+        {
+            "kmsInstanceURL": "DEFAULT",
+            "masterKeyID": "kf",
+            "wrappedDEK": "UdEWsJCnggDppEqPy5/B7xOzjFM7nLEd9sKfRDlyR8HccFlg6Mc+qQhOl38=",
+            "doubleWrapping": False,
+            "isFooterKey": True,
+            "keyMaterialType": "PKMT1",
+            "kmsInstanceID": "DEFAULT",
+        },
+        "9fbb3386657cd904ce2ac8add9bb36ce",
+    ),
+}
+
+
+@pytest.mark.parametrize("storage", ["external", "internal"])
+@pytest.mark.parametrize("reference", OF_PARQUET_JAVA)
+def test_material_of_parquet_java(reference, storage, tmp_path):
+    material, secret = OF_PARQUET_JAVA[reference]
+    beside = tmp_path / "_KEY_MATERIAL_FOR_t.parquet.json"
+    if storage == "external":
+        beside.write_text(json.dumps({reference: json.dumps(material)}))
+        key_metadata = metadata(keyReference=reference, internalStorage=False)
+    else:
+        key_metadata = metadata(**material, internalStorage=True)
+    keys = Keys(master_keys=TESTING_MASTER_KEYS).for_file(str(tmp_path / "t.parquet"))
+    assert secret_of(keys.column_key("a", key_metadata)).hex() == secret
+
+
 @pytest.mark.parametrize("bits", [128, 192, 256])
 @pytest.mark.parametrize("algorithm", ["AES_GCM_V1", "AES_GCM_CTR_V1"])
 def test_uniform_files_of_pyarrow(bits, algorithm, tmp_path):
