@@ -85,6 +85,7 @@ def test_no_encoding_is_guessed(tmp_path, monkeypatch):
         (f"hex:{HEX}0", "footer key: not hex"),
         ("base64:MDEyMzQ1Njc4OTAxMjM0NQ", "footer key: not base64"),
         ("base64:MDEyMzQ1Njc4OTAxMjM0N-_=", "footer key: not base64"),
+        ("base64:MDEyMzQ1Njc4 OTAxMjM0NQ==", "footer key: not base64"),
         ("ascii:012345678901234é", "footer key: not ascii"),
         (f"hex:{HEX}00", "footer key (hex:…): 17 bytes, expected 16, 24 or 32"),
         ("hex:", "footer key (hex:…): 0 bytes, expected 16, 24 or 32"),
