@@ -148,6 +148,8 @@ def test_inspect_json(built):
         "fpp": bits.fpp,
         "ndv_estimate": bits.ndv_estimate,
         "dialect": "xxhash",
+        "stored_bytes": 2064,
+        "encrypted": False,
     }
     assert (flag["filter"], flag["reason"]) == (None, "no filter: BOOLEAN columns get none")
 

@@ -141,7 +141,7 @@ def check_columns(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[F
 def _deserves_one(file: ParquetFile, row_group: int, leaf: LeafColumn) -> bool:
     """Writers rightly leave out chunks without values, and those whose dictionary says it all."""
     chunk = file.footer.chunk(row_group, leaf)
-    if chunk.has_crypto_metadata or chunk.meta_start is None:
+    if chunk.is_locked or chunk.meta_start is None:
         return False
     return num_non_null(file, chunk) > 0 and not is_all_dictionary(file, chunk)
 
@@ -155,7 +155,7 @@ def check_required(file: ParquetFile, policy: Policy) -> Iterator[Finding]:
             continue
         for row_group in range(file.num_row_groups):
             chunk = file.footer.chunk(row_group, leaf)
-            if chunk.meta_start is None:
+            if chunk.bloom_filter_offset is None and chunk.is_locked:
                 yield chunk_finding(
                     "PB310", chunk, "a filter is required, and whether there is one is encrypted"
                 )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquet_bloom.errors import FilterError, FooterError
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, TamperedError
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.layout import MAGIC_BYTES
 from parquet_bloom.rules.catalogue import Finding, finding
+from parquet_bloom.rules.security import does_not_open
 from parquet_bloom.rules.view import chunk_finding, without_place
 
 
@@ -57,6 +58,10 @@ def read_header(
         return bloom.read_header(file.source, file.footer, chunk), []
     except FilterError as error:
         return None, [chunk_finding("PB102", chunk, without_place(error, file, chunk))]
+    except TamperedError as error:
+        return None, [does_not_open(file, chunk, error)]
+    except MissingKeyError:
+        return None, [chunk_finding("PB408", chunk, f"the filter was not looked at: {NO_KEY}")]
 
 
 def is_readable(file: ParquetFile, stored: bloom.StoredFilter) -> bool:

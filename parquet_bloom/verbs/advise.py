@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.advice.engines import EngineUse, engine_uses
 from parquet_bloom.advice.settings import WantedFilter, WriterSettings, writer_settings
@@ -20,13 +20,16 @@ from parquet_bloom.advice.verdict import Evidence, Verdict, judge
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.literals import encode_literal
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.values import Encodings
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 Basis = Literal["stored values", "value sample"]
 
@@ -96,20 +99,21 @@ def advise(
     max_bytes: int = MAX_BYTES,
     value_sample: Mapping[str, Sequence[str]] | None = None,
     threads: int | None = None,
+    keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> AdviceReport:
     """Judge each of `columns` (dotted leaf paths; default: all) of one file.
 
     fpp: the target false positive rate, 0 to 1, exclusive. max_bytes: the limit of a bitset, 64 to
     134,217,728. value_sample: for some of the columns, literals that are really looked up, as often
-    as they are. progress: called with (chunks done, chunks in all).
+    as they are. keys: for encrypted files. progress: called with (chunks done, chunks in all).
 
     Raises ColumnError, ValueTypeError for literals that the column cannot hold, FormatError for
-    damage in what is read, OSError. A column that cannot be read for want of a codec, an encoding
+    damage in what is read, EncryptionError for what does not open, OSError. A column that cannot be read for want of a codec, an encoding
     or a key is not an error: its `reason` says so.
     """
     size = _checked_size(fpp, max_bytes)
-    with open_file(path) as file:
+    with open_file(path, keys) as file:
         file.footer.check_row_counts()
         leaves = file.leaves(columns)
         given = _encoded_sample(file, leaves, value_sample or {})
@@ -190,7 +194,7 @@ class _Advisor:
         """Why `build` gives the column no filter whatever its values are; empty if it does."""
         if leaf.type.physical == "BOOLEAN":
             return "BOOLEAN: two values need no filter"
-        return ""
+        return NO_KEY if any(chunk.is_locked for chunk in self._chunks(leaf)) else ""
 
     def _chunks(self, leaf: LeafColumn) -> list[ColumnChunk]:
         groups = range(self._file.num_row_groups)

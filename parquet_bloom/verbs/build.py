@@ -15,12 +15,12 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import (
     BuiltFilter,
@@ -31,6 +31,7 @@ from parquet_bloom.filter_builder import (
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.pages import check_readable, located
+from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rewrite import (
     check_end,
     check_rewritable,
@@ -38,6 +39,9 @@ from parquet_bloom.rewrite import (
     resolve_target,
     rewriting,
 )
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 Existing = Literal["keep", "replace", "error"]
 
@@ -73,6 +77,7 @@ def build(
     force: bool = False,
     dry_run: bool = False,
     verify: bool = True,
+    keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`.
@@ -82,15 +87,18 @@ def build(
     64 to 134,217,728. exact_blocks: block counts that are not powers of two, smaller, but refused
     by Arrow C++. existing: what to do with filters that are there. force: write filters that miss
     the target, too. in_place: replace `source` itself. overwrite: replace an existing `output`.
-    dry_run: build, but write nothing. progress: called with (chunks done, chunks in all).
+    dry_run: build, but write nothing. keys: for encrypted files, that of the footer and those of
+    `columns`, whose filters are encrypted like them; a column without a key is skipped. progress:
+    called with (chunks done, chunks in all).
 
-    Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs,
-    encodings and encryption, RewriteError for outputs that must not be written, OSError.
+    Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs and
+    encodings, EncryptionError for what does not open or if there is no key at all, RewriteError for
+    outputs that must not be written, OSError.
     """
     started = time.perf_counter()
     size = checked_size(fpp, ndv, max_bytes, exact_blocks)
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_file(source) as file:
+    with open_file(source, keys) as file:
         check_rewritable(file)
         file.footer.check_row_counts()
         plan = _plan(file, columns, row_groups, existing)
@@ -151,14 +159,29 @@ def _plan(
                 continue
             with located(file.footer, chunk):
                 check_readable(file.footer, chunk)
+                chunk.modules.check_writable()
             plan.chunks.append(chunk)
             if chunk.bloom_filter_offset is not None:
                 plan.replaced[row_group, leaf.index] = chunk
+    if not plan.chunks:
+        _check_any_key(file, leaves)
     return plan
 
 
+def _check_any_key(file: ParquetFile, leaves: Sequence[LeafColumn]) -> None:
+    """Raise MissingKeyError if all that was asked for is encrypted, and there is no key."""
+    chunks = [
+        file.footer.chunk(row_group, leaf)
+        for row_group in range(file.num_row_groups)
+        for leaf in leaves
+    ]
+    if chunks and all(chunk.is_locked for chunk in chunks):
+        with located(file.footer, chunks[0]):
+            chunks[0].modules.check_readable()
+
+
 def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -> str | None:
-    reason = reason_for_none(chunk)
+    reason = NO_KEY if chunk.is_locked else reason_for_none(chunk)
     if reason is not None:
         return reason
     if chunk.bloom_filter_offset is None:

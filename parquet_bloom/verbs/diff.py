@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rules import structure
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 Status = Literal["same", "only in a", "only in b", "different", "folded", "unreadable"]
 
@@ -86,13 +89,15 @@ def diff(
     b: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
+    keys: Keys | None = None,
 ) -> FileDiff:
     """Compare the filters of `columns` (dotted leaf paths; default: all).
 
-    Row groups are compared by their ordinals. Raises ColumnError for a column that neither file
-    has, FormatError, UnsupportedError, OSError. A filter that cannot be read is not an error.
+    Row groups are compared by their ordinals. keys: for encrypted files, of both. Raises
+    ColumnError for a column that neither file has, FormatError, UnsupportedError, EncryptionError
+    for what does not open, OSError. A filter that cannot be read is not an error.
     """
-    with open_file(a) as file_a, open_file(b) as file_b:
+    with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
         side_a, side_b = _Side(file_a), _Side(file_b)
         wanted = _wanted(file_a, file_b, columns)
         names = [name for name in {**side_a.leaves, **side_b.leaves} if name[0] in wanted]

@@ -10,11 +10,12 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import TYPE_CHECKING
 
 from xxhash import xxh3_128_digest
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.membership import Membership, check_membership
@@ -32,6 +33,9 @@ from parquet_bloom.rules.catalogue import (
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.view import FilterView, chunk_finding
 
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
+
 # A filter, another of its size with the values, and what comparing them takes.
 FILTERS_AT_ONCE = 4
 
@@ -44,18 +48,20 @@ def validate(
     diagnose: bool = False,
     policy: Policy | None = None,
     threads: int | None = None,
+    keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> ValidationReport:
     """Check the filters of `columns` (dotted leaf paths; default: all).
 
     deep: look up every stored value; otherwise only footer and filters are read. diagnose: where
     values are missing, say what the writer did instead. policy: what is required, ignored and
-    fatal. progress: called with (filters done, filters in all).
+    fatal. keys: for encrypted files. progress: called with (filters done, filters in all).
 
-    Raises ColumnError, FormatError for files whose footer cannot be read, UnsupportedError for
-    encrypted footers, OSError. What is wrong with filters and pages is a finding, not an error.
+    Raises ColumnError, FormatError for files whose footer cannot be read, EncryptionError for those
+    whose footer or ColumnMetaData does not open, UnsupportedError, OSError. What is wrong with
+    filters and pages is a finding, not an error.
     """
-    with open_file(path) as file:
+    with open_file(path, keys) as file:
         validation = _Validation(file, policy or Policy(), deep, diagnose)
         findings = validation.run(file.leaves(columns), threads, progress)
     policy = validation.policy
@@ -100,7 +106,7 @@ class _Validation:
             findings += problems
             if stored is not None:
                 findings += self._check_header(chunk, stored)
-                if structure.is_readable(file, stored) and not chunk.has_crypto_metadata:
+                if structure.is_readable(file, stored) and not bloom.is_leaked(chunk, stored):
                     readable.append(chunk)
         findings += portability.check_order(self._in_order())
         findings += self._check_filters(readable, threads, progress)
@@ -111,6 +117,7 @@ class _Validation:
         findings += quality.check_columns(file, leaves)
         findings += quality.check_required(file, self.policy)
         findings += quality.check_share(file, list(self._stored.values()))
+        findings += security.check_copies(file, leaves)
         return findings
 
     def _check_header(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
@@ -154,11 +161,16 @@ class _Validation:
 
     def _check_filter(self, chunk: ColumnChunk) -> _Outcome:
         stored = self._stored[chunk.row_group, chunk.leaf.index]
+        try:
+            bits = bloom.read_bitset(self._file.source, stored)
+        except TamperedError as error:
+            finding = security.does_not_open(self._file, chunk, error)
+            return _Outcome([finding], 0, False, None)
         view = FilterView(
             file=self._file,
             chunk=chunk,
             stored=stored,
-            bits=bloom.read_bitset(self._file.source, stored),
+            bits=bits,
             policy=self.policy.for_column(chunk.leaf.name),
         )
         findings = [*quality.check_filter(view), *truth.check_clear(view)]
@@ -209,7 +221,7 @@ def _memberships(view: FilterView) -> tuple[Membership | None, list[Finding]]:
         return check_membership(view.file, chunk, view.bits), []
     except UnsupportedError as error:
         return None, [truth.not_checked(chunk, view.without_place(error))]
-    except FormatError as error:
+    except (FormatError, TamperedError) as error:
         return None, [chunk_finding("PB116", chunk, view.without_place(error))]
 
 
