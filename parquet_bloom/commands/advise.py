@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +16,13 @@ from parquet_bloom.commands.options import (
     files_argument,
     fpp_option,
     json_option,
+    key_options,
     max_bytes_option,
     threads_option,
 )
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @click.command()
@@ -33,10 +38,12 @@ from parquet_bloom.commands.options import (
     "--details", is_flag=True, help="Also engines that use the filter, and settings for writers."
 )
 @threads_option
+@key_options
 @json_option
 def advise(
     files: tuple[str, ...], columns: tuple[str, ...], fpp: float, max_bytes: int,
-    value_sample: Path | None, details: bool, threads: int | None, as_json: bool,
+    value_sample: Path | None, details: bool, threads: int | None, keys: Keys | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Say which columns deserve a filter, at what size, and what it would save.
 
@@ -58,7 +65,7 @@ def advise(
         with progress(path) as show:
             report = advise_on(
                 path, columns=columns or None, fpp=fpp, max_bytes=max_bytes, value_sample=sample,
-                threads=threads, progress=show,
+                threads=threads, keys=keys, progress=show,
             )  # fmt: skip
         if as_json:
             write_json({**asdict(report), "recommended": report.recommended})

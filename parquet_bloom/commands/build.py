@@ -15,6 +15,7 @@ from parquet_bloom.commands.options import (
     files_argument,
     fpp_option,
     json_option,
+    key_options,
     max_bytes_option,
     output_of,
     output_options,
@@ -44,6 +45,7 @@ from parquet_bloom.commands.options import (
 @click.option("--force", is_flag=True, help="Also write filters that miss the target.")
 @row_groups_option
 @threads_option
+@key_options
 @json_option
 def build(
     files: tuple[str, ...], columns: tuple[str, ...], auto: bool, output: Path | None,
@@ -88,7 +90,7 @@ def _recommended(options: Mapping[str, Any]) -> Callable[[str], Sequence[str]]:
     from parquet_bloom.render.terminal import progress
     from parquet_bloom.verbs.advise import advise
 
-    wanted = {name: options[name] for name in ("fpp", "max_bytes", "threads")}
+    wanted = {name: options[name] for name in ("fpp", "max_bytes", "threads", "keys")}
 
     def recommended(path: str) -> Sequence[str]:
         with progress(path) as show:

@@ -130,7 +130,7 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an ou
 
 # Parameter -> what it sets, by the names of a keys file; how its value looks; help.
 _KEY_PARAMETERS = {
-    "footer_key": ("footer", "KEYSPEC", "Key of the footer."),
+    "footer_key": ("footer", "KEYSPEC", "Key of the footer: hex:… base64:… env:VAR file:PATH fd:N."),
     "column_key": ("columns", "PATH=KEYSPEC", "Key of a leaf column, or of all in a group."),
     "key_id": ("key_ids", "ID=KEYSPEC", "Key that the file names by this id."),
     "uniform_key": ("uniform", "KEYSPEC", "Key of whatever has no other."),
