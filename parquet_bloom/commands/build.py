@@ -45,6 +45,10 @@ from parquet_bloom.commands.options import (
 @click.option("--force", is_flag=True, help="Also write filters that miss the target.")
 @row_groups_option
 @threads_option
+@click.option(
+    "--expose-filter-location", is_flag=True,
+    help="Let a plaintext footer say where filters of encrypted columns lie.",
+)  # fmt: skip
 @key_options
 @json_option
 def build(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -27,7 +27,7 @@ from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.chunk_table import ChunkTable
 from parquet_bloom.parquet.layout import Layout
 from parquet_bloom.parquet.modules import LockedModules, Modules
-from parquet_bloom.parquet.opened_chunks import Fields, OpenedChunks, Place, Seal
+from parquet_bloom.parquet.opened_chunks import Edit, Fields, OpenedChunks, Place, Seal
 from parquet_bloom.parquet.protection import UNPROTECTED, Protection
 from parquet_bloom.parquet.schema import LeafColumn, leaf_columns
 from parquet_bloom.parquet.thrift import ttypes
@@ -101,10 +101,14 @@ class ColumnChunk:
 
 @dataclass(frozen=True, slots=True)
 class FilterPlace:
-    """Where a filter lies in the file: header and bitset, `length` bytes from `offset`."""
+    """Where a filter lies in the file: header and bitset, `length` bytes from `offset`.
+
+    `is_shown`: where a plaintext footer has a copy of sealed ColumnMetaData, the copy says so, too.
+    """
 
     offset: int
     length: int
+    is_shown: bool = field(default=False, compare=False)
 
 
 class Footer:
@@ -317,7 +321,7 @@ class Footer:
         Every byte outside fields 14 and 15 of these chunks' ColumnMetaData is as in `raw`, but for
         the header of the field behind them, which holds the distance to the id before it. Sealed
         ColumnMetaData is sealed again; a redacted copy of it says no more of the filter than it
-        did. Raises EncryptionError if there is no key for that.
+        did, unless the place is to be shown. Raises EncryptionError if there is no key for that.
         """
         return self._edited(places, _sealed)
 
@@ -333,7 +337,10 @@ class Footer:
                     f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "
                     "no ColumnMetaData to point from"
                 )
-        edits = {chunk: _filter_fields(place) for chunk, place in places.items()}
+        edits = {
+            chunk: Edit(_filter_fields(place), is_shown=place is not None and place.is_shown)
+            for chunk, place in places.items()
+        }
         return self._opened.edited(edits, seal)
 
     def edited(self, places: Mapping[Place, FilterPlace | None]) -> Footer:

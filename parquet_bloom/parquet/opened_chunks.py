@@ -49,6 +49,15 @@ Seal = Callable[[Modules, bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """Fields of one ColumnMetaData. Of a redacted copy those that it has change, too; with
+    `is_shown` it gets all of them."""
+
+    fields: Fields
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SealedMetaData:
     """A ColumnChunk from `start` to `end` whose ColumnMetaData is sealed; `copy_start` is where its
     redacted copy in plaintext begins, None if there is none."""
@@ -58,14 +67,18 @@ class SealedMetaData:
     copy_start: int | None
     modules: Modules
 
-    def edited(self, raw: bytes, meta_data: bytes, fields: Fields, seal: Seal) -> bytes:
-        """The ColumnChunk with another ColumnMetaData; of `fields`, the copy gets what it has."""
+    def edited(self, raw: bytes, meta_data: bytes, edit: Edit, seal: Seal) -> bytes:
+        """The ColumnChunk with another ColumnMetaData."""
         sealed = seal(self.modules, meta_data)
         binary = compact.varint(len(sealed)) + sealed
         new = {_ENCRYPTED_COLUMN_METADATA: (compact.TYPE_BINARY, binary)}
         if self.copy_start is not None:
             told = {field[0] for field in _kernel.fields(raw, self.copy_start)}
-            shown = {number: field for number, field in fields.items() if number in told}
+            shown = {
+                number: field
+                for number, field in edit.fields.items()
+                if edit.is_shown or number in told
+            }
             copy = compact.splice(raw, self.copy_start, shown)
             new[_META_DATA] = (compact.TYPE_STRUCT, copy)
         return compact.splice(raw, self.start, new)
@@ -155,7 +168,7 @@ class OpenedChunks:
         self._opened.append(meta_data)
         self.table.set(*place, numbers | {"meta_start": start, "meta_end": self._size})
 
-    def edited(self, edits: Mapping[Place, Fields], seal: Seal) -> bytes:
+    def edited(self, edits: Mapping[Place, Edit], seal: Seal) -> bytes:
         """FileMetaData with `edits` in the ColumnMetaData of chunks."""
         pieces: list[bytes] = []
         done = 0
@@ -165,13 +178,13 @@ class OpenedChunks:
             done = end
         return b"".join([*pieces, self._raw[done:]])
 
-    def _edit(self, place: Place, fields: Fields, seal: Seal) -> tuple[int, int, bytes]:
+    def _edit(self, place: Place, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
         """What stands from where to where instead."""
         found = self.table.of(*place)
         start, end = found["meta_start"], found["meta_end"]
-        meta_data = compact.splice(self.text, start, fields)
+        meta_data = compact.splice(self.text, start, edit.fields)
         sealed = self._sealed.get(place)
         if sealed is None:
             return start, end, meta_data
         with named(self._named(place)):
-            return sealed.start, sealed.end, sealed.edited(self._raw, meta_data, fields, seal)
+            return sealed.start, sealed.end, sealed.edited(self._raw, meta_data, edit, seal)

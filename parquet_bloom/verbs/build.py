@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.chunk_filter import Size
@@ -29,7 +29,8 @@ from parquet_bloom.filter_builder import (
     reason_for_none,
 )
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.parquet.opened_chunks import Place
 from parquet_bloom.parquet.pages import check_readable, located
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rewrite import (
@@ -78,6 +79,7 @@ def build(
     dry_run: bool = False,
     verify: bool = True,
     keys: Keys | None = None,
+    expose_filter_location: bool = False,
     progress: Progress | None = None,
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`.
@@ -88,8 +90,10 @@ def build(
     by Arrow C++. existing: what to do with filters that are there. force: write filters that miss
     the target, too. in_place: replace `source` itself. overwrite: replace an existing `output`.
     dry_run: build, but write nothing. keys: for encrypted files, that of the footer and those of
-    `columns`, whose filters are encrypted like them; a column without a key is skipped. progress:
-    called with (chunks done, chunks in all).
+    `columns`, whose filters are encrypted like them; a column without a key is skipped.
+    expose_filter_location: let a plaintext footer say where they lie, and so how large they are;
+    Arrow C++ finds those of columns with the footer's key only there. progress: called with (chunks
+    done, chunks in all).
 
     Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs and
     encodings, EncryptionError for what does not open or if there is no key at all, RewriteError for
@@ -107,7 +111,7 @@ def build(
         with rewriting(file, target, kept_end(file, plan.replaced), verify) as rewrite:
             appended = builder.append(plan.chunks, rewrite, force, progress)
             # A filter that is to be replaced goes in any case: its bytes may be overwritten.
-            places = dict.fromkeys(plan.replaced) | appended.places
+            places = dict.fromkeys(plan.replaced) | _shown(appended.places, expose_filter_location)
             if places or not in_place:
                 rewrite.finish(places, appended.digests)
             size_after = rewrite.size if places or not in_place else file.source.size
@@ -123,6 +127,12 @@ def build(
             size_after=size_after,
             seconds=time.perf_counter() - started,
         )
+
+
+def _shown(
+    places: Mapping[Place, FilterPlace | None], is_shown: bool
+) -> dict[Place, FilterPlace | None]:
+    return {key: place and replace(place, is_shown=is_shown) for key, place in places.items()}
 
 
 def checked_size(fpp: float, ndv: int | None, max_bytes: int, exact_blocks: bool = False) -> Size:
