@@ -32,7 +32,9 @@ class Recipe:
 
     `padding`: zeros behind every Thrift struct, as parquet-java leaves them. `plain_levels`: the
     levels of a DataPageV2 stand before its envelope, as there. `filters`: what becomes of those of
-    encrypted columns. `copies`: what is kept in redacted copies that should not be.
+    encrypted columns. `copies`: what is kept in redacted copies that should not be. `strange_key`,
+    `strange_prefix`: kinds of modules that are sealed with others than they should be. `edit`:
+    changes the FileMetaData before it is sealed or signed.
     """
 
     columns: Mapping[str, bytes | None] | None = None
@@ -48,6 +50,9 @@ class Recipe:
     ordinals: Callable[[int], int | None] = lambda position: position
     key_ids: Mapping[str, bytes] = field(default_factory=dict)
     filter_modules: tuple[int, int] = (FILTER_HEADER, FILTER_BITSET)
+    strange_key: frozenset[int] = frozenset()
+    strange_prefix: frozenset[int] = frozenset()
+    edit: Callable[[Any], None] = lambda footer: None
 
     @property
     def file_aad(self) -> bytes:
@@ -82,7 +87,13 @@ class Encrypted:
 
 
 def aad(recipe: Recipe, kind: int, *ordinals: int) -> bytes:
-    return recipe.file_aad + bytes([kind]) + b"".join(n.to_bytes(2, "little") for n in ordinals)
+    strange = b"of another table" if kind in recipe.strange_prefix else b""
+    return (
+        strange
+        + recipe.file_aad
+        + bytes([kind])
+        + b"".join(n.to_bytes(2, "little") for n in ordinals)
+    )
 
 
 def gcm(key: bytes, plain: bytes, data: bytes) -> bytes:
@@ -127,6 +138,7 @@ class _Encryption:
         for row_group, group in enumerate(self.footer.row_groups):
             group.ordinal = self.recipe.ordinals(row_group)
             group.file_offset = None
+        self.recipe.edit(self.footer)
         self.write_footer()
         return Encrypted(bytes(self.out), self.modules)
 
@@ -148,6 +160,7 @@ class _Encryption:
         self.modules.append(Module(kind, row_group, column, page, start, len(self.out)))
 
     def sealed(self, key: bytes, kind: int, place: tuple[int, ...], plain: bytes) -> bytes:
+        key = b"s" * len(key) if kind in self.recipe.strange_key else key
         if kind in (PAGE, DICTIONARY) and self.recipe.algorithm == "AES_GCM_CTR_V1":
             return ctr(key, plain)
         return gcm(key, plain, aad(self.recipe, kind, *place))
@@ -269,15 +282,14 @@ class _Encryption:
             footer.encryption_algorithm = algorithm
             footer.footer_signing_key_metadata = key_id
             raw = compact.encode(footer)
-            signed = gcm(recipe.footer_key, raw, aad(recipe, FOOTER))
+            signed = self.sealed(recipe.footer_key, FOOTER, (), raw)
             self.out += raw + signed[4:16] + signed[-16:]
             # A flipped bit of the signed bytes or of the signature must both be seen.
             self.modules.append(Module(FOOTER, None, None, None, start, len(self.out)))
         else:
             crypto = ttypes.FileCryptoMetaData(encryption_algorithm=algorithm, key_metadata=key_id)
             self.out += compact.encode(crypto)
-            raw = compact.encode(footer) + bytes(recipe.padding)
-            envelope = gcm(recipe.footer_key, raw, aad(recipe, FOOTER))
+            envelope = self.struct(recipe.footer_key, FOOTER, (), footer)
             self.modules.append(
                 Module(FOOTER, None, None, None, len(self.out), len(self.out) + len(envelope))
             )

@@ -98,7 +98,7 @@ class SealedModules:
         try:
             size = envelope_size(bytes(ahead.at(at, LENGTH_BYTES)[:LENGTH_BYTES]), limit)
         except TamperedError as error:
-            raise TamperedError(f"page header at {at}: {error}") from None
+            raise TamperedError(f"{_HEADERS[expected[0]].words} at {at}: {error}") from None
         header = self._open_header(ahead.at(at, size)[:size], ordinal, expected)
         try:
             return compact.decode(PageHeader, header)[0], size

@@ -122,6 +122,8 @@ def dump(
 
 
 def _as_stored(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
+    # What does not open is not given out.
+    bloom.bits(source, stored)
     data = source.read_at(stored.offset, stored.end - stored.offset)
     return data[: stored.header_bytes], data[stored.header_bytes :]
 
