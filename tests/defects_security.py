@@ -39,4 +39,12 @@ SECURITY = (
     Defect("as arrow-rs did", "PB503", making(lambda: sealed(copies=("statistics",)).data), None),
     Defect("encodings", "PB504", making(lambda: sealed(copies=("encoding_stats",)).data), None),
     Defect("parquet-go", "PB505", making(lambda: sealed(filter_modules=(6, 7)).data), keys=KEYS),
+    Defect("no footer key", "PB506", making(lambda: sealed().data), None, None),
+    Defect(
+        "as parquet-java does",
+        "PB507",
+        making(lambda: sealed(copies=("bloom_filter_offset", "bloom_filter_length")).data),
+        None,
+        keys=KEYS,
+    ),
 )

@@ -89,6 +89,7 @@ def test_build_json(run):
         "bytes_added": os.path.getsize("out.parquet") - os.path.getsize("events.parquet"),
         "size_before": os.path.getsize("events.parquet"),
         "size_after": os.path.getsize("out.parquet"),
+        "notes": [],
     }
 
 

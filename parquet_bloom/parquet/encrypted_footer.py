@@ -23,6 +23,7 @@ from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.encryption import (
     MAX_ORDINAL,
     SIGNATURE_BYTES,
+    Algorithm,
     FileCipher,
     Key,
     Module,
@@ -82,10 +83,12 @@ class SealedFooter:
 
     is_encrypted = True
     hides_footer = True
+    unverified = ""
 
     def __init__(self, crypto: bytes, cipher: FileCipher, key: Key, keys: Keys) -> None:
         """`crypto`: the FileCryptoMetaData."""
         self.fixed = MAGIC_ENCRYPTED + crypto
+        self.has_untagged_pages = cipher.algorithm is Algorithm.AES_GCM_CTR_V1
         self.modules = ChunkKeys(cipher, key, keys).modules
         self._crypto = crypto
         self._cipher = cipher
@@ -105,8 +108,10 @@ class SignedFooter:
     is_encrypted = True
     hides_footer = False
     fixed = MAGIC
+    unverified = ""
 
     def __init__(self, cipher: FileCipher, key: Key, keys: Keys) -> None:
+        self.has_untagged_pages = cipher.algorithm is Algorithm.AES_GCM_CTR_V1
         self.modules = ChunkKeys(cipher, key, keys).modules
         self._cipher = cipher
         self._key = key
@@ -125,13 +130,16 @@ class UnverifiedFooter:
     is_encrypted = True
     hides_footer = False
     fixed = MAGIC
+    has_untagged_pages = False
 
     def __init__(self, reason: str, modules: Callable[[EncryptedChunk], Modules]) -> None:
         self.modules = modules
-        self._reason = reason
+        self.unverified = reason
 
     def tail(self, raw: bytes) -> bytes:
-        raise MissingKeyError(f"the footer is signed, and cannot be signed again: {self._reason}")
+        raise MissingKeyError(
+            f"the footer is signed, and cannot be signed again: {self.unverified}"
+        )
 
     def check_writable(self) -> None:
         self.tail(b"")

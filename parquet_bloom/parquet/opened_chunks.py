@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FooterError
@@ -103,9 +104,9 @@ class OpenedChunks:
         self._opened: list[bytes] = []
         self._size = len(footer.raw)
         width = len(footer.leaves)
-        for index, is_encrypted in enumerate(scanned.every("has_crypto_metadata")):
-            if is_encrypted:
-                self._add(footer, divmod(index, width))
+        is_encrypted = scanned.every("has_crypto_metadata")
+        for index in compress(range(len(is_encrypted)), is_encrypted):
+            self._add(footer, divmod(index, width))
         self.text = b"".join([footer.raw, *self._opened]) if self._opened else footer.raw
 
     def modules(self, row_group: int, column: int) -> Modules:

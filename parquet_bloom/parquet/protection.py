@@ -35,14 +35,24 @@ class EncryptedChunk:
 
 
 class Protection(Protocol):
-    """How a footer is protected. `hides_footer`: nobody reads it without its key. `fixed`: of the
-    tail, what an edit must leave as it is."""
+    """How a footer is protected.
+
+    `hides_footer`: nobody reads it without its key. `has_untagged_pages`: encrypted pages can be
+    changed by who has no key, and nobody sees it. `unverified`: why the footer can be another one
+    than was signed, empty if it cannot. `fixed`: of the tail, what an edit must leave as it is.
+    """
 
     @property
     def is_encrypted(self) -> bool: ...
 
     @property
     def hides_footer(self) -> bool: ...
+
+    @property
+    def has_untagged_pages(self) -> bool: ...
+
+    @property
+    def unverified(self) -> str: ...
 
     @property
     def fixed(self) -> bytes: ...
@@ -66,6 +76,8 @@ class Unprotected:
 
     is_encrypted = False
     hides_footer = False
+    has_untagged_pages = False
+    unverified = ""
     fixed = b""
 
     def tail(self, raw: bytes) -> bytes:

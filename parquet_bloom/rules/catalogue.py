@@ -142,6 +142,10 @@ _RULES = (
          "The footer shows more of an encrypted column than it must"),
     Rule("PB505", "other-modules", ERROR,
          "The filter is encrypted as another kind of module, which no other reader opens"),
+    Rule("PB506", "unverified-footer", NOTE,
+         "The footer is signed, and there is no key to verify the signature with"),
+    Rule("PB507", "location-shown", NOTE,
+         "The footer shows where the filter of an encrypted column lies"),
 )  # fmt: skip
 
 RULES = MappingProxyType({rule.id: rule for rule in _RULES})

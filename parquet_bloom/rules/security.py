@@ -14,6 +14,7 @@ from parquet_bloom.rules.view import chunk_finding, without_place
 
 # Fields of a ColumnMetaData that tell of values; readers without the key need none of them.
 _STATISTICS = 12
+_BLOOM_FILTER_OFFSET = 14
 _TELLING = {13: "encoding_stats", 16: "size_statistics", 17: "geospatial_statistics"}
 
 # parquet-go numbers the modules of filters like those of page indexes.
@@ -42,6 +43,15 @@ def does_not_open(file: ParquetFile, chunk: ColumnChunk, error: TamperedError) -
     return chunk_finding("PB502", chunk, without_place(error, file, chunk), found=found)
 
 
+def check_signature(file: ParquetFile) -> Iterator[Finding]:
+    """Without the key a reader believes a footer that anybody may have changed."""
+    reason = file.footer.protection.unverified
+    if reason:
+        yield finding(
+            "PB506", f"the footer is signed, and its signature was not verified: {reason}"
+        )
+
+
 def check_copies(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
     """What the footer shows of encrypted columns to those who have not their keys."""
     if not file.footer.protection.is_encrypted:
@@ -64,6 +74,12 @@ def _check_shown(column: str, shown: Sequence[frozenset[int]]) -> Iterator[Findi
             "PB503", "the column is encrypted, and the footer shows its statistics, such as its"
             f" least and greatest value, in {showing} row groups", column=column,
             expected="no statistics", found=f"{showing} times",
+        )  # fmt: skip
+    located = sum(_BLOOM_FILTER_OFFSET in fields for fields in shown)
+    if located:
+        yield finding(
+            "PB507", "the column is encrypted, and the footer shows where its filters lie, and so"
+            " how large they are", column=column, found=f"{located} times",
         )  # fmt: skip
     telling = [name for number, name in _TELLING.items() if any(number in each for each in shown)]
     if telling:

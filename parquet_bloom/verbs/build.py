@@ -44,12 +44,16 @@ from parquet_bloom.rewrite import (
 if TYPE_CHECKING:
     from parquet_bloom.parquet.keys import Keys
 
+OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"
+OF_CTR = "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"
+
 Existing = Literal["keep", "replace", "error"]
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What build did to one file. Sizes in bytes; `output` is None for a dry run."""
+    """What build did to one file. Sizes in bytes; `output` is None for a dry run. `notes`: what to
+    know about filters of encrypted columns."""
 
     path: str
     output: str | None
@@ -59,6 +63,7 @@ class BuildReport:
     size_before: int
     size_after: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
 
 def build(
@@ -126,7 +131,17 @@ def build(
             size_before=file.source.size,
             size_after=size_after,
             seconds=time.perf_counter() - started,
+            notes=_notes(file, appended.filters),
         )
+
+
+def _notes(file: ParquetFile, filters: Sequence[BuiltFilter]) -> tuple[str, ...]:
+    """What readers make of filters of encrypted columns. Source: docs/encryption.md."""
+    if not any(file.chunk(built.row_group, built.column).has_crypto_metadata for built in filters):
+        return ()
+    if file.footer.protection.has_untagged_pages:
+        return (OF_DUCKDB, OF_CTR)
+    return (OF_DUCKDB,)
 
 
 def _shown(

@@ -99,7 +99,7 @@ class _Validation:
         self, leaves: Sequence[LeafColumn], threads: int | None, progress: Progress | None
     ) -> list[Finding]:
         file = self._file
-        findings = list(structure.check_footer(file))
+        findings = [*structure.check_footer(file), *security.check_signature(file)]
         readable = []
         for chunk in _pointing(file, leaves):
             stored, problems = structure.read_header(file, chunk)
