@@ -20,18 +20,23 @@ if TYPE_CHECKING:
     from parquet_bloom.errors import (
         ColumnError,
         ConfigError,
+        EncryptionError,
         FilterError,
         FooterError,
         FormatError,
+        MissingKeyError,
         NotSupportedFileError,
         PageError,
         ParquetBloomError,
         RewriteError,
+        TamperedError,
         UnsupportedError,
         ValueTypeError,
     )
     from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.parquet.keys_file import read_keys
     from parquet_bloom.rules.catalogue import Diagnosis, Finding, Severity, ValidationReport
     from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
     from parquet_bloom.verbs.advise import AdviceReport, advise
@@ -56,6 +61,7 @@ _HOME = {
     "ConfigError": "errors",
     "Diagnosis": "rules.catalogue",
     "DumpedFilter": "verbs.dump",
+    "EncryptionError": "errors",
     "FileDiff": "verbs.diff",
     "FileInspection": "verbs.inspect",
     "FileReport": "verbs.report",
@@ -63,6 +69,8 @@ _HOME = {
     "Finding": "rules.catalogue",
     "FooterError": "errors",
     "FormatError": "errors",
+    "Keys": "parquet.keys",
+    "MissingKeyError": "errors",
     "NotSupportedFileError": "errors",
     "PageError": "errors",
     "ParquetBloomError": "errors",
@@ -75,6 +83,7 @@ _HOME = {
     "Severity": "rules.catalogue",
     "SplitBlockBloomFilter": "filters.split_block",
     "StripReport": "verbs.strip",
+    "TamperedError": "errors",
     "UnsupportedError": "errors",
     "ValidationReport": "rules.catalogue",
     "ValueTypeError": "errors",
@@ -86,6 +95,7 @@ _HOME = {
     "inspect": "verbs.inspect",
     "open": "files",
     "probe": "verbs.probe",
+    "read_keys": "parquet.keys_file",
     "read_policy": "rules.policy",
     "repair": "verbs.repair",
     "report": "verbs.report",
@@ -102,6 +112,7 @@ __all__ = [
     "ConfigError",
     "Diagnosis",
     "DumpedFilter",
+    "EncryptionError",
     "FileDiff",
     "FileInspection",
     "FileReport",
@@ -109,6 +120,8 @@ __all__ = [
     "Finding",
     "FooterError",
     "FormatError",
+    "Keys",
+    "MissingKeyError",
     "NotSupportedFileError",
     "PageError",
     "ParquetBloomError",
@@ -121,6 +134,7 @@ __all__ = [
     "Severity",
     "SplitBlockBloomFilter",
     "StripReport",
+    "TamperedError",
     "UnsupportedError",
     "ValidationReport",
     "ValueTypeError",
@@ -132,6 +146,7 @@ __all__ = [
     "inspect",
     "open",
     "probe",
+    "read_keys",
     "read_policy",
     "repair",
     "report",

@@ -6,9 +6,12 @@
     │   ├── FooterError             the footer is damaged, truncated or contradicts the file
     │   ├── PageError               a page of a column chunk is damaged
     │   └── FilterError             a Bloom filter's header, range or bits cannot be used
-    ├── UnsupportedError            sound, but beyond this version: a codec, an encoding, encryption
+    ├── UnsupportedError            sound, but beyond this version: a codec, an encoding, another encryption
     ├── ColumnError                 no such column (names the close ones)
     ├── ValueTypeError              a literal that cannot be a value of the column
+    ├── EncryptionError             keys that are missing or unfit, bytes that they do not open
+    │   ├── MissingKeyError         no key for the footer or a column, no AAD prefix
+    │   └── TamperedError           key, AAD prefix or bytes are wrong; nothing tells which
     ├── RewriteError                an output that must not or could not be written
     └── ConfigError                 a configuration file that says what has no meaning
 
@@ -41,7 +44,7 @@ class FilterError(FormatError):
 
 
 class UnsupportedError(ParquetBloomError):
-    """Sound, but beyond this version: a codec, an encoding, encryption."""
+    """Sound, but beyond this version: a codec, an encoding, another encryption."""
 
 
 class ColumnError(ParquetBloomError):
@@ -50,6 +53,18 @@ class ColumnError(ParquetBloomError):
 
 class ValueTypeError(ParquetBloomError):
     """A literal that cannot be a value of the column."""
+
+
+class EncryptionError(ParquetBloomError):
+    """A key that is unfit, or a KMS that fails."""
+
+
+class MissingKeyError(EncryptionError):
+    """No key for the footer or a column, or no AAD prefix."""
+
+
+class TamperedError(EncryptionError):
+    """Bytes that do not open: the key, the AAD prefix or the bytes are wrong."""
 
 
 class RewriteError(ParquetBloomError):

@@ -12,20 +12,29 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
+from parquet_bloom.errors import (
+    ColumnError,
+    FilterError,
+    MissingKeyError,
+    ParquetBloomError,
+    TamperedError,
+)
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk, Footer, read_footer
+from parquet_bloom.parquet.footer import ColumnChunk, Footer
 from parquet_bloom.parquet.schema import LeafColumn, find_column
+from parquet_bloom.parquet.tail import read_footer
 from parquet_bloom.storage import Source, open_source
 
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
+    from parquet_bloom.parquet.keys import Keys
     from parquet_bloom.values import Encodings
 
 Verdict = Literal["absent", "maybe", "unknown"]
 
 NO_FILTER = "no filter"
+NO_KEY = "encrypted, no key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +52,12 @@ class ParquetFile:
 
     format = "parquet"
 
-    def __init__(self, source: Source) -> None:
-        """Read the footer. Raises FormatError if it is no Parquet file, or a damaged one."""
+    def __init__(self, source: Source, keys: Keys | None = None) -> None:
+        """Read the footer. Raises FormatError if it is no Parquet file, or a damaged one;
+        EncryptionError if it is encrypted and does not open with `keys`, those for this file."""
         self.source = source
-        self.footer: Footer = read_footer(source)
+        self.keys = keys
+        self.footer: Footer = read_footer(source, keys)
 
     def __enter__(self) -> Self:
         return self
@@ -159,6 +170,10 @@ class ParquetFile:
         chunk = self.footer.chunk(row_group, leaf)
         try:
             found = self._check_blocks(chunk, encodings)
+        except MissingKeyError:
+            return RowGroupVerdict(row_group, "unknown", NO_KEY, num_rows)
+        except TamperedError:
+            raise
         except ParquetBloomError as error:
             return RowGroupVerdict(row_group, "unknown", str(error), num_rows)
         if found is None:
@@ -179,8 +194,6 @@ class ParquetFile:
 
 def no_filter_reason(chunk: ColumnChunk) -> str:
     """Why a chunk whose footer points to no filter has none, as far as the footer tells."""
-    if chunk.has_crypto_metadata and chunk.bloom_filter_offset is None:
-        return "encrypted, no key"
     if chunk.leaf.type.physical == "BOOLEAN":
         return f"{NO_FILTER}: BOOLEAN columns get none"
     if chunk.num_values == 0:
@@ -188,11 +201,15 @@ def no_filter_reason(chunk: ColumnChunk) -> str:
     return NO_FILTER
 
 
-def open(path: str | os.PathLike[str]) -> ParquetFile:
-    """Open a local path or URL. Raises OSError, and FormatError if it is no Parquet file."""
+def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile:
+    """Open a local path or URL, with the keys of what is encrypted in it.
+
+    Raises OSError, FormatError if it is no Parquet file, EncryptionError if it is encrypted and
+    does not open.
+    """
     source = open_source(path)
     try:
-        return ParquetFile(source)
+        return ParquetFile(source, None if keys is None else keys.for_file(source.path))
     except BaseException:
         source.close()
         raise

@@ -11,7 +11,7 @@ from xxhash import xxh3_64_intdigest
 
 from parquet_bloom.chunk_filter import Size, build_filter
 from parquet_bloom.chunk_pool import Progress, work_in_order
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -135,17 +135,18 @@ class TolerantFilterBuilder(FilterBuilder):
         try:
             check_readable(self._file.footer, chunk)
             return reason_for_none(chunk) or self._build(chunk)
-        except (FormatError, UnsupportedError) as error:
+        except (EncryptionError, FormatError, UnsupportedError) as error:
             return str(error)
 
 
 def _append_filter(
     chunk: ColumnChunk, filter: SplitBlockBloomFilter, rewrite: Rewrite, appended: Appended
 ) -> None:
-    header = bloom.encode_header(filter.num_bytes)
+    plain_header = bloom.encode_header(filter.num_bytes)
+    header, bitset = chunk.modules.seal_filter(plain_header, filter.bitset)
     offset = rewrite.append(header)
-    rewrite.append(filter.bitset)
-    length = len(header) + filter.num_bytes
+    rewrite.append(bitset)
+    length = len(header) + len(bitset)
     key = chunk.row_group, chunk.leaf.index
     appended.places[key] = FilterPlace(offset, length)
     appended.digests[key] = xxh3_64_intdigest(filter.bitset)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -17,17 +17,17 @@ from typing import Protocol
 from xxhash import xxh3_64
 
 from parquet_bloom.errors import (
+    EncryptionError,
     FilterError,
     FooterError,
     ParquetBloomError,
     RewriteError,
-    UnsupportedError,
 )
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open as open_file
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace, file_tail
+from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.parquet.modules import named
 from parquet_bloom.storage import (
     LocalSource,
     Output,
@@ -35,6 +35,7 @@ from parquet_bloom.storage import (
     is_url,
     local_path,
     naming,
+    open_source,
     output_to,
 )
 from parquet_bloom.tables import check_not_in_table
@@ -87,12 +88,9 @@ def _check_may_overwrite(source: str | os.PathLike[str], path: Path, overwrite: 
 
 
 def check_rewritable(file: ParquetFile) -> None:
-    """Raise UnsupportedError for a footer that is signed: an edit would break the signature."""
-    if file.footer.is_signed:
-        raise UnsupportedError(
-            f"{file.path}: has encrypted columns and a signed footer, which this version cannot"
-            " sign again"
-        )
+    """Raise MissingKeyError for a signed footer that cannot be signed again."""
+    with named(file.path):
+        file.footer.protection.check_writable()
 
 
 def check_pages(file: ParquetFile) -> None:
@@ -124,6 +122,24 @@ def removable_filter(file: ParquetFile, chunk: ColumnChunk) -> bloom.StoredFilte
         return bloom.read_usable_header(file.source, file.footer, chunk)
     except FilterError:
         return None
+
+
+def leaked_ranges(
+    file: ParquetFile, places: Iterable[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Where filters of encrypted columns lie in plaintext that the footer will not point to any
+    more, as far as nothing else has these bytes."""
+    layout = file.footer.layout
+    for row_group, column in places:
+        chunk = file.footer.chunk(row_group, file.footer.leaves[column])
+        if not chunk.has_crypto_metadata:
+            continue
+        with suppress(FilterError, EncryptionError):
+            stored = bloom.read_header(file.source, file.footer, chunk)
+            if stored is not None and bloom.is_leaked(chunk, stored):
+                shared = layout.overlaps_filters(stored.offset, stored.end)
+                if not shared and not layout.overlaps_data(stored.offset, stored.end):
+                    yield stored.offset, stored.end
 
 
 def kept_end(file: ParquetFile, removed: Mapping[tuple[int, int], ColumnChunk]) -> int:
@@ -198,7 +214,7 @@ class DryRewrite:
         return offset
 
     def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
-        self.size += len(file_tail(self._file.footer.with_filters(places)))
+        self.size += len(self._file.footer.tail(places))
 
 
 class FileRewrite:
@@ -206,6 +222,7 @@ class FileRewrite:
 
     def __init__(self, file: ParquetFile, target: Target, written: Output) -> None:
         self.output: str | None = str(target.path)
+        self._target = target.path
         self._file = file
         self._written = written
         self._copier = ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy")
@@ -219,13 +236,16 @@ class FileRewrite:
         return self._written.append(data)
 
     def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
-        self._written.append(file_tail(self._file.footer.with_filters(places)))
+        self._written.append(self._file.footer.tail(places))
         self._copied.result()
+        for start, end in leaked_ranges(self._file, places):
+            self._written.erase(start, end)
         self._written.flush()
         with naming(self.output):
             self.verify(places, digests)
         if isinstance(self._file.source, LocalSource):
             self._file.source.check_unchanged()
+        copy_key_material(self._file, self._target)
         self._written.commit()
 
     def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
@@ -247,6 +267,22 @@ class UnverifiedRewrite(FileRewrite):
 
     def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         return
+
+
+def copy_key_material(file: ParquetFile, output: Path) -> None:
+    """Readers look for key material that is not in the file beside it, by the file's name."""
+    if not file.footer.protection.is_encrypted:
+        return
+    from parquet_bloom.parquet.key_material import ExternalMaterial
+
+    old, new = ExternalMaterial.of(file.path).path, Path(ExternalMaterial.of(str(output)).path)
+    with suppress(FileNotFoundError), closing(open_source(old)) as source:
+        if isinstance(source, LocalSource) and new.exists() and new.samefile(source.file):
+            return
+        with output_to(new, True, default_mode(), 0) as written:
+            written.append(source.read_at(0, source.size))
+            written.flush()
+            written.commit()
 
 
 @contextmanager
@@ -285,12 +321,13 @@ def verify_rewrite(
     Its size, its footer without these filters, and each filter's header, range and bits
     (`digests`: the XXH3 of each bitset) must be what was meant to be written.
     """
-    with open_file(written.temporary) as new:
+    with ParquetFile(open_source(written.temporary), old.keys) as new:
         if new.source.size != written.size:
             raise RewriteError(f"{new.source.size} bytes, expected {written.size}")
-        without: Places = dict.fromkeys(places)
-        if new.footer.with_filters(without) != old.footer.with_filters(without):
+        if new.footer.without_filters(places) != old.footer.without_filters(places):
             raise RewriteError("the footer differs in more than the filters")
+        if new.footer.protection.fixed != old.footer.protection.fixed:
+            raise RewriteError("the footer is not encrypted as it was")
         for (row_group, column), place in places.items():
             chunk = new.footer.chunk(row_group, new.footer.leaves[column])
             stored = bloom.read_usable_header(new.source, new.footer, chunk)
@@ -304,6 +341,7 @@ def verify_rewrite(
 def bitset_digest(file: ParquetFile, stored: bloom.StoredFilter) -> int:
     """The XXH3 of a bitset, read piece by piece."""
     digest = xxh3_64()
-    for offset in range(stored.end - stored.num_bytes, stored.end, VERIFY_BYTES):
-        digest.update(file.source.read_at(offset, min(VERIFY_BYTES, stored.end - offset)))
+    read = bloom.bits(file.source, stored)
+    for start in range(0, stored.num_bytes, VERIFY_BYTES):
+        digest.update(read(start, min(VERIFY_BYTES, stored.num_bytes - start)))
     return digest.intdigest()

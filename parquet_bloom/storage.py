@@ -250,6 +250,11 @@ class Output(ABC):
         self.size += len(data)
         return offset
 
+    def erase(self, start: int, end: int) -> None:
+        """Overwrite with zeros what was copied from the source; nothing past the end."""
+        for at in range(start, min(end, self.size), COPY_CHUNK):
+            self._write_at(at, bytes(min(COPY_CHUNK, min(end, self.size) - at)))
+
     def flush(self) -> None:
         """Nothing more will be appended: give the file its mode."""
         with naming(self._target):

@@ -16,10 +16,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hostile import edited, filter_header, footer_start, meta_of, pointer, with_filter_bytes
+from hostile import (
+    edited,
+    filter_header,
+    footer_start,
+    meta_of,
+    pointer,
+    with_filter_bytes,
+    with_footer,
+)
 
 import parquet_bloom as pb
 from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.keys import Keys
 from parquet_bloom.parquet.thrift import ttypes
 
 ROWS = 2000
@@ -36,7 +45,7 @@ class Defect:
     `rule` must be found at `row_group` and `column` (None: at no place in particular) with this
     policy; `deep`: only where the values are looked up. `issue`: which of the defects of real
     writers it is, "B1" to "B36" (see test_defects). `beside`: rules of errors that cannot but be
-    broken, too.
+    broken, too. `keys`: what the file is opened with.
     """
 
     name: str
@@ -47,6 +56,7 @@ class Defect:
     policy: dict[str, Any] | None = None
     issue: str | None = None
     deep: bool = False
+    keys: Keys | None = None
     beside: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
@@ -214,7 +224,8 @@ def without_pointer(data: bytes, row_group: int, column: int) -> bytes:
 
 
 def encrypted(data: bytes, column: int) -> bytes:
-    """The same with a column that the footer calls encrypted; its bytes stay as they are."""
+    """The same with a column that the footer calls encrypted; its bytes stay as they are, and the
+    signature is none, which nobody sees without the key."""
 
     def edit(footer: ttypes.FileMetaData) -> None:
         algorithm = ttypes.AesGcmV1(aad_file_unique=b"unique")
@@ -222,9 +233,14 @@ def encrypted(data: bytes, column: int) -> bytes:
         for row_group in footer.row_groups:
             key = ttypes.EncryptionWithFooterKey()
             crypto = ttypes.ColumnCryptoMetaData(ENCRYPTION_WITH_FOOTER_KEY=key)
-            row_group.columns[column].crypto_metadata = crypto
+            chunk = row_group.columns[column]
+            chunk.crypto_metadata = crypto
+            chunk.meta_data.statistics = chunk.meta_data.encoding_stats = None
+            chunk.meta_data.size_statistics = None
 
-    return edited(data, edit)
+    changed = edited(data, edit)
+    start = footer_start(changed)
+    return with_footer(changed[:start], changed[start:-8] + bytes(28))
 
 
 def inserted_before_footer(data: bytes, more: bytes) -> tuple[bytes, int]:

@@ -11,7 +11,6 @@ from defects_files import (
     Defect,
     bits_of,
     bitset,
-    encrypted,
     integers,
     making,
     plain_integers,
@@ -203,8 +202,6 @@ REST = (
     Defect("full of other values", "PB406", making(full_of_others), deep=True),
     Defect("row group 0 in 1", "PB407", making(same_twice), row_group=1, issue="B22"),
     Defect("LZO", "PB408", making(of_unknown_codec), deep=True),
-    Defect("plaintext", "PB501", making(lambda: encrypted(sound(), 0)), issue="B10"),
-    Defect("row group 1", "PB501", making(lambda: encrypted(sound(), 1)), 1, "s", issue="B10"),
 )
 
 TRUTH = (*MISSING, *REST)

@@ -207,11 +207,13 @@ def footer_start(data: bytes) -> int:
 
 
 def edited(data: bytes, edit: Callable[[ttypes.FileMetaData], None]) -> bytes:
-    """The same file after `edit` has changed its footer."""
+    """The same file after `edit` has changed its footer; what stands behind that, such as a
+    signature, stays."""
     start = footer_start(data)
-    footer = compact.decode(ttypes.FileMetaData, data[start:-8])[0]
+    footer, end = compact.decode(ttypes.FileMetaData, data[start:-8])
+    behind = data[start:-8][end:]
     edit(footer)
-    return with_footer(data[:start], footer)
+    return with_footer(data[:start], compact.encode(footer) + behind)
 
 
 def meta_of(footer: ttypes.FileMetaData, row_group: int, column: int) -> ttypes.ColumnMetaData:

@@ -16,7 +16,7 @@ import shutil
 import struct
 import subprocess
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -32,6 +32,19 @@ Kept = frozenset[int]
 
 # ------------------------------------------------------------------------------------------------
 # A literal and the bytes that are stored for it
+
+
+@dataclass(frozen=True)
+class FileKeys:
+    """What an encrypted file is opened with: a prefix only if the file does not store it."""
+
+    footer: bytes
+    columns: Mapping[str, bytes]
+    aad_prefix: bytes = b""
+
+    @property
+    def columns_text(self) -> list[str]:
+        return [f"{path}={key.hex()}" for path, key in self.columns.items()]
 
 
 @dataclass(frozen=True)
@@ -210,20 +223,51 @@ class ParquetJava:
         sources = sorted(JUDGES.glob("*.java"))
         _run(["javac", "-nowarn", "-cp", self._jars, "-d", folder, *sources])
 
-    def _java(self, program: str, *arguments: Path) -> list[list[str]]:
+    def _java(
+        self, program: str, *arguments: Path, keys: Mapping[Path, FileKeys] | None = None
+    ) -> list[list[str]]:
         # Runs are short: the second compiler and the parallel collector cost more than they give.
         options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         classes = f"{self._folder}:{self._jars}"
         logging = "-Dlog4j2.level=ERROR"
+        if keys:
+            options.append(f"-Dkeys={self._written(keys)}")
         output = _run(["java", *options, logging, "-cp", classes, program, *arguments])
         return [line.split("\t") for line in output.splitlines()]
 
-    def kept(self, values: Sequence[tuple[Path, Stored]]) -> list[Kept | str]:
+    def _written(self, keys: Mapping[Path, FileKeys]) -> Path:
+        path = self._folder / "keys.tsv"
+        _write_queries(
+            path,
+            (
+                (str(file), own.footer.hex(), own.aad_prefix.hex(), ",".join(own.columns_text))
+                for file, own in keys.items()
+            ),
+        )
+        return path
+
+    def encrypt(self, jobs: Iterable[tuple[Path, FileKeys, str]]) -> None:
+        """Write files with these keys; an empty one is the footer's. The words are Encrypt's."""
+        path = self._folder / "jobs.tsv"
+        _write_queries(
+            path,
+            (
+                (str(out), own.footer.hex(), own.aad_prefix.hex(), ",".join(own.columns_text), more)
+                for out, own, more in jobs
+            ),
+        )
+        self._java("Encrypt", path)
+
+    def kept(
+        self,
+        values: Sequence[tuple[Path, Stored]],
+        keys: Mapping[Path, FileKeys] | None = None,
+    ) -> list[Kept | str]:
         """Row groups that remain for each value when only Bloom filters prune; or the refusal."""
         queries = self._folder / "queries.tsv"
         _write_queries(queries, ((str(path), *self._query(value)) for path, value in values))
         answers: list[Kept | str] = []
-        for outcome, detail in self._java("Pushdown", queries):
+        for outcome, detail in self._java("Pushdown", queries, keys=keys):
             answers.append(_ordinals(detail) if outcome == "kept" else detail)
         assert len(answers) == len(values)
         return answers
@@ -233,17 +277,21 @@ class ParquetJava:
         kinds = {"INT32": "i32", "INT64": "i64", "FLOAT": "f32", "DOUBLE": "f64"}
         return value.leaf.path, kinds.get(value.leaf.physical_type, "binary"), value.text
 
-    def bitsets(self, *paths: Path) -> dict[Path, dict[tuple[int, str], bytes]]:
+    def bitsets(
+        self, *paths: Path, keys: Mapping[Path, FileKeys] | None = None
+    ) -> dict[Path, dict[tuple[int, str], bytes]]:
         """Bitset of every filter that parquet-java reads, by file."""
         found: dict[Path, dict[tuple[int, str], bytes]] = {path: {} for path in paths}
-        for path, row_group, column, bitset in self._java("Filters", *paths):
+        for path, row_group, column, bitset in self._java("Filters", *paths, keys=keys):
             if bitset:
                 found[Path(path)][int(row_group), column] = bytes.fromhex(bitset)
         return found
 
-    def rows(self, *paths: Path) -> dict[Path, tuple[int, str]]:
+    def rows(
+        self, *paths: Path, keys: Mapping[Path, FileKeys] | None = None
+    ) -> dict[Path, tuple[int, str]]:
         """Number of rows and a digest of all of them, by file; or 0 and why it reads none."""
-        answers = self._java("Rows", *paths)
+        answers = self._java("Rows", *paths, keys=keys)
         return {Path(path): (int(count), digest) for path, count, digest in answers}
 
 
@@ -273,26 +321,34 @@ class ArrowCpp:
         source = JUDGES / "arrow_probe.cc"
         _run([*compiler, source, "-o", self._program, *libraries, run_path])
 
-    def _probe(self, path: Path, values: Sequence[Stored]) -> list[list[str]]:
+    def _probe(
+        self, path: Path, values: Sequence[Stored], keys: FileKeys | None = None
+    ) -> list[list[str]]:
         queries = self._folder / "queries.tsv"
         kinds = {"INT32": "i32", "INT64": "i64", "FLOAT": "f32", "DOUBLE": "f64", "INT96": "i96"}
         kinds |= {"BYTE_ARRAY": "binary", "FIXED_LEN_BYTE_ARRAY": "flba"}
         _write_queries(
             queries, ((v.leaf.path, kinds[v.leaf.physical_type], v.text) for v in values)
         )
-        return [line.split("\t") for line in _run([self._program, path, queries]).splitlines()]
+        own: list[str] = []
+        if keys is not None:
+            own = [keys.footer.hex(), keys.aad_prefix.hex() or "-", *keys.columns_text]
+        answers = _run([self._program, path, queries, *own])
+        return [line.split("\t") for line in answers.splitlines()]
 
-    def bitsets(self, path: Path) -> dict[tuple[int, str], bytes]:
+    def bitsets(self, path: Path, keys: FileKeys | None = None) -> dict[tuple[int, str], bytes]:
         """Bitset of every filter; a filter that Arrow C++ refuses is an error."""
-        lines = self._probe(path, ())
+        lines = self._probe(path, (), keys)
         refused = [line for line in lines if line[0] == "error"]
         assert refused == []
         return {(int(line[1]), line[2]): bytes.fromhex(line[3]) for line in lines}
 
-    def kept(self, path: Path, values: Sequence[Stored]) -> list[Kept]:
+    def kept(
+        self, path: Path, values: Sequence[Stored], keys: FileKeys | None = None
+    ) -> list[Kept]:
         """Row groups that have a filter which does not exclude the value."""
         kept: list[set[int]] = [set() for _ in values]
-        for line in self._probe(path, values):
+        for line in self._probe(path, values, keys):
             if line[0] == "answer" and line[3] == "true":
                 kept[int(line[1])].add(int(line[2]))
         return [frozenset(row_groups) for row_groups in kept]

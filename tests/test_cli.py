@@ -89,6 +89,7 @@ def test_build_json(run):
         "bytes_added": os.path.getsize("out.parquet") - os.path.getsize("events.parquet"),
         "size_before": os.path.getsize("events.parquet"),
         "size_after": os.path.getsize("out.parquet"),
+        "notes": [],
     }
 
 
@@ -148,6 +149,8 @@ def test_inspect_json(built):
         "fpp": bits.fpp,
         "ndv_estimate": bits.ndv_estimate,
         "dialect": "xxhash",
+        "stored_bytes": 2064,
+        "encrypted": False,
     }
     assert (flag["filter"], flag["reason"]) == (None, "no filter: BOOLEAN columns get none")
 

@@ -32,7 +32,8 @@ OF_READERS = {
 
 def found(defect: Defect, tmp_path, **options) -> ValidationReport:
     policy = Policy(**defect.policy or {})
-    return validate(defect.make(tmp_path), policy=policy, **{"deep": defect.deep} | options)
+    options = {"deep": defect.deep, "keys": defect.keys} | options
+    return validate(defect.make(tmp_path), policy=policy, **options)
 
 
 each_defect = pytest.mark.parametrize("defect", ALL, ids=str)

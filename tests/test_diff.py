@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, ROOT
+from defects_files import encrypted
 from hostile import (
     edited,
     filter_header,
@@ -312,17 +313,12 @@ def test_nobody_knows_what_is_encrypted(filtered: bytes, pair: Pair) -> None:
     """Without its key not even whether a chunk has a filter: two such are not called the same."""
 
     def edit(footer: ttypes.FileMetaData) -> None:
-        algorithm = ttypes.AesGcmV1(aad_file_unique=b"unique")
-        footer.encryption_algorithm = ttypes.EncryptionAlgorithm(AES_GCM_V1=algorithm)
-        key = ttypes.EncryptionWithFooterKey()
-        chunk = footer.row_groups[0].columns[A]
-        chunk.crypto_metadata = ttypes.ColumnCryptoMetaData(ENCRYPTION_WITH_FOOTER_KEY=key)
-        chunk.meta_data.bloom_filter_offset = chunk.meta_data.bloom_filter_length = None
+        meta = footer.row_groups[0].columns[A].meta_data
+        meta.bloom_filter_offset = meta.bloom_filter_length = None
 
-    encrypted = edited(filtered, edit)
-    a, b = pair(encrypted, filtered)
+    a, b = pair(encrypted(edited(filtered, edit), A), filtered)
     found = diff(a, b).filters[0]
-    assert (found.status, found.reason) == ("unreadable", "a: the column chunk is encrypted")
+    assert (found.status, found.reason) == ("unreadable", "a: encrypted, no key")
     report = diff(a, a)
     assert (report.same, [item.status for item in report.filters]) == (
         False,

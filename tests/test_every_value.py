@@ -18,7 +18,7 @@ UNREADABLE = {("duckdb_delta_wide", "int32"), ("duckdb_delta_wide", "uint32")}
 # What the build refuses, and why (each is a test of its own elsewhere, or below).
 REFUSED = {
     "datapage_v1-corrupt-checksum.parquet": "checksum",
-    "encrypt_columns_plaintext_footer.parquet.encrypted": "signed footer",
+    "encrypt_columns_plaintext_footer.parquet.encrypted": "the footer is signed",
     "encrypt_columns_and_footer.parquet.encrypted": "the footer is encrypted",
     "encrypt_columns_and_footer_aad.parquet.encrypted": "the footer is encrypted",
     "encrypt_columns_and_footer_bloom_filter.parquet.encrypted": "the footer is encrypted",

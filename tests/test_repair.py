@@ -195,7 +195,7 @@ def signed(footer: ttypes.FileMetaData) -> None:
     [
         (lost_row_group, "the row groups hold 200 rows, the file 400"),
         (pages_past_the_end, "reach past"),
-        (signed, "signed footer"),
+        (signed, "expected a signature of 28"),
     ],
 )
 def test_footers_that_must_not_be_touched(

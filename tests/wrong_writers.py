@@ -21,7 +21,7 @@ from test_murmur3 import x64_128
 
 import parquet_bloom as pb
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import FilterPlace, file_tail
+from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.parquet.thrift import ttypes
 
 COUNT = 400
@@ -225,8 +225,8 @@ def append(path: Path, region: bytes, length: int, column: int = 0) -> None:
     """Put `region` in front of the footer, and let the chunk's filter begin there."""
     with pb.open(path) as file:
         start = file.footer.start
-        raw = file.footer.with_filters({(0, column): FilterPlace(start, length)})
-    path.write_bytes(path.read_bytes()[:start] + region + file_tail(raw))
+        tail = file.footer.tail({(0, column): FilterPlace(start, length)})
+    path.write_bytes(path.read_bytes()[:start] + region + tail)
 
 
 def point_to(path: Path, places: dict[tuple[int, int], tuple[int, str]]) -> None:
@@ -237,8 +237,8 @@ def point_to(path: Path, places: dict[tuple[int, int], tuple[int, str]]) -> None
         found[here] = FilterPlace(stored.offset, stored.end - stored.offset)
     with pb.open(path) as file:
         start = file.footer.start
-        raw = file.footer.with_filters(found)
-    path.write_bytes(path.read_bytes()[:start] + file_tail(raw))
+        tail = file.footer.tail(found)
+    path.write_bytes(path.read_bytes()[:start] + tail)
 
 
 def byte_array_decimals(path: Path, seed: int = 1) -> tuple[Path, list[bytes]]:

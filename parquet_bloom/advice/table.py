@@ -25,7 +25,7 @@ from parquet_bloom.advice.survey import (
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.schema import LeafColumn
 
@@ -164,6 +164,8 @@ class _Reading:
 
     def _read(self, chunk: ColumnChunk) -> ChunkSurvey | str:
         """What is in a chunk, or why it cannot be read."""
+        if chunk.is_locked:
+            return NO_KEY
         sample = self._samples[chunk.leaf.index].begin()
         try:
             return survey_chunk(self._file, chunk, self._size, sample)

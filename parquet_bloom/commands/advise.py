@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +16,13 @@ from parquet_bloom.commands.options import (
     files_argument,
     fpp_option,
     json_option,
+    key_options,
     max_bytes_option,
     threads_option,
 )
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @click.command()
@@ -33,10 +38,12 @@ from parquet_bloom.commands.options import (
     "--details", is_flag=True, help="Also engines that use the filter, and settings for writers."
 )
 @threads_option
+@key_options
 @json_option
 def advise(
     files: tuple[str, ...], columns: tuple[str, ...], fpp: float, max_bytes: int,
-    value_sample: Path | None, details: bool, threads: int | None, as_json: bool,
+    value_sample: Path | None, details: bool, threads: int | None, keys: Keys | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Say which columns deserve a filter, at what size, and what it would save.
 
@@ -55,8 +62,9 @@ def advise(
 
     sample = read_value_sample(value_sample, columns) if value_sample else None
     advisor = Advisor(
-        columns=columns or None, fpp=fpp, max_bytes=max_bytes, value_sample=sample, threads=threads
-    )
+        columns=columns or None, fpp=fpp, max_bytes=max_bytes, value_sample=sample, threads=threads,
+        keys=keys,
+    )  # fmt: skip
 
     def work(path: str) -> None:
         with progress(path) as show:

@@ -15,6 +15,7 @@ from parquet_bloom.commands.options import (
     files_argument,
     fpp_option,
     json_option,
+    key_options,
     max_bytes_option,
     output_of,
     output_options,
@@ -45,6 +46,11 @@ from parquet_bloom.program import FINE
 @click.option("--force", is_flag=True, help="Also write filters that miss the target.")
 @row_groups_option
 @threads_option
+@click.option(
+    "--expose-filter-location", is_flag=True,
+    help="Let a plaintext footer say where filters of encrypted columns lie.",
+)  # fmt: skip
+@key_options
 @json_option
 def build(
     files: tuple[str, ...], columns: tuple[str, ...], auto: bool, output: Path | None,
@@ -95,7 +101,8 @@ def _recommended(
     from parquet_bloom.render.terminal import complain, progress
     from parquet_bloom.verbs.advise import Advisor
 
-    advisor = Advisor(**{name: options[name] for name in ("fpp", "max_bytes", "threads")})
+    names = ("fpp", "max_bytes", "threads", "keys")
+    advisor = Advisor(**{name: options[name] for name in names})
 
     def work(path: str) -> None:
         with progress(path) as show:

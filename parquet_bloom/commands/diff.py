@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from parquet_bloom.commands.options import columns_option, json_option
+from parquet_bloom.commands.options import (
+    columns_option,
+    json_option,
+    key_options,
+)
 from parquet_bloom.program import FINE, NO
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @click.command()
@@ -15,8 +23,11 @@ from parquet_bloom.program import FINE, NO
 @click.argument("b")
 @columns_option()
 @click.option("--all", "with_same", is_flag=True, help="Show filters that are the same, too.")
+@key_options
 @json_option
-def diff(a: str, b: str, columns: tuple[str, ...], with_same: bool, as_json: bool) -> None:
+def diff(
+    a: str, b: str, columns: tuple[str, ...], with_same: bool, keys: Keys | None, as_json: bool
+) -> None:
     """Compare the filters of two files.
 
     Row group by row group: presence, size, what headers and footers say, bits that differ, and
@@ -31,7 +42,7 @@ def diff(a: str, b: str, columns: tuple[str, ...], with_same: bool, as_json: boo
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.verbs.diff import diff as diff_files
 
-    report = diff_files(a, b, columns=columns or None)
+    report = diff_files(a, b, columns=columns or None, keys=keys)
     if as_json:
         write_json(report)
     else:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from parquet_bloom.commands.options import FILE, column_option, overwrite_option
+from parquet_bloom.commands.options import (
+    FILE,
+    column_option,
+    key_options,
+    overwrite_option,
+)
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @click.command()
@@ -22,7 +31,15 @@ from parquet_bloom.commands.options import FILE, column_option, overwrite_option
 )  # fmt: skip
 @click.option("-o", "--output", type=FILE, default="-", help="Default: standard output.")
 @overwrite_option
-def dump(file: str, column: str, row_group: int, form: str, output: Path, overwrite: bool) -> None:
+@click.option(
+    "--decrypt", is_flag=True,
+    help="Of an encrypted column, the bits themselves: they tell which values are stored.",
+)  # fmt: skip
+@key_options
+def dump(
+    file: str, column: str, row_group: int, form: str, output: Path, overwrite: bool,
+    decrypt: bool, keys: Keys | None,
+) -> None:  # fmt: skip
     """Write one filter's header and bitset.
 
     \b
@@ -32,7 +49,7 @@ def dump(file: str, column: str, row_group: int, form: str, output: Path, overwr
     from parquet_bloom.render.terminal import write_bytes
     from parquet_bloom.verbs.dump import dump as dump_filter, save  # isort: skip
 
-    data = dump_filter(file, column, row_group).in_format(form)
+    data = dump_filter(file, column, row_group, keys=keys, decrypt=decrypt).in_format(form)
     if output == Path("-"):
         write_bytes(data)
     else:

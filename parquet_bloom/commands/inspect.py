@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,8 +12,12 @@ from parquet_bloom.commands.options import (
     columns_option,
     files_argument,
     json_option,
+    key_options,
     row_groups_option,
 )
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @click.command()
@@ -20,10 +25,11 @@ from parquet_bloom.commands.options import (
 @columns_option()
 @row_groups_option
 @click.option("--histogram", is_flag=True, help="Draw how many blocks have how many bits set.")
+@key_options
 @json_option
 def inspect(
     files: tuple[str, ...], columns: tuple[str, ...], row_groups: tuple[int, ...],
-    histogram: bool, as_json: bool,
+    histogram: bool, keys: Keys | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show which column chunks have filters, and what they are worth.
 
@@ -43,10 +49,12 @@ def inspect(
     from parquet_bloom.verbs.occupancy import occupancies
 
     def work(path: str) -> None:
-        report = inspect_file(path, columns=columns or None, row_groups=row_groups or None)
+        report = inspect_file(
+            path, columns=columns or None, row_groups=row_groups or None, keys=keys
+        )
         if histogram:
             write = write_histograms_json if as_json else write_histograms
-            write(report, occupancies(report))
+            write(report, occupancies(report, keys))
         else:
             (write_json if as_json else write_inspection)(report)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.program import FINE, TROUBLE
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -123,6 +126,65 @@ threads_option = click.option(
     "--threads", type=click.IntRange(1), help="Default: one per processor."
 )
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
+
+
+# Parameter -> what it sets, by the names of a keys file; how its value looks; help.
+_KEY_PARAMETERS = {
+    "footer_key": ("footer", "KEYSPEC", "Key of the footer: hex:… base64:… env:VAR file:PATH fd:N."),
+    "column_key": ("columns", "PATH=KEYSPEC", "Key of a leaf column, or of all in a group."),
+    "key_id": ("key_ids", "ID=KEYSPEC", "Key that the file names by this id."),
+    "uniform_key": ("uniform", "KEYSPEC", "Key of whatever has no other."),
+    "aad_prefix": ("aad_prefix", "TEXT|hex:…", "AAD prefix, if the file does not store it."),
+    "master_key": (
+        "master_keys", "ID=KEYSPEC", "Master key of wrapped keys; also ID:BASE64,ID:BASE64."
+    ),
+    "kms": ("kms", "MODULE:CLASS", "KMS client that unwraps keys; one for pyarrow does."),
+    "kms_conf": ("kms_conf", "NAME=VALUE", "Configuration of the KMS client."),
+    "kms_instance_id": ("kms_instance_id", "ID", "For the KMS client."),
+    "kms_instance_url": ("kms_instance_url", "URL", "For the KMS client."),
+    "kms_token": ("kms_token", "env:VAR|file:PATH|fd:N", "Access token for the KMS client."),
+    "key_retriever": ("key_retriever", "MODULE:FUNCTION", "Makes a key of a file's key_metadata."),
+    "key_material": ("key_material", "FILE", "Key material, if it is not beside the file."),
+}  # fmt: skip
+_KEY_TABLES = {"columns", "key_ids", "master_keys", "kms_conf"}
+
+
+def key_options(command: Any) -> Any:
+    """All options for keys; the command gets one `keys`, None if nothing was given.
+
+    KEYSPEC: hex:… base64:… ascii:… env:VAR[,ENC] file:PATH[,ENC] fd:N[,ENC].
+    """
+
+    @wraps(command)
+    def with_keys(*args: Any, keys_file: Path | None, **given: Any) -> Any:
+        options = {
+            setting: given.pop(parameter) for parameter, (setting, _, _) in _KEY_PARAMETERS.items()
+        }
+        return command(*args, keys=_keys(options, keys_file), **given)
+
+    with_keys = click.option(
+        "--keys", "keys_file", type=FILE, envvar="PBLOOM_KEYS", show_envvar=True,
+        help="JSON file of keys; the other options for keys win over it.",
+    )(with_keys)  # fmt: skip
+    for parameter, (setting, metavar, help) in reversed(_KEY_PARAMETERS.items()):
+        repeatable = setting in _KEY_TABLES
+        with_keys = click.option(
+            f"--{parameter.replace('_', '-')}", parameter, metavar=metavar, multiple=repeatable,
+            help=f"{help.removesuffix('.')} (repeatable)." if repeatable else help,
+        )(with_keys)  # fmt: skip
+    return with_keys
+
+
+def _keys(options: dict[str, Any], keys_file: Path | None) -> Keys | None:
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    if keys_file is None and not given:
+        return None
+    from parquet_bloom.parquet.keys_file import keys_of, merged, read_keys_file, table_of
+    from parquet_bloom.render.terminal import complain
+
+    in_file = {} if keys_file is None else read_keys_file(keys_file, warn=complain)
+    tables = {name: table_of(name, given[name]) for name in _KEY_TABLES & given.keys()}
+    return keys_of(merged(in_file, {**given, **tables}))
 
 
 def output_options(command: Any) -> Any:

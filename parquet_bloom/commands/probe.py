@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from parquet_bloom.commands.options import Inputs, column_option, files_argument, json_option
+from parquet_bloom.commands.options import (
+    Inputs,
+    column_option,
+    files_argument,
+    json_option,
+    key_options,
+)
 from parquet_bloom.program import FINE, NO
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @click.command()
@@ -25,10 +34,11 @@ from parquet_bloom.program import FINE, NO
 )  # fmt: skip
 @click.option("--explain", "explained", is_flag=True, help="Show hash, block and bits.")
 @click.option("--rows", "only_rows", is_flag=True, help="Print only the row groups to read.")
+@key_options
 @json_option
 def probe(
     files: tuple[str, ...], column: str, values: tuple[str, ...], values_from: Any,
-    read_as: str | None, explained: bool, only_rows: bool, as_json: bool,
+    read_as: str | None, explained: bool, only_rows: bool, keys: Keys | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
@@ -54,10 +64,10 @@ def probe(
     absent = []
 
     def work(path: str) -> None:
-        report = probe_file(path, column, literals, read_as=read_as)
+        report = probe_file(path, column, literals, read_as=read_as, keys=keys)
         absent.append(report.is_absent)
         if explained:
-            write_explanations(path, explain(path, column, literals, read_as=read_as))
+            write_explanations(path, explain(path, column, literals, read_as=read_as, keys=keys))
         else:
             write(report)
 

@@ -14,6 +14,7 @@ from parquet_bloom.commands.options import (
     files_argument,
     fpp_option,
     json_option,
+    key_options,
     max_bytes_option,
     output_of,
     output_options,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @max_bytes_option
 @output_options
 @threads_option
+@key_options
 @json_option
 def repair(
     files: tuple[str, ...], columns: tuple[str, ...], row_groups: tuple[int, ...],

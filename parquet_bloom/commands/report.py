@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,9 +11,13 @@ from parquet_bloom.commands.options import (
     FILE,
     columns_option,
     fpp_option,
+    key_options,
     overwrite_option,
     threads_option,
 )
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @click.command()
@@ -26,9 +31,10 @@ from parquet_bloom.commands.options import (
 )  # fmt: skip
 @fpp_option
 @threads_option
+@key_options
 def report(
     file: str, output: Path, overwrite: bool, columns: tuple[str, ...], deep: bool, fpp: float,
-    threads: int | None,
+    threads: int | None, keys: Keys | None,
 ) -> None:  # fmt: skip
     """Write all about a file's filters as one HTML page.
 
@@ -52,7 +58,13 @@ def report(
         resolve_target(file, output, in_place=False, overwrite=overwrite)
     with progress(file) as show:
         found = report_file(
-            file, columns=columns or None, deep=deep, fpp=fpp, threads=threads, progress=show
+            file,
+            columns=columns or None,
+            deep=deep,
+            fpp=fpp,
+            threads=threads,
+            keys=keys,
+            progress=show,
         )
     page = render_report(found).encode()
     if to_standard_output:

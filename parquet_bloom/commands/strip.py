@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +13,14 @@ from parquet_bloom.commands.options import (
     columns_option,
     files_argument,
     json_option,
+    key_options,
     output_of,
     output_options,
     row_groups_option,
 )
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @click.command()
@@ -23,11 +28,12 @@ from parquet_bloom.commands.options import (
 @columns_option()
 @row_groups_option
 @output_options
+@key_options
 @json_option
 def strip(
     files: tuple[str, ...], columns: tuple[str, ...], row_groups: tuple[int, ...],
     output: Path | None, output_dir: Path | None, in_place: bool, overwrite: bool, dry_run: bool,
-    no_verify: bool, as_json: bool,
+    no_verify: bool, keys: Keys | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
@@ -48,6 +54,7 @@ def strip(
         report = strip_filters(
             path, target(path), columns=columns or None, row_groups=row_groups or None,
             in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=not no_verify,
+            keys=keys,
         )  # fmt: skip
         (write_json if as_json else write_strip)(report)
 

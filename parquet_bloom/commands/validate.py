@@ -16,12 +16,14 @@ from parquet_bloom.commands.options import (
     columns_option,
     files_argument,
     json_option,
+    key_options,
     parse_columns,
     threads_option,
 )
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
     from parquet_bloom.rules.catalogue import ValidationReport
     from parquet_bloom.rules.failure import Failure
     from parquet_bloom.rules.policy import Policy
@@ -60,9 +62,11 @@ if TYPE_CHECKING:
 @click.option("--config", type=FILE, help="Default: the nearest pbloom.toml or pyproject.toml.")
 @click.option("--no-config", is_flag=True, help="Look for no configuration.")
 @threads_option
+@key_options
 def validate(
     files: tuple[str, ...], columns: tuple[str, ...], deep: bool, diagnose: bool, form: str,
-    as_json: bool, config: Path | None, no_config: bool, threads: int | None, **options: Any,
+    as_json: bool, config: Path | None, no_config: bool, threads: int | None, keys: Keys | None,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
 
@@ -91,7 +95,7 @@ def validate(
         with progress(path) as show:
             report = validate_file(
                 path, columns=columns or None, deep=deep, diagnose=diagnose, policy=policy,
-                threads=threads, progress=show,
+                threads=threads, keys=keys, progress=show,
             )  # fmt: skip
         reports.append(report)
         write(report)

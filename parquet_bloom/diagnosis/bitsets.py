@@ -50,7 +50,9 @@ def _bitset_at(data: bytes, start: int, size: int, first: int = 0) -> Bitset:
 
 
 def views(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
-    """Every other choice that lies in front of the footer."""
+    """Every other choice that lies in front of the footer; of an encrypted bitset there is none."""
+    if stored.is_encrypted:
+        return
     yield from _shifted(file, stored)
     for name, unit, numerator, denominator in (
         ("size-in-bits", "bits", 1, 8),

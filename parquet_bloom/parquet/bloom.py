@@ -3,6 +3,9 @@
     bloom_filter_offset →  | BloomFilterHeader (Thrift) | bitset: numBytes bytes |
                            |<-------- bloom_filter_length, if the writer says it -->|
 
+In an encrypted column each of the two lies in an envelope of its own, and bloom_filter_length
+counts both envelopes whole.
+
 Nothing in here decides that a value is absent on the strength of a filter that is not exactly what
 the format says: another hash, a size that is not whole blocks, a range that touches something else.
 
@@ -11,7 +14,7 @@ Spec: parquet-format, BloomFilter.md "File Format", parquet.thrift `BloomFilterH
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FilterError, FormatError
@@ -19,15 +22,18 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.modules import (
+    MAX_SEALED_HEADER_BYTES,
+    PLAIN,
+    Modules,
+    ReadBits,
+    named,
+)
 from parquet_bloom.parquet.thrift import ttypes
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer import ColumnChunk, Footer
     from parquet_bloom.storage import Source
-
-# A header of ours takes 11 to 16 bytes; unknown fields can make another writer's longer.
-HEADER_GUESS = 64
-MAX_HEADER_BYTES = 64 << 10
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
 UNKNOWN = "unknown"
@@ -38,7 +44,11 @@ _UNIONS = {2: ("algorithm", SPLIT_BLOCK), 3: ("hash", XXHASH), 4: ("compression"
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
-    """A filter's header and where it lies; `length` is what the footer says, None if nothing."""
+    """A filter's header and where it lies; `length` is what the footer says, None if nothing.
+
+    `header_bytes` is what the header takes in the file, `num_bytes` is the bitset's size. `where`
+    names file and chunk, `modules` is how the filter lies there.
+    """
 
     offset: int
     length: int | None
@@ -47,11 +57,23 @@ class StoredFilter:
     algorithm: str
     hash: str
     compression: str
+    where: str = field(repr=False)
+    modules: Modules = field(repr=False)
+
+    @property
+    def bitset_bytes(self) -> int:
+        """What the bitset takes in the file."""
+        return self.num_bytes + self.modules.bitset_overhead
 
     @property
     def end(self) -> int:
         """Past the bitset."""
-        return self.offset + self.header_bytes + self.num_bytes
+        return self.offset + self.header_bytes + self.bitset_bytes
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether header and bitset lie in envelopes."""
+        return self.modules is not PLAIN
 
     @property
     def num_blocks(self) -> int:
@@ -77,18 +99,23 @@ def encode_header(num_bytes: int) -> bytes:
 def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:
     """The chunk's filter without its bits; None if the footer points to none.
 
-    Raises FilterError if there is no header at the offset.
+    Raises FilterError if there is no header at the offset, MissingKeyError if it is encrypted and
+    there is no key, TamperedError if it does not open.
     """
     offset = chunk.bloom_filter_offset
-    if offset is None:
-        return None
     where = f"{footer.where}: {chunk.where}"
+    if offset is None:
+        with named(where):
+            chunk.modules.check_readable()
+        return None
     if not 4 <= offset < footer.start:
         raise FilterError(
             f"{where}: bloom_filter_offset is {offset}, expected between 4 and {footer.start}"
         )
+    modules = _modules_of_filter(source, chunk, offset, footer.start)
     try:
-        data, header_bytes = _header_bytes(source, offset, footer.start)
+        with named(where):
+            data, header_bytes = modules.filter_header(source, offset, footer.start)
         header, _ = compact.decode(ttypes.BloomFilterHeader, data)
         members = _members(data)
     except (_kernel.ScanError, FormatError) as error:
@@ -103,20 +130,27 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
         algorithm=members.get("algorithm", UNKNOWN),
         hash=members.get("hash", UNKNOWN),
         compression=members.get("compression", UNKNOWN),
+        where=where,
+        modules=modules,
     )
 
 
-def _header_bytes(source: Source, offset: int, end: int) -> tuple[bytes, int]:
-    """Bytes that begin with the header, and its length."""
-    size = HEADER_GUESS
-    while True:
-        data = source.read_at(offset, min(size, end - offset))
-        try:
-            return data, _kernel.struct_end(data)
-        except _kernel.ScanError:
-            size *= 8
-            if len(data) == end - offset or size > MAX_HEADER_BYTES:
-                raise
+def _modules_of_filter(source: Source, chunk: ColumnChunk, offset: int, end: int) -> Modules:
+    """Some writers leave the filter of an encrypted column in plaintext, which needs no key to see.
+
+    What begins with the length of an envelope is no header: one of so few bytes would say nothing.
+    """
+    if not chunk.has_crypto_metadata:
+        return PLAIN
+    prefix = int.from_bytes(source.read_at(offset, min(4, end - offset)), "little")
+    if prefix <= MAX_SEALED_HEADER_BYTES:
+        return chunk.modules
+    try:
+        data, _ = PLAIN.filter_header(source, offset, end)
+        header, _ = compact.decode(ttypes.BloomFilterHeader, data)
+    except (_kernel.ScanError, FormatError):
+        return chunk.modules
+    return chunk.modules if header.numBytes is None or not _members(data) else PLAIN
 
 
 def _members(header: bytes) -> dict[str, str]:
@@ -135,9 +169,16 @@ def _members(header: bytes) -> dict[str, str]:
     return members
 
 
+def is_leaked(chunk: ColumnChunk, stored: StoredFilter) -> bool:
+    """Whether the filter gives away what encryption hides."""
+    return chunk.has_crypto_metadata and not stored.is_encrypted
+
+
 def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> None:
     """Raise FilterError unless the filter is one that the format defines, in a place of its own."""
-    where = f"{footer.where}: {chunk.where}"
+    where = stored.where
+    if is_leaked(chunk, stored):
+        raise FilterError(f"{where}: the column is encrypted and its filter is in plaintext")
     if (stored.algorithm, stored.hash, stored.compression) != (SPLIT_BLOCK, XXHASH, UNCOMPRESSED):
         raise FilterError(
             f"{where}: filter header says algorithm {stored.algorithm}, hash {stored.hash},"
@@ -152,7 +193,7 @@ def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> No
         raise FilterError(
             f"{where}: bloom_filter_length is {stored.length}, expected"
             f" {stored.end - stored.offset}: {stored.header_bytes} of header and"
-            f" {stored.num_bytes} of bitset"
+            f" {stored.bitset_bytes} of bitset"
         )
     place = f"{where}: filter at {stored.offset} to {stored.end}"
     if footer.layout.overlaps_data(stored.offset, stored.end):
@@ -169,11 +210,22 @@ def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> St
     return stored
 
 
+def header_of(source: Source, stored: StoredFilter) -> bytes:
+    """The header as its writer encoded it."""
+    with named(stored.where):
+        data, _ = stored.modules.filter_header(source, stored.offset, stored.end)
+    return data[: _kernel.struct_end(data)]
+
+
+def bits(source: Source, stored: StoredFilter) -> ReadBits:
+    """How to read ranges of the bitset. An encrypted one is opened whole, and kept for that."""
+    with named(stored.where):
+        return stored.modules.bits(source, stored.offset + stored.header_bytes, stored.num_bytes)
+
+
 def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:
     """The whole filter."""
-    return SplitBlockBloomFilter.from_bytes(
-        source.read_at(stored.offset + stored.header_bytes, stored.num_bytes)
-    )
+    return SplitBlockBloomFilter.from_bytes(bits(source, stored)(0, stored.num_bytes))
 
 
 def read_block(
@@ -184,5 +236,5 @@ def read_block(
     In a filter of one block every hash selects block 0, so checking it there asks the same bits.
     """
     index = ((hash >> 32) * stored.num_blocks) >> 32
-    start = stored.offset + stored.header_bytes + index * BLOCK_BYTES
-    return index, SplitBlockBloomFilter.from_bytes(source.read_at(start, BLOCK_BYTES))
+    block = bits(source, stored)(index * BLOCK_BYTES, BLOCK_BYTES)
+    return index, SplitBlockBloomFilter.from_bytes(block)

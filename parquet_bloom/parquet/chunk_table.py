@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from parquet_bloom.native import _kernel
 
@@ -29,3 +29,9 @@ class ChunkTable:
         """All fields of one chunk; what the footer lacks is _kernel.ABSENT."""
         start = (row_group * self._num_columns + column) * _WIDTH
         return dict(zip(_kernel.CHUNK_FIELDS, self._numbers[start : start + _WIDTH], strict=True))
+
+    def set(self, row_group: int, column: int, fields: Mapping[str, int]) -> None:
+        """Other numbers for some fields of one chunk."""
+        start = (row_group * self._num_columns + column) * _WIDTH
+        for name, number in fields.items():
+            self._numbers[start + _PLACE[name]] = number

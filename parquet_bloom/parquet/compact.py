@@ -22,6 +22,7 @@ from parquet_bloom.native import _kernel
 
 Struct = TypeVar("Struct")
 
+TYPE_I16 = 4
 TYPE_I32 = 5
 TYPE_I64 = 6
 TYPE_BINARY = 8

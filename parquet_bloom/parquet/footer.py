@@ -3,6 +3,9 @@
     | PAR1 | row groups | page indexes, Bloom filters | FileMetaData | length (4) | PAR1 |
                                                       ^ start
 
+In an encrypted file the FileMetaData is sealed or signed, and the ColumnMetaData in it can be
+sealed once more; see protection and opened_chunks.
+
 `FileMetaData` is scanned once; what a caller needs is decoded when it is asked for, and an edit
 splices `bloom_filter_offset` (14) and `bloom_filter_length` (15) into the ColumnMetaData of the
 chunks that it names. Every other byte, unknown fields included, stays as it was.
@@ -13,27 +16,23 @@ Spec: parquet-format, README.md "File format", parquet.thrift.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
+from parquet_bloom.errors import FooterError, FormatError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.chunk_table import ChunkTable
 from parquet_bloom.parquet.layout import Layout
+from parquet_bloom.parquet.modules import LockedModules, Modules
+from parquet_bloom.parquet.opened_chunks import Edit, Fields, OpenedChunks, Place, Seal
+from parquet_bloom.parquet.protection import UNPROTECTED, Protection
 from parquet_bloom.parquet.schema import LeafColumn, leaf_columns
 from parquet_bloom.parquet.thrift import ttypes
 
-if TYPE_CHECKING:
-    from parquet_bloom.storage import Source
-
 Struct = TypeVar("Struct")
-
-MAGIC = b"PAR1"
-MAGIC_ENCRYPTED = b"PARE"
-TAIL_BYTES = 8
 
 # Ids, names and compact protocol types; a field of another type is not that field.
 _FILE_FIELDS = {
@@ -43,8 +42,13 @@ _FILE_FIELDS = {
     5: ("key_value_metadata", compact.TYPE_LIST),
     6: ("created_by", compact.TYPE_BINARY),
     8: ("encryption_algorithm", compact.TYPE_STRUCT),
+    9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
 }
-_ROW_GROUP_FIELDS = {1: ("columns", compact.TYPE_LIST), 3: ("num_rows", compact.TYPE_I64)}
+_ROW_GROUP_FIELDS = {
+    1: ("columns", compact.TYPE_LIST),
+    3: ("num_rows", compact.TYPE_I64),
+    7: ("ordinal", compact.TYPE_I16),
+}
 _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
 
 
@@ -52,7 +56,8 @@ _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
 class ColumnChunk:
     """What the footer says of one column chunk, in the format's names; None where it says nothing.
 
-    `meta_start` is where its ColumnMetaData begins in the footer's bytes.
+    `meta_start` is where its ColumnMetaData begins in the footer's text (see opened_chunks), and
+    `modules` tells how its pages and its filter lie in the file.
     """
 
     row_group: int
@@ -69,6 +74,7 @@ class ColumnChunk:
     dictionary_page_offset: int | None
     bloom_filter_offset: int | None
     bloom_filter_length: int | None
+    modules: Modules
 
     @property
     def pages_start(self) -> int | None:
@@ -83,6 +89,11 @@ class ColumnChunk:
         return data
 
     @property
+    def is_locked(self) -> bool:
+        """Whether it is encrypted and there is no key to it; then little is known of it."""
+        return isinstance(self.modules, LockedModules)
+
+    @property
     def where(self) -> str:
         """How a message names this chunk."""
         return f"row group {self.row_group}, column {self.leaf.name}"
@@ -90,17 +101,24 @@ class ColumnChunk:
 
 @dataclass(frozen=True, slots=True)
 class FilterPlace:
-    """Where a filter lies in the file: header and bitset, `length` bytes from `offset`."""
+    """Where a filter lies in the file: header and bitset, `length` bytes from `offset`.
+
+    `is_shown`: where a plaintext footer has a copy of sealed ColumnMetaData, the copy says so, too.
+    """
 
     offset: int
     length: int
+    is_shown: bool = field(default=False, compare=False)
 
 
 class Footer:
     """A lossless view of the FileMetaData in `raw`, which begins at `start` in the file."""
 
-    def __init__(self, raw: bytes, start: int, where: str) -> None:
+    def __init__(
+        self, raw: bytes, start: int, where: str, protection: Protection = UNPROTECTED
+    ) -> None:
         """Scan `raw`. Raises FooterError if it is no FileMetaData; `where` names the file."""
+        self.protection = protection
         self.raw = raw
         self.start = start
         self.where = where
@@ -135,11 +153,14 @@ class Footer:
     @cached_property
     def created_by(self) -> str:
         """The writer's own words, empty if it has none."""
-        if "created_by" not in self._fields:
-            return ""
-        start, end = self._fields["created_by"]
+        return (self._binary("created_by") or b"").decode(errors="replace")
+
+    def _binary(self, name: str) -> bytes | None:
+        if name not in self._fields:
+            return None
+        start, end = self._fields[name]
         length, at = _read_varint(self.raw, start)
-        return self.raw[at : min(at + length, end)].decode(errors="replace")
+        return self.raw[at : min(at + length, end)]
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -152,19 +173,38 @@ class Footer:
     def _decoded(self, struct_class: type[Struct], name: str) -> list[Struct]:
         """The elements of a list of the FileMetaData."""
         boundaries = self._boundaries(self._fields[name][0])
+        return [self._struct(struct_class, name, start) for start in boundaries[:-1]]
+
+    def _struct(self, struct_class: type[Struct], name: str, start: int) -> Struct:
         try:
-            return [compact.decode(struct_class, self.raw, start)[0] for start in boundaries[:-1]]
+            return compact.decode(struct_class, self.raw, start)[0]
         except (FormatError, _kernel.ScanError) as error:
             raise FooterError(f"{self.where}: footer: {name}: {error}") from None
 
-    @cached_property
+    @property
     def is_signed(self) -> bool:
         """Whether columns are encrypted under a plaintext footer, which is then signed."""
         return "encryption_algorithm" in self._fields
 
+    @property
+    def encryption_algorithm(self) -> ttypes.EncryptionAlgorithm:
+        """Of a signed footer."""
+        start, _ = self._fields["encryption_algorithm"]
+        return self._struct(ttypes.EncryptionAlgorithm, "encryption_algorithm", start)
+
+    @property
+    def footer_signing_key_metadata(self) -> bytes | None:
+        """What the writer says of the key, of a signed footer."""
+        return self._binary("footer_signing_key_metadata")
+
     @cached_property
     def num_rows(self) -> int:
         return self._integer(self._fields, "num_rows")
+
+    def ordinal(self, row_group: int) -> int | None:
+        """What the row group says is its place in the file; None if it says nothing."""
+        group = self._row_groups[row_group]
+        return self._integer(group, "ordinal") if "ordinal" in group else None
 
     def _integer(self, spans: Mapping[str, tuple[int, int]], name: str) -> int:
         if name not in spans:
@@ -204,16 +244,21 @@ class Footer:
                 f"{self.where}: footer: the row groups hold {held} rows, the file {self.num_rows}"
             )
 
-    @cached_property
+    @property
     def chunks(self) -> ChunkTable:
         """What the scan finds of every column chunk."""
+        return self._opened.table
+
+    @cached_property
+    def _opened(self) -> OpenedChunks:
         shape = self.num_row_groups, len(self.leaves)
         if shape[0] * shape[1] > len(self.raw):
             raise FooterError(
                 f"{self.where}: footer: {shape[0]} row groups of {shape[1]} columns in"
                 f" {len(self.raw)} bytes"
             )
-        return ChunkTable(map(self._chunks_of, range(shape[0])), shape[1])
+        scanned = ChunkTable(map(self._chunks_of, range(shape[0])), shape[1])
+        return OpenedChunks(self, scanned)
 
     def _chunks_of(self, row_group: int) -> array[int]:
         group = self._row_groups[row_group]
@@ -246,52 +291,82 @@ class Footer:
             dictionary_page_offset=number("dictionary_page_offset"),
             bloom_filter_offset=number("bloom_filter_offset"),
             bloom_filter_length=number("bloom_filter_length"),
+            modules=self._opened.modules(row_group, leaf.index),
         )
 
     def column_meta_data(self, chunk: ColumnChunk) -> ttypes.ColumnMetaData:
         """All that the footer says of the chunk, decoded. Raises FooterError if it is damaged."""
         try:
-            return compact.decode(ttypes.ColumnMetaData, self.raw, chunk.meta_start or 0)[0]
+            text = self._opened.text
+            return compact.decode(ttypes.ColumnMetaData, text, chunk.meta_start or 0)[0]
         except (FormatError, _kernel.ScanError) as error:
             raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
+
+    def shown_fields(self, row_group: int, column: int) -> frozenset[int]:
+        """The ids of the fields of an encrypted chunk's ColumnMetaData that whoever has the file,
+        or the footer's key alone, can read."""
+        start = self._opened.shown(row_group, column)
+        if start is None:
+            return frozenset()
+        return frozenset(field[0] for field in _kernel.fields(self.raw, start))
 
     @cached_property
     def layout(self) -> Layout:
         """Which bytes of the file are taken by what."""
         return Layout(self.chunks, self.start)
 
-    def with_filters(self, places: Mapping[tuple[int, int], FilterPlace | None]) -> bytes:
+    def with_filters(self, places: Mapping[Place, FilterPlace | None]) -> bytes:
         """FileMetaData with the filters of chunks (row group, leaf index) set, or removed if None.
 
         Every byte outside fields 14 and 15 of these chunks' ColumnMetaData is as in `raw`, but for
-        the header of the field behind them, which holds the distance to the id before it.
+        the header of the field behind them, which holds the distance to the id before it. Sealed
+        ColumnMetaData is sealed again; a redacted copy of it says no more of the filter than it
+        did, unless the place is to be shown. Raises EncryptionError if there is no key for that.
         """
-        pieces: list[bytes] = []
-        done = 0
-        for row_group, column in sorted(places):
-            found = self.chunks.of(row_group, column)
-            start, end = found["meta_start"], found["meta_end"]
-            if start == _kernel.ABSENT:
+        return self._edited(places, _sealed)
+
+    def without_filters(self, chunks: Iterable[Place]) -> bytes:
+        """The same without the filters of `chunks`, whose ColumnMetaData is not sealed: to compare
+        two footers, never to be written."""
+        return self._edited(dict.fromkeys(chunks), _opened)
+
+    def _edited(self, places: Mapping[Place, FilterPlace | None], seal: Seal) -> bytes:
+        for row_group, column in places:
+            if self.chunks.of(row_group, column)["meta_start"] == _kernel.ABSENT:
                 raise FooterError(
                     f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "
                     "no ColumnMetaData to point from"
                 )
-            pieces += [self.raw[done:start], self._with_filter(start, places[row_group, column])]
-            done = end
-        return b"".join([*pieces, self.raw[done:]])
+        edits = {
+            chunk: Edit(_filter_fields(place), is_shown=place is not None and place.is_shown)
+            for chunk, place in places.items()
+        }
+        return self._opened.edited(edits, seal)
 
-    def _with_filter(self, meta_start: int, place: FilterPlace | None) -> bytes:
-        if place is None:
-            absent = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
-            return compact.splice(self.raw, meta_start, absent)
-        return compact.splice(
-            self.raw,
-            meta_start,
-            {
-                _BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
-                _BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
-            },
-        )
+    def edited(self, places: Mapping[Place, FilterPlace | None]) -> Footer:
+        """The footer as it would be with these filters."""
+        return Footer(self.with_filters(places), self.start, self.where, self.protection)
+
+    def tail(self, places: Mapping[Place, FilterPlace | None]) -> bytes:
+        """What stands at the end of a file with these filters: the footer, and what follows it."""
+        return self.protection.tail(self.with_filters(places))
+
+
+def _sealed(modules: Modules, meta_data: bytes) -> bytes:
+    return modules.seal_meta_data(meta_data)
+
+
+def _opened(modules: Modules, meta_data: bytes) -> bytes:
+    return meta_data
+
+
+def _filter_fields(place: FilterPlace | None) -> Fields:
+    if place is None:
+        return {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
+    return {
+        _BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
+        _BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
+    }
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
@@ -304,42 +379,3 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
-
-
-def read_footer(source: Source) -> Footer:
-    """Read and scan the footer of a file.
-
-    Raises NotSupportedFileError if it is no Parquet file, FooterError if the footer cannot be
-    there, UnsupportedError if it is encrypted.
-    """
-    where = source.path
-    if source.size < len(MAGIC) + TAIL_BYTES:
-        raise NotSupportedFileError(
-            f"{where}: not a Parquet file: {source.size} bytes, expected {len(MAGIC) + TAIL_BYTES}"
-            " or more"
-        )
-    tail = bytes(source.read_at(source.size - TAIL_BYTES, TAIL_BYTES))
-    head = bytes(source.read_at(0, len(MAGIC)))
-    if tail[4:] == MAGIC_ENCRYPTED and head == MAGIC_ENCRYPTED:
-        raise UnsupportedError(f"{where}: the footer is encrypted, which this version cannot read")
-    if head != MAGIC:
-        raise NotSupportedFileError(
-            f"{where}: not a Parquet file: starts with {head!r}, expected {MAGIC!r}"
-        )
-    if tail[4:] != MAGIC:
-        raise NotSupportedFileError(
-            f"{where}: truncated or not a Parquet file: ends with {tail[4:]!r}, expected {MAGIC!r}"
-        )
-    length = int.from_bytes(tail[:4], "little")
-    start = source.size - TAIL_BYTES - length
-    if start < len(MAGIC):
-        raise FooterError(
-            f"{where}: footer length: {length}, expected at most"
-            f" {source.size - TAIL_BYTES - len(MAGIC)}"
-        )
-    return Footer(bytes(source.read_at(start, length)), start, where)
-
-
-def file_tail(raw: bytes) -> bytes:
-    """FileMetaData with what follows it to the end of the file."""
-    return raw + len(raw).to_bytes(4, "little") + MAGIC

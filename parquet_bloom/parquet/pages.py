@@ -15,20 +15,18 @@ Spec: parquet-format, README.md "Data Pages", Encodings.md.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.codecs import check_supported, decompress
 from parquet_bloom.parquet.encodings import decoded_runs, plain_run
+from parquet_bloom.parquet.page_reader import DATA_PAGES, Page, PageReader
 from parquet_bloom.parquet.runs import Run
-from parquet_bloom.parquet.thrift.ttypes import Encoding, PageHeader, PageType, Type
+from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
 if TYPE_CHECKING:
     from parquet_bloom.leaf_type import LeafType
@@ -37,14 +35,7 @@ if TYPE_CHECKING:
 
 DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
 
-# What is read ahead for a page header. Most take 20 to 60 bytes; statistics can make one long.
-HEADER_BYTES = 8 << 10
-MAX_HEADER_BYTES = 16 << 20
-
 PADDING = bytes(8)
-
-# A page larger than this and larger than the footer's total for the chunk is a lie.
-LARGE_PAGE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +51,6 @@ class ChunkRun:
         return self.page is None
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    header: PageHeader
-    start: int
-    size: int
-
-
 @contextmanager
 def located(footer: Footer, chunk: ColumnChunk) -> Iterator[None]:
     """Errors in here are about this chunk, and say so."""
@@ -79,10 +63,10 @@ def located(footer: Footer, chunk: ColumnChunk) -> Iterator[None]:
 def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
     """Raise unless the footer says enough, and nothing impossible, about the chunk's pages.
 
-    Raises FormatError for contradictions, UnsupportedError for what this version cannot read.
+    Raises FormatError for contradictions, UnsupportedError for what this version cannot read,
+    MissingKeyError for what is encrypted and there is no key to.
     """
-    if chunk.has_crypto_metadata:
-        raise UnsupportedError("encrypted")
+    chunk.modules.check_readable()
     if chunk.has_file_path:
         raise UnsupportedError("the column chunk lies in another file")
     if chunk.meta_start is None:
@@ -113,19 +97,17 @@ def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[C
     Raises PageError for damage, UnsupportedError for codecs and encodings that cannot be read;
     a run can raise PageError too, when its values are used (see `located`).
     """
-    reader = _PageReader(source, footer, chunk)
+    reader = PageReader(source, footer, chunk)
     has_dictionary = False
-    number = count()
     for page in _pages(reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
             has_dictionary = True
             yield ChunkRun(None, _dictionary_run(reader, page, chunk))
             continue
-        ordinal = next(number)
         _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
             for run in _data_runs(reader, page, chunk, encoding):
-                yield ChunkRun(ordinal, run)
+                yield ChunkRun(page.ordinal, run)
         elif not has_dictionary:
             raise PageError("a dictionary-encoded page without a dictionary page")
 
@@ -135,7 +117,7 @@ def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries
 
     A writer may leave entries in a dictionary that no row has. Raises as chunk_runs.
     """
-    reader = _PageReader(source, footer, chunk)
+    reader = PageReader(source, footer, chunk)
     used = bytearray(num_entries)
     for page in _pages(reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
@@ -146,7 +128,7 @@ def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries
     return used
 
 
-def _mark_used(section: _Section, page: _Page, used: bytearray) -> None:
+def _mark_used(section: _Section, page: Page, used: bytearray) -> None:
     """| bit width (1) | indices in the RLE hybrid |"""
     num_non_null = section.num_non_null()
     if num_non_null == 0:
@@ -159,16 +141,16 @@ def _mark_used(section: _Section, page: _Page, used: bytearray) -> None:
         raise PageError(f"page at {page.start}: {error}") from None
 
 
-def _pages(reader: _PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[_Page]:
+def _pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[Page]:
     """The dictionary page and the data pages, until they hold as many values as the footer says."""
     check_readable(footer, chunk)
     assert chunk.num_values is not None
     seen = 0
     while seen < chunk.num_values:
-        page = reader.next_header()
+        page = reader.next_page()
         if page.header.type == PageType.DICTIONARY_PAGE:
             yield page
-        elif page.header.type in (PageType.DATA_PAGE, PageType.DATA_PAGE_V2):
+        elif page.header.type in DATA_PAGES:
             num_values, _ = _num_values_and_encoding(page)
             seen += num_values
             yield page
@@ -178,7 +160,7 @@ def _pages(reader: _PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[
         reader.check_end()
 
 
-def _num_values_and_encoding(page: _Page) -> tuple[int, int]:
+def _num_values_and_encoding(page: Page) -> tuple[int, int]:
     """What the header of a data page says of its values."""
     v1 = page.header.type == PageType.DATA_PAGE
     details = page.header.data_page_header if v1 else page.header.data_page_header_v2
@@ -189,70 +171,7 @@ def _num_values_and_encoding(page: _Page) -> tuple[int, int]:
     return details.num_values, details.encoding
 
 
-class _PageReader:
-    """Headers and bodies one after the other; what was read ahead for one serves the next."""
-
-    def __init__(self, source: Source, footer: Footer, chunk: ColumnChunk) -> None:
-        start = chunk.pages_start or 0
-        self._source = source
-        self._at = start
-        self._end = footer.start
-        self._chunk_end = start + (chunk.total_compressed_size or 0)
-        self._largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
-        self._ahead = b""
-        self._ahead_start = start
-
-    def check_end(self) -> None:
-        """Raise PageError if the footer counts more bytes to the chunk than its pages take.
-
-        The opposite is harmless: old writers left the dictionary page's header out of the size.
-        """
-        if self._at < self._chunk_end:
-            raise PageError(f"pages end at {self._at}, the footer says {self._chunk_end}")
-
-    def _bytes(self, start: int, size: int, extra: int) -> memoryview:
-        """`size` bytes from `start`, and up to `extra` more for whoever comes next."""
-        if start + size > self._end:
-            raise PageError(f"page at {start}: {size} bytes, expected to end by {self._end}")
-        offset = start - self._ahead_start
-        if not 0 <= offset <= len(self._ahead) - size:
-            length = min(size + extra, self._end - start)
-            self._ahead, self._ahead_start, offset = self._source.read_at(start, length), start, 0
-        return memoryview(self._ahead)[offset:]
-
-    def next_header(self) -> _Page:
-        """The header of the next page; its body is skipped unless somebody asks for it."""
-        start, size = self._at, 1
-        while True:
-            window = self._bytes(start, min(size, self._end - start), HEADER_BYTES)
-            try:
-                header, length = compact.decode(PageHeader, window)
-                break
-            except _kernel.ScanError as error:
-                size = 4 * len(window)
-                if start + len(window) >= self._end or size > MAX_HEADER_BYTES:
-                    raise PageError(f"page header at {start}: {error.problem}") from None
-        body, plain = header.compressed_page_size, header.uncompressed_page_size
-        if body is None or plain is None or body < 0 or not 0 <= plain <= self._largest:
-            raise PageError(f"page at {start}: sizes {body} and {plain} cannot be")
-        if start + length + body > self._end:
-            raise PageError(f"page at {start}: {body} bytes, expected to end by {self._end}")
-        self._at = start + length + body
-        return _Page(header, start + length, body)
-
-    def body(self, page: _Page) -> memoryview:
-        """The stored bytes of the page, its checksum verified if it has one."""
-        body = self._bytes(page.start, page.size, HEADER_BYTES)[: page.size]
-        crc = page.header.crc
-        if crc is not None and zlib.crc32(body) != crc & 0xFFFFFFFF:
-            raise PageError(
-                f"page at {page.start}: checksum {zlib.crc32(body):08x},"
-                f" expected {crc & 0xFFFFFFFF:08x}"
-            )
-        return body
-
-
-def _dictionary_run(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> Run:
+def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
     details = page.header.dictionary_page_header
     if details is None or details.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
@@ -276,9 +195,7 @@ def _without_padding(values: memoryview, leaf: LeafType, count: int | None) -> m
     return values[:end] if leaf.width and values[end:] == PADDING else values
 
 
-def _data_runs(
-    reader: _PageReader, page: _Page, chunk: ColumnChunk, encoding: int
-) -> Iterator[Run]:
+def _data_runs(reader: PageReader, page: Page, chunk: ColumnChunk, encoding: int) -> Iterator[Run]:
     section = _value_section(reader, page, chunk)
     leaf = chunk.leaf.type
     if encoding != Encoding.PLAIN:
@@ -322,14 +239,14 @@ class _Section:
             raise PageError(str(error)) from None
 
 
-def _value_section(reader: _PageReader, page: _Page, chunk: ColumnChunk) -> _Section:
+def _value_section(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
     body = reader.body(page)
     if page.header.type == PageType.DATA_PAGE:
         return _section_v1(body, page, chunk)
     return _section_v2(body, page, chunk)
 
 
-def _section_v1(body: memoryview, page: _Page, chunk: ColumnChunk) -> _Section:
+def _section_v1(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
     header = page.header.data_page_header
     leaf = chunk.leaf
     assert chunk.codec is not None
@@ -366,7 +283,7 @@ def _split_levels(
     return data[start:end], data[end:]
 
 
-def _section_v2(body: memoryview, page: _Page, chunk: ColumnChunk) -> _Section:
+def _section_v2(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
     header = page.header.data_page_header_v2
     if header is None:
         raise PageError(f"page at {page.start}: no data_page_header_v2")

@@ -29,6 +29,8 @@ def write_build(report: BuildReport) -> None:
         )
     for line in _skipped_lines(report.skipped):
         write_line(line)
+    for note in report.notes:
+        write_line(f"note: {note}")
 
 
 def _column_row(column: str, filters: list[BuiltFilter]) -> Row:

@@ -137,6 +137,18 @@ _RULES = (
          "The values could not be compared with the filter"),
     Rule("PB501", "plaintext-filter", ERROR,
          "An encrypted column has a filter in plaintext"),
+    Rule("PB502", "does-not-open", ERROR,
+         "The filter of an encrypted column does not open"),
+    Rule("PB503", "plaintext-statistics", ERROR,
+         "The footer shows statistics of an encrypted column"),
+    Rule("PB504", "telling-copy", WARNING,
+         "The footer shows more of an encrypted column than it must"),
+    Rule("PB505", "other-modules", ERROR,
+         "The filter is encrypted as another kind of module, which no other reader opens"),
+    Rule("PB506", "unverified-footer", NOTE,
+         "The footer is signed, and there is no key to verify the signature with"),
+    Rule("PB507", "location-shown", NOTE,
+         "The footer shows where the filter of an encrypted column lies"),
 )  # fmt: skip
 
 RULES = MappingProxyType({rule.id: rule for rule in _RULES})

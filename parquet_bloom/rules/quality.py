@@ -153,7 +153,7 @@ def check_columns(
 
 def _deserves_one(file: ParquetFile, chunk: ColumnChunk, has_values: HasValues) -> bool:
     """Writers rightly leave out chunks without values, and those whose dictionary says it all."""
-    if chunk.has_crypto_metadata or chunk.meta_start is None:
+    if chunk.is_locked or chunk.meta_start is None:
         return False
     return not is_all_dictionary(file, chunk) and has_values(file, chunk)
 
@@ -167,7 +167,7 @@ def check_required(file: ParquetFile, policy: Policy, has_values: HasValues) -> 
             continue
         for row_group in range(file.num_row_groups):
             chunk = file.footer.chunk(row_group, leaf)
-            if chunk.meta_start is None:
+            if chunk.bloom_filter_offset is None and chunk.is_locked:
                 yield chunk_finding(
                     "PB310", chunk, "a filter is required, and whether there is one is encrypted"
                 )

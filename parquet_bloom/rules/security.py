@@ -1,19 +1,89 @@
-"""PB5xx: whether a filter gives away what encryption hides."""
+"""PB5xx: whether a filter, or the footer, gives away what encryption hides; whether it opens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from parquet_bloom.errors import TamperedError
+from parquet_bloom.files import ParquetFile
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
-from parquet_bloom.rules.catalogue import Finding
-from parquet_bloom.rules.view import chunk_finding
+from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.rules.catalogue import Finding, finding
+from parquet_bloom.rules.view import chunk_finding, without_place
+
+# Fields of a ColumnMetaData that tell of values; readers without the key need none of them.
+_STATISTICS = 12
+_BLOOM_FILTER_OFFSET = 14
+_TELLING = {13: "encoding_stats", 16: "size_statistics", 17: "geospatial_statistics"}
+
+# parquet-go numbers the modules of filters like those of page indexes.
+_OF_PARQUET_GO = "column index"
 
 
 def check_plaintext(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
     """A header that can be read without a key is that of a filter that anybody can ask."""
-    if chunk.has_crypto_metadata:
+    if bloom.is_leaked(chunk, stored):
         yield chunk_finding(
             "PB501", chunk, "the column is encrypted and its filter is not: whoever has the file"
             " can try values", expected="an encrypted header", found=f"one at {stored.offset}",
+        )  # fmt: skip
+
+
+def does_not_open(file: ParquetFile, chunk: ColumnChunk, error: TamperedError) -> Finding:
+    """A filter whose header or bitset is not what its key has sealed."""
+    offset = chunk.bloom_filter_offset or 0
+    found = chunk.modules.another_module(file.source, offset, file.footer.start)
+    if found == _OF_PARQUET_GO:
+        return chunk_finding(
+            "PB505", chunk, "the header is encrypted as if it were a column index, which is how"
+            " parquet-go does it: no other reader opens it", expected="a filter header",
+            found=found,
+        )  # fmt: skip
+    return chunk_finding("PB502", chunk, without_place(error, file, chunk), found=found)
+
+
+def check_signature(file: ParquetFile) -> Iterator[Finding]:
+    """Without the key a reader believes a footer that anybody may have changed."""
+    reason = file.footer.protection.unverified
+    if reason:
+        yield finding(
+            "PB506", f"the footer is signed, and its signature was not verified: {reason}"
+        )
+
+
+def check_copies(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """What the footer shows of encrypted columns to those who have not their keys."""
+    if not file.footer.protection.is_encrypted:
+        return
+    encrypted = file.footer.chunks.every("has_crypto_metadata")
+    width = len(file.footer.leaves)
+    for leaf in leaves:
+        shown = [
+            file.footer.shown_fields(row_group, leaf.index)
+            for row_group in range(file.num_row_groups)
+            if encrypted[row_group * width + leaf.index]
+        ]
+        yield from _check_shown(leaf.name, shown)
+
+
+def _check_shown(column: str, shown: Sequence[frozenset[int]]) -> Iterator[Finding]:
+    showing = sum(_STATISTICS in fields for fields in shown)
+    if showing:
+        yield finding(
+            "PB503", "the column is encrypted, and the footer shows its statistics, such as its"
+            f" least and greatest value, in {showing} row groups", column=column,
+            expected="no statistics", found=f"{showing} times",
+        )  # fmt: skip
+    located = sum(_BLOOM_FILTER_OFFSET in fields for fields in shown)
+    if located:
+        yield finding(
+            "PB507", "the column is encrypted, and the footer shows where its filters lie, and so"
+            " how large they are", column=column, found=f"{located} times",
+        )  # fmt: skip
+    telling = [name for number, name in _TELLING.items() if any(number in each for each in shown)]
+    if telling:
+        yield finding(
+            "PB504", f"the column is encrypted, and the footer shows its {', '.join(telling)}",
+            column=column, found=", ".join(telling),
         )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from parquet_bloom.errors import FilterError, FooterError
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, TamperedError
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
@@ -13,6 +13,7 @@ from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.layout import MAGIC_BYTES
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rules.catalogue import Finding, finding
+from parquet_bloom.rules.security import does_not_open
 from parquet_bloom.rules.view import chunk_finding, not_checked, without_place
 
 
@@ -59,9 +60,11 @@ def read_header(
     try:
         return bloom.read_header(file.source, file.footer, chunk), []
     except FilterError as error:
-        if chunk.has_crypto_metadata:
-            return None, [not_checked(chunk, "the column is encrypted, no key")]
         return None, [chunk_finding("PB102", chunk, without_place(error, file, chunk))]
+    except TamperedError as error:
+        return None, [does_not_open(file, chunk, error)]
+    except MissingKeyError:
+        return None, [not_checked(chunk, NO_KEY)]
 
 
 def is_readable(file: ParquetFile, stored: bloom.StoredFilter) -> bool:

@@ -36,14 +36,20 @@ def check_values(
         yield from _check_floats(view, membership)
         yield from _check_excess(view, membership)
     elif view.bits.bits_set:
-        leaf = view.chunk.leaf.type
         yield view.finding(
             "PB401",
             f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
             " filter: readers lose their rows",
             expected=0, found=membership.missing, diagnosis=diagnosis,
-            examples=tuple(shown(leaf, plain) for plain in membership.examples),
+            examples=_examples(view.chunk, membership),
         )  # fmt: skip
+
+
+def _examples(chunk: ColumnChunk, membership: Membership) -> tuple[str, ...]:
+    """What is encrypted is not for logs."""
+    if chunk.has_crypto_metadata:
+        return ()
+    return tuple(shown(chunk.leaf.type, plain) for plain in membership.examples)
 
 
 def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]:

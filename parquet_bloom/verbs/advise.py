@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.advice import samples
 from parquet_bloom.advice.engines import EngineUse, engine_uses, seldom_asked
@@ -31,6 +31,9 @@ from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.literals import encode_literal
 from parquet_bloom.parquet.schema import LeafColumn
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 Basis = Literal["stored values", "value sample"]
 
@@ -104,21 +107,23 @@ def advise(
     max_bytes: int = MAX_BYTES,
     value_sample: Mapping[str, Sequence[str]] | None = None,
     threads: int | None = None,
+    keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> AdviceReport:
     """Judge each of `columns` (dotted leaf paths; default: all) of one file.
 
     fpp: the target false positive rate, 0 to 1, exclusive. max_bytes: the limit of a bitset, 64 to
     134,217,728. value_sample: for some of the columns, literals that are really looked up, as often
-    as they are. progress: called with (chunks done, chunks in all).
+    as they are. keys: for encrypted files. progress: called with (chunks done, chunks in all).
 
     Raises ColumnError, ValueTypeError for literals that the column cannot hold, FormatError for
-    damage in what is read, OSError. A column that cannot be read for want of a codec, an encoding
+    damage in what is read, EncryptionError for what does not open, OSError. A column that cannot be read for want of a codec, an encoding
     or a key is not an error: its `reason` says so.
     """
     advisor = Advisor(
-        columns=columns, fpp=fpp, max_bytes=max_bytes, value_sample=value_sample, threads=threads
-    )
+        columns=columns, fpp=fpp, max_bytes=max_bytes, value_sample=value_sample, threads=threads,
+        keys=keys,
+    )  # fmt: skip
     advisor.add(path, progress)
     (report,) = advisor.reports()
     return report
@@ -135,12 +140,14 @@ class Advisor:
         max_bytes: int = MAX_BYTES,
         value_sample: Mapping[str, Sequence[str]] | None = None,
         threads: int | None = None,
+        keys: Keys | None = None,
     ) -> None:
         """See `advise`."""
         self._columns = columns
         self._size = _checked_size(fpp, max_bytes)
         self._value_sample = value_sample or {}
         self._threads = threads or len(os.sched_getaffinity(0))
+        self._keys = keys
         self._tables: dict[tuple[tuple[str, LeafType], ...], _Table] = {}
         self._files: dict[str, tuple[_Table, int]] = {}
 
@@ -148,7 +155,7 @@ class Advisor:
         """Read a file. One that was added already is not read again. Raises as `advise`."""
         if os.fspath(path) in self._files:
             return
-        with open_file(path) as file:
+        with open_file(path, self._keys) as file:
             file.footer.check_row_counts()
             leaves = file.leaves(self._columns)
             key = tuple((leaf.name, leaf.type) for leaf in leaves)

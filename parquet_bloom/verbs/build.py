@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import (
     BuiltFilter,
@@ -29,8 +29,10 @@ from parquet_bloom.filter_builder import (
     reason_for_none,
 )
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.parquet.opened_chunks import Place
 from parquet_bloom.parquet.pages import check_readable, located
+from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rewrite import (
     check_end,
     check_rewritable,
@@ -39,12 +41,19 @@ from parquet_bloom.rewrite import (
     rewriting,
 )
 
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
+
+OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"
+OF_CTR = "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"
+
 Existing = Literal["keep", "replace", "error"]
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What build did to one file. Sizes in bytes; `output` is None for a dry run."""
+    """What build did to one file. Sizes in bytes; `output` is None for a dry run. `notes`: what to
+    know about filters of encrypted columns."""
 
     path: str
     output: str | None
@@ -54,6 +63,7 @@ class BuildReport:
     size_before: int
     size_after: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
 
 def build(
@@ -73,6 +83,8 @@ def build(
     force: bool = False,
     dry_run: bool = False,
     verify: bool = True,
+    keys: Keys | None = None,
+    expose_filter_location: bool = False,
     progress: Progress | None = None,
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`.
@@ -82,15 +94,20 @@ def build(
     64 to 134,217,728. exact_blocks: block counts that are not powers of two, smaller, but refused
     by Arrow C++. existing: what to do with filters that are there. force: write filters that miss
     the target, too. in_place: replace `source` itself. overwrite: replace an existing `output`.
-    dry_run: build, but write nothing. progress: called with (chunks done, chunks in all).
+    dry_run: build, but write nothing. keys: for encrypted files, that of the footer and those of
+    `columns`, whose filters are encrypted like them; a column without a key is skipped.
+    expose_filter_location: let a plaintext footer say where they lie, and so how large they are;
+    Arrow C++ finds those of columns with the footer's key only there. progress: called with (chunks
+    done, chunks in all).
 
-    Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs,
-    encodings and encryption, RewriteError for outputs that must not be written, OSError.
+    Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs and
+    encodings, EncryptionError for what does not open or if there is no key at all, RewriteError for
+    outputs that must not be written, OSError.
     """
     started = time.perf_counter()
     size = checked_size(fpp, ndv, max_bytes, exact_blocks)
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_file(source) as file:
+    with open_file(source, keys) as file:
         check_rewritable(file)
         file.footer.check_row_counts()
         plan = _plan(file, columns, row_groups, existing)
@@ -99,7 +116,7 @@ def build(
         with rewriting(file, target, kept_end(file, plan.replaced), verify) as rewrite:
             appended = builder.append(plan.chunks, rewrite, force, progress)
             # A filter that is to be replaced goes in any case: its bytes may be overwritten.
-            places = dict.fromkeys(plan.replaced) | appended.places
+            places = dict.fromkeys(plan.replaced) | _shown(appended.places, expose_filter_location)
             if places or not in_place:
                 rewrite.finish(places, appended.digests)
             size_after = rewrite.size if places or not in_place else file.source.size
@@ -114,7 +131,23 @@ def build(
             size_before=file.source.size,
             size_after=size_after,
             seconds=time.perf_counter() - started,
+            notes=_notes(file, appended.filters),
         )
+
+
+def _notes(file: ParquetFile, filters: Sequence[BuiltFilter]) -> tuple[str, ...]:
+    """What readers make of filters of encrypted columns. Source: docs/encryption.md."""
+    if not any(file.chunk(built.row_group, built.column).has_crypto_metadata for built in filters):
+        return ()
+    if file.footer.protection.has_untagged_pages:
+        return (OF_DUCKDB, OF_CTR)
+    return (OF_DUCKDB,)
+
+
+def _shown(
+    places: Mapping[Place, FilterPlace | None], is_shown: bool
+) -> dict[Place, FilterPlace | None]:
+    return {key: place and replace(place, is_shown=is_shown) for key, place in places.items()}
 
 
 def checked_size(fpp: float, ndv: int | None, max_bytes: int, exact_blocks: bool = False) -> Size:
@@ -151,14 +184,29 @@ def _plan(
                 continue
             with located(file.footer, chunk):
                 check_readable(file.footer, chunk)
+                chunk.modules.check_writable()
             plan.chunks.append(chunk)
             if chunk.bloom_filter_offset is not None:
                 plan.replaced[row_group, leaf.index] = chunk
+    if not plan.chunks:
+        _check_any_key(file, leaves)
     return plan
 
 
+def _check_any_key(file: ParquetFile, leaves: Sequence[LeafColumn]) -> None:
+    """Raise MissingKeyError if all that was asked for is encrypted, and there is no key."""
+    chunks = [
+        file.footer.chunk(row_group, leaf)
+        for row_group in range(file.num_row_groups)
+        for leaf in leaves
+    ]
+    if chunks and all(chunk.is_locked for chunk in chunks):
+        with located(file.footer, chunks[0]):
+            chunks[0].modules.check_readable()
+
+
 def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -> str | None:
-    reason = reason_for_none(chunk)
+    reason = NO_KEY if chunk.is_locked else reason_for_none(chunk)
     if reason is not None:
         return reason
     if chunk.bloom_filter_offset is None:

@@ -10,11 +10,11 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -22,6 +22,9 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rules import structure
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 Status = Literal["same", "only in a", "only in b", "different", "folded", "unreadable"]
 
@@ -89,13 +92,15 @@ def diff(
     b: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
+    keys: Keys | None = None,
 ) -> FileDiff:
     """Compare the filters of `columns` (dotted leaf paths; default: all).
 
-    Row groups are compared by their ordinals. Raises ColumnError for a column that neither file
-    has, FormatError, UnsupportedError, OSError. A filter that cannot be read is not an error.
+    Row groups are compared by their ordinals. keys: for encrypted files, of both. Raises
+    ColumnError for a column that neither file has, FormatError, UnsupportedError, EncryptionError
+    for what does not open, OSError. A filter that cannot be read is not an error.
     """
-    with open_file(a) as file_a, open_file(b) as file_b:
+    with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
         side_a, side_b = _Side(file_a), _Side(file_b)
         wanted = _wanted(file_a, file_b, columns)
         names = [name for name in {**side_a.leaves, **side_b.leaves} if name[0] in wanted]
@@ -148,8 +153,13 @@ class _Side:
         self.pointing = {
             (index // len(names), names[index % len(names)])
             for index, (offset, is_encrypted) in enumerate(pairs)
-            if offset != _kernel.ABSENT or is_encrypted
+            if offset != _kernel.ABSENT or (is_encrypted and self._is_locked(index))
         }
+
+    def _is_locked(self, index: int) -> bool:
+        """Of a chunk counted row group by row group."""
+        row_group, column = divmod(index, len(self._file.footer.leaves))
+        return self._file.footer.chunk(row_group, self._file.footer.leaves[column]).is_locked
 
     def read(self, row_group: int, name: _Name) -> _Filter | _NoFilter:
         if (row_group, name) not in self.pointing:
@@ -158,7 +168,7 @@ class _Side:
         if chunk.has_file_path:
             return _NoFilter("the column chunk lies in another file", is_unreadable=True)
         if chunk.bloom_filter_offset is None:
-            return _NoFilter("the column chunk is encrypted", is_unreadable=True)
+            return _NoFilter(NO_KEY, is_unreadable=True)
         stored, problems = structure.read_header(self._file, chunk)
         if stored is None:
             return _NoFilter(problems[0].message, is_unreadable=True)

@@ -6,7 +6,8 @@ import io
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +19,15 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.rewrite import resolve_target
 from parquet_bloom.storage import default_mode, output_to
 
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.storage import Source
+
 
 @dataclass(frozen=True, slots=True)
 class DumpedFilter:
-    """`header` and `bitset` are the bytes in the file; `stored` is what the header says."""
+    """`header` and `bitset` are the bytes in the file, or of an encrypted column what its envelopes
+    hold if that was asked for (`is_decrypted`); `stored` is what the header says."""
 
     path: str
     row_group: int
@@ -29,9 +35,13 @@ class DumpedFilter:
     stored: bloom.StoredFilter
     header: bytes
     bitset: bytes
+    is_decrypted: bool
 
     def in_format(self, name: str) -> bytes:
-        """The filter as `raw`, `hex`, `json` or `npy` (see FORMATS)."""
+        """The filter as `raw`, `hex`, `json` or `npy` (see FORMATS).
+
+        Raises FilterError for the words of a bitset that is encrypted.
+        """
         return FORMATS[name](self)
 
 
@@ -54,7 +64,8 @@ def _json(found: DumpedFilter) -> bytes:
         "path": found.path,
         "row_group": found.row_group,
         "column": found.column,
-        **asdict(found.stored),
+        **{name: getattr(found.stored, name) for name in _STORED},
+        "encrypted": found.stored.is_encrypted and not found.is_decrypted,
         "header": found.header.hex(),
         "bitset": found.bitset.hex(),
     }
@@ -64,11 +75,19 @@ def _json(found: DumpedFilter) -> bytes:
 
 def _npy(found: DumpedFilter) -> bytes:
     """The words in numpy's .npy format: shape (blocks, 8), dtype uint32."""
+    if found.stored.is_encrypted and not found.is_decrypted:
+        raise FilterError(
+            f"{found.stored.where}: the bitset is encrypted, and words are to be shown: expected"
+            " to be asked to decrypt it"
+        )
     out = io.BytesIO()
     words = SplitBlockBloomFilter.from_bytes(found.bitset).words
     np.save(out, words.reshape(-1, WORDS_PER_BLOCK), allow_pickle=False)
     return out.getvalue()
 
+
+# What a dump says of the filter; of one that is encrypted, header_bytes count its envelope.
+_STORED = ("offset", "length", "header_bytes", "num_bytes", "algorithm", "hash", "compression")
 
 FORMATS: dict[str, Callable[[DumpedFilter], bytes]] = {
     "hex": _hex,
@@ -78,22 +97,41 @@ FORMATS: dict[str, Callable[[DumpedFilter], bytes]] = {
 }
 
 
-def dump(path: str | os.PathLike[str], column: str, row_group: int) -> DumpedFilter:
-    """Read one filter. Raises ColumnError, FilterError if there is none that can be used."""
-    with open_file(path) as file:
+def dump(
+    path: str | os.PathLike[str],
+    column: str,
+    row_group: int,
+    *,
+    keys: Keys | None = None,
+    decrypt: bool = False,
+) -> DumpedFilter:
+    """Read one filter.
+
+    keys: for encrypted files. decrypt: give out header and bits of an encrypted column, which tell
+    whoever has them what values are stored; otherwise they stay in their envelopes. Raises
+    ColumnError, FilterError if there is none that can be used, EncryptionError if it does not open.
+    """
+    with open_file(path, keys) as file:
         chunk = file.chunk(row_group, column)
         stored = bloom.read_usable_header(file.source, file.footer, chunk)
         if stored is None:
             raise FilterError(f"{file.path}: {chunk.where}: no filter")
-        data = file.source.read_at(stored.offset, stored.header_bytes + stored.num_bytes)
-        return DumpedFilter(
-            file.path,
-            row_group,
-            chunk.leaf.name,
-            stored,
-            data[: stored.header_bytes],
-            data[stored.header_bytes :],
-        )
+        read = _decrypted if decrypt else _as_stored
+        header, bitset = read(file.source, stored)
+        return DumpedFilter(file.path, row_group, chunk.leaf.name, stored, header, bitset, decrypt)
+
+
+def _as_stored(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
+    # What does not open is not given out.
+    bloom.bits(source, stored)
+    data = source.read_at(stored.offset, stored.end - stored.offset)
+    return data[: stored.header_bytes], data[stored.header_bytes :]
+
+
+def _decrypted(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
+    """Of a filter that is not encrypted, the same."""
+    header = bloom.header_of(source, stored)
+    return header, bloom.bits(source, stored)(0, stored.num_bytes)
 
 
 def save(

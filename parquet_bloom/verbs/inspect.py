@@ -6,18 +6,24 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import ParquetBloomError
-from parquet_bloom.files import ParquetFile, no_filter_reason
+from parquet_bloom.errors import MissingKeyError, ParquetBloomError, TamperedError
+from parquet_bloom.files import NO_KEY, ParquetFile, no_filter_reason
 from parquet_bloom.files import open as open_file
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
 
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
+
 
 @dataclass(frozen=True, slots=True)
 class FilterInspection:
-    """One filter. `length` is what the footer says, None if nothing; `header_bytes` + `num_bytes`
-    is what it takes. `fpp` is computed from the bits; `ndv_estimate` is None if all are set."""
+    """One filter. `length` is what the footer says, None if nothing; `stored_bytes` is what it
+    takes in the file, `header_bytes` of them for its header; `num_bytes` is the bitset's size.
+    `encrypted`: header and bitset lie in envelopes, which count. `fpp` is computed from the bits;
+    `ndv_estimate` is None if all are set."""
 
     offset: int
     length: int | None
@@ -31,6 +37,8 @@ class FilterInspection:
     fpp: float
     ndv_estimate: float | None
     dialect: str
+    stored_bytes: int
+    encrypted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +82,15 @@ def inspect(
     *,
     columns: Sequence[str] | None = None,
     row_groups: Sequence[int] | None = None,
+    keys: Keys | None = None,
 ) -> FileInspection:
     """Describe the filters of `columns` (dotted leaf paths; default: all) in `row_groups`.
 
-    Raises ColumnError, FormatError, UnsupportedError, OSError. A filter that cannot be used is not
-    an error: its chunk has a `reason`.
+    keys: for encrypted files. Raises ColumnError, FormatError, UnsupportedError, OSError, and
+    EncryptionError for what does not open. A filter that cannot be used is not an error, nor one
+    without a key: its chunk has a `reason`.
     """
-    with open_file(path) as file:
+    with open_file(path, keys) as file:
         leaves = file.leaves(columns)
         groups = tuple(
             RowGroupInspection(
@@ -91,7 +101,7 @@ def inspect(
             for row_group in file.row_groups(row_groups)
         )
         filter_bytes = sum(
-            column.filter.header_bytes + column.filter.num_bytes
+            column.filter.stored_bytes
             for group in groups
             for column in group.columns
             if column.filter
@@ -101,7 +111,7 @@ def inspect(
             format=file.format,
             size=file.source.size,
             created_by=file.footer.created_by,
-            encrypted=file.footer.is_signed,
+            encrypted=file.footer.protection.is_encrypted,
             num_rows=file.num_rows,
             num_row_groups=file.num_row_groups,
             row_groups=groups,
@@ -115,6 +125,10 @@ def _inspect_chunk(file: ParquetFile, chunk: ColumnChunk) -> ColumnInspection:
         stored = bloom.read_usable_header(file.source, file.footer, chunk)
         filter = None if stored is None else _inspect_filter(file, stored)
         reason = None if filter else no_filter_reason(chunk)
+    except MissingKeyError:
+        filter, reason = None, NO_KEY
+    except TamperedError:
+        raise
     except ParquetBloomError as error:
         filter, reason = None, str(error)
     leaf = chunk.leaf
@@ -144,4 +158,6 @@ def _inspect_filter(file: ParquetFile, stored: bloom.StoredFilter) -> FilterInsp
         fpp=bits.fpp,
         ndv_estimate=bits.ndv_estimate if isfinite(bits.ndv_estimate) else None,
         dialect=stored.dialect,
+        stored_bytes=stored.end - stored.offset,
+        encrypted=stored.is_encrypted,
     )

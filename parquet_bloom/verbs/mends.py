@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
-from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
+from parquet_bloom.errors import FilterError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -29,7 +29,7 @@ from parquet_bloom.membership import Membership, check_membership
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace, Footer
-from parquet_bloom.rules import portability, structure, truth
+from parquet_bloom.rules import portability, security, structure, truth
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.view import (
@@ -44,7 +44,7 @@ Key = tuple[int, int]
 
 # What a header and its place alone can be wrong about. Whether filters share bytes is looked at
 # afterwards, by what their headers say instead of the lengths in the footer.
-UNUSABLE = {"PB103", "PB104", "PB105", "PB108", "PB109", "PB110", "PB204"}
+UNUSABLE = {"PB103", "PB104", "PB105", "PB108", "PB109", "PB110", "PB204", "PB501"}
 LENGTHS = {"PB111", "PB112", "PB113"}
 # The filter is right, and readers fail or lose rows all the same.
 SHORTCOMINGS = {"PB203", "PB209", "PB210", "PB403"}
@@ -93,13 +93,13 @@ class Examined:
 
 
 def _chunks_with(file: ParquetFile, field: str) -> Iterator[ColumnChunk]:
-    """The chunks whose footer has this field. Those that lie in another file, and encrypted ones,
-    are not for us to mend."""
+    """The chunks whose footer has this field. Those that lie in another file, and encrypted ones
+    without a key, are not for us to mend."""
     for index, number in enumerate(file.footer.chunks.every(field)):
         if number != _kernel.ABSENT:
             row_group, column = divmod(index, len(file.footer.leaves))
             chunk = file.footer.chunk(row_group, file.footer.leaves[column])
-            if not chunk.has_file_path and not chunk.has_crypto_metadata:
+            if not chunk.has_file_path and not chunk.is_locked:
                 yield chunk
 
 
@@ -118,8 +118,8 @@ def examine(file: ParquetFile, wanted: Collection[Key]) -> list[Examined]:
     sound = [(stored, each) for stored, each in headers if not each.fatal]
     _examine_places(sound, offsets)
     for stored, each in sound:
-        if each.key in wanted and not each.fatal and _is_clear(file, stored, each.chunk):
-            each.doubt = _all_clear(each.chunk)
+        if each.key in wanted and not each.fatal:
+            _examine_bits(file, stored, each)
         if each.length and _length_may_be_right(file, stored, offsets):
             each.doubt = each.doubt or _contradiction(each.length)
     found = [each for each in (*filters, *_astray(file)) if each.key in wanted]
@@ -141,6 +141,7 @@ def _with_header(file: ParquetFile, chunk: ColumnChunk) -> Examined:
     findings = [
         *structure.check_header(file, chunk, stored),
         *portability.check_header(chunk, stored),
+        *security.check_plaintext(chunk, stored),
     ]
     return Examined(
         chunk,
@@ -198,7 +199,8 @@ def _length_may_be_right(
     """Whether the footer's length, which is not what the header says, is that of whole blocks in a
     place of their own; then the header may be what is wrong. `offsets`: of all headers, sorted."""
     length = stored.length or 0
-    num_bytes, end = length - stored.header_bytes, stored.offset + length
+    num_bytes = length - stored.header_bytes - stored.modules.bitset_overhead
+    end = stored.offset + length
     return (
         num_bytes > 0
         and num_bytes % BLOCK_BYTES == 0
@@ -212,13 +214,22 @@ def _contradiction(length: Finding) -> Finding:
     return replace(length, message=f"{message} is right")
 
 
+def _examine_bits(file: ParquetFile, stored: bloom.StoredFilter, each: Examined) -> None:
+    try:
+        if _is_clear(file, stored, each.chunk):
+            each.doubt = _all_clear(each.chunk)
+    except TamperedError as error:
+        each.fatal = security.does_not_open(file, each.chunk, error)
+
+
 def _is_clear(file: ParquetFile, stored: bloom.StoredFilter, chunk: ColumnChunk) -> bool:
     """Whether no bit is set although there are values, unless the footer counts nothing but nulls."""
+    read = bloom.bits(file.source, stored)
     return may_have_values(file, chunk) and not any(
         SplitBlockBloomFilter.from_bytes(
-            file.source.read_at(start, min(CLEAR_BYTES, stored.end - start))
+            read(start, min(CLEAR_BYTES, stored.num_bytes - start))
         ).bits_set
-        for start in range(stored.end - stored.num_bytes, stored.end, CLEAR_BYTES)
+        for start in range(0, stored.num_bytes, CLEAR_BYTES)
     )
 
 
@@ -283,7 +294,7 @@ def _ask(file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter) -> _
         membership = check_membership(file, chunk, bits)
     except UnsupportedError as error:
         return _Answer(unread=not_checked(chunk, without_place(error, file, chunk)))
-    except FormatError as error:
+    except (FormatError, TamperedError) as error:
         return _Answer(unread=chunk_finding("PB116", chunk, without_place(error, file, chunk)))
     view = FilterView(file, chunk, stored, bits, ColumnPolicy(), membership.num_values)
     return _answer(view, membership)
@@ -308,9 +319,7 @@ def settle(file: ParquetFile, filters: Sequence[Examined]) -> None:
     `filters` is of no use: no length is set for it, and one that is right needs another place."""
     for each in filters:
         each.fatal = each.fatal or each.doubt
-    footer = Footer(
-        file.footer.with_filters(mended_places(filters)), file.footer.start, file.footer.where
-    )
+    footer = file.footer.edited(mended_places(filters))
     for each in filters:
         if each.stored and not each.fatal:
             if each.length:

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from parquet_bloom.errors import FilterError
+from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters import occupancy
-from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import measured_fpp
+from parquet_bloom.parquet import bloom
 from parquet_bloom.verbs.inspect import FileInspection, FilterInspection
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 # Enough to see where a filter is empty, full or different, and little enough to look at.
 MAP_CELLS = 512
@@ -57,24 +63,36 @@ class FilterOccupancy:
         return occupancy.Spread(self.spread, self.spread_error).is_even
 
 
-def occupancies(inspection: FileInspection) -> Iterator[FilterOccupancy]:
-    """Each filter of an inspection, in its order. Raises OSError, FormatError if the file has
-    become another."""
-    return map(filter_occupancy, inspected_filters(inspection))
+def occupancies(inspection: FileInspection, keys: Keys | None = None) -> Iterator[FilterOccupancy]:
+    """Each filter of an inspection, in its order; `keys` are those that it was made with. Raises
+    OSError, FormatError if the file has become another."""
+    return map(filter_occupancy, inspected_filters(inspection, keys))
 
 
-def inspected_filters(inspection: FileInspection) -> Iterator[InspectedFilter]:
+def inspected_filters(
+    inspection: FileInspection, keys: Keys | None = None
+) -> Iterator[InspectedFilter]:
     """The filters of an inspection with their bits, one at a time."""
-    with open_file(inspection.path) as file:
+    with open_file(inspection.path, keys) as file:
         for group in inspection.row_groups:
             for place, column in enumerate(group.columns):
                 if column.filter is not None:
-                    start = column.filter.offset + column.filter.header_bytes
-                    size = column.filter.num_blocks * BLOCK_BYTES
-                    bits = SplitBlockBloomFilter.from_bytes(file.source.read_at(start, size))
+                    bits = _bits_at(file, group.row_group, column.filter.offset)
                     yield InspectedFilter(
                         group.row_group, place, column.column, column.filter, bits
                     )
+
+
+def _bits_at(file: ParquetFile, row_group: int, offset: int) -> SplitBlockBloomFilter:
+    """The filter that begins at `offset`; names need not tell the leaf columns apart."""
+    offsets = file.footer.chunks.every("bloom_filter_offset")
+    for leaf in file.footer.leaves:
+        if offsets[row_group * len(file.footer.leaves) + leaf.index] == offset:
+            chunk = file.footer.chunk(row_group, leaf)
+            stored = bloom.read_usable_header(file.source, file.footer, chunk)
+            if stored is not None:
+                return bloom.read_bitset(file.source, stored)
+    raise FilterError(f"{file.path}: row group {row_group}: no filter at {offset} any more")
 
 
 def filter_occupancy(found: InspectedFilter) -> FilterOccupancy:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_bloom.errors import FormatError, ValueTypeError
-from parquet_bloom.files import ParquetFile, RowGroupVerdict, Verdict
+from parquet_bloom.errors import FormatError, MissingKeyError, ValueTypeError
+from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict, Verdict
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.literals import encode_literal
@@ -20,6 +21,9 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.values import Encodings
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +57,15 @@ def probe(
     values: Sequence[str],
     *,
     read_as: str | None = None,
+    keys: Keys | None = None,
 ) -> ProbeReport:
     """The verdicts on literals (see parquet_bloom.literals) of `column` in one file.
 
-    read_as: read the literals as this type, one of literals.TYPES. Raises ColumnError,
-    ValueTypeError, FormatError, UnsupportedError, OSError.
+    read_as: read the literals as this type, one of literals.TYPES. keys: for encrypted files.
+    Raises ColumnError, ValueTypeError, FormatError, UnsupportedError, EncryptionError for what does
+    not open, OSError.
     """
-    with open_file(path) as file:
+    with open_file(path, keys) as file:
         leaf = file.leaf(column)
         encodings = [_encoded(file, leaf, value, read_as) for value in values]
         results = tuple(
@@ -111,9 +117,10 @@ def explain(
     values: Sequence[str],
     *,
     read_as: str | None = None,
+    keys: Keys | None = None,
 ) -> tuple[BlockExplanation, ...]:
     """Why probe says what it says: hash, block and bits of every stored form of each value."""
-    with open_file(path) as file:
+    with open_file(path, keys) as file:
         leaf = file.leaf(column)
         return tuple(
             explanation
@@ -153,6 +160,8 @@ def _explain_block(
             clear = tuple(
                 word for word, bit in enumerate(bits) if not int(found.words[word]) >> bit & 1
             )
+    except MissingKeyError:
+        reason = NO_KEY
     except FormatError as error:
         reason = str(error)
     return BlockExplanation(

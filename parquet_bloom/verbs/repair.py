@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.files import ParquetFile
@@ -39,6 +39,9 @@ from parquet_bloom.verbs.mends import (
     mended_places,
     settle,
 )
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 Action = Literal["length set", "length removed", "pointer dropped", "rebuilt"]
 
@@ -99,6 +102,7 @@ def repair(
     dry_run: bool = False,
     verify: bool = True,
     threads: int | None = None,
+    keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> RepairReport:
     """Write `source` with the filters of `columns` (dotted leaf paths; default: all) mended.
@@ -115,7 +119,7 @@ def repair(
     started = time.perf_counter()
     size = checked_size(fpp, None, max_bytes)
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_file(source) as file:
+    with open_file(source, keys) as file:
         check_rewritable(file)
         file.footer.check_row_counts()
         check_pages(file)

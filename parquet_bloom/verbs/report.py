@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import ParquetBloomError
@@ -21,6 +22,9 @@ from parquet_bloom.verbs.inspect import (
 )
 from parquet_bloom.verbs.occupancy import FilterOccupancy, filter_occupancy, inspected_filters
 from parquet_bloom.verbs.validate import validate
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 # Of so many filters the page shows every block; of the others, what they come to in their columns.
 MAX_PICTURES = 48
@@ -91,25 +95,35 @@ def report(
     deep: bool = True,
     fpp: float = 0.01,
     threads: int | None = None,
+    keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> FileReport:
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file.
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
     the target of the advice, 0 to 1, exclusive. progress: called with (done, in all) of filters
-    checked, then of chunks read for the advice.
+    checked, then of chunks read for the advice. keys: for encrypted files.
 
-    Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError.
+    Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
+    EncryptionError for what does not open.
     """
-    inspection = inspect(path, columns=columns)
+    inspection = inspect(path, columns=columns, keys=keys)
     validation = validate(
-        path, columns=columns, deep=deep, diagnose=deep, threads=threads, progress=progress
+        path,
+        columns=columns,
+        deep=deep,
+        diagnose=deep,
+        threads=threads,
+        keys=keys,
+        progress=progress,
     )
-    advice, no_advice = _advice(inspection, fpp, threads, progress) if deep else (None, NOT_DEEP)
+    advice, no_advice = (
+        _advice(inspection, fpp, threads, keys, progress) if deep else (None, NOT_DEEP)
+    )
     chosen = _chosen(inspection, validation.findings)
     measured: dict[tuple[int, int], float] = {}
     pictures = {}
-    for found in inspected_filters(inspection):
+    for found in inspected_filters(inspection, keys):
         key = found.row_group, found.column
         if key in chosen:
             occupancy = filter_occupancy(found)
@@ -142,12 +156,19 @@ def _advised(inspection: FileInspection) -> list[str]:
 
 
 def _advice(
-    inspection: FileInspection, fpp: float, threads: int | None, progress: Progress | None
+    inspection: FileInspection,
+    fpp: float,
+    threads: int | None,
+    keys: Keys | None,
+    progress: Progress | None,
 ) -> tuple[AdviceReport | None, str | None]:
     """The advice, or why there is none: pages that validate makes findings of are errors here."""
     path, columns = inspection.path, _advised(inspection)
     try:
-        return advise(path, columns=columns, fpp=fpp, threads=threads, progress=progress), None
+        report = advise(
+            path, columns=columns, fpp=fpp, threads=threads, keys=keys, progress=progress
+        )
+        return report, None
     except ParquetBloomError as error:
         return None, str(error).removeprefix(f"{path}: ")
 
@@ -195,7 +216,7 @@ def _summary(chunks: Sequence[ColumnInspection], measured: Sequence[float]) -> C
         logical_type=chunks[0].logical_type,
         filters=tuple(chunk.filter is not None for chunk in chunks),
         chunk_bytes=sum(chunk.chunk_bytes or 0 for chunk in chunks),
-        filter_bytes=sum(found.header_bytes + found.num_bytes for found in stored),
+        filter_bytes=sum(found.stored_bytes for found in stored),
         worst_fpp=max((found.fpp for found in stored), default=None),
         mean_fpp=_mean([found.fpp for found in stored]),
         worst_measured_fpp=max(measured, default=None),

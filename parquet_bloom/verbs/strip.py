@@ -6,9 +6,14 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from parquet_bloom.files import open as open_file
+from parquet_bloom.parquet.pages import located
 from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, rewriting
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +46,17 @@ def strip(
     overwrite: bool = False,
     dry_run: bool = False,
     verify: bool = True,
+    keys: Keys | None = None,
 ) -> StripReport:
     """Write `source` without the filters of `columns` (default: all) in `row_groups`.
 
-    A filter that cannot be read loses its pointer, and its bytes stay. Raises ColumnError,
-    FormatError, UnsupportedError, RewriteError, OSError.
+    A filter that cannot be read loses its pointer, and its bytes stay. keys: for encrypted files,
+    that of the footer and those of `columns`; by default, what there is no key to stays. Raises ColumnError, FormatError, UnsupportedError,
+    EncryptionError, RewriteError, OSError.
     """
     started = time.perf_counter()
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_file(source) as file:
+    with open_file(source, keys) as file:
         check_rewritable(file)
         chunks = {
             (row_group, leaf.index): file.footer.chunk(row_group, leaf)
@@ -59,8 +66,12 @@ def strip(
         pointing = {
             key: chunk
             for key, chunk in chunks.items()
-            if chunk.bloom_filter_offset is not None or chunk.bloom_filter_length is not None
+            if (chunk.bloom_filter_offset is not None or chunk.bloom_filter_length is not None)
+            and not (columns is None and chunk.is_locked)
         }
+        for chunk in pointing.values():
+            with located(file.footer, chunk):
+                chunk.modules.check_writable()
         size_after = file.source.size
         with rewriting(file, target, kept_end(file, pointing), verify) as rewrite:
             if pointing or not in_place:

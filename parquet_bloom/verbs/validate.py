@@ -10,11 +10,12 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import TYPE_CHECKING
 
 from xxhash import xxh3_128_digest
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES
@@ -42,6 +43,9 @@ from parquet_bloom.rules.view import (
 )
 from parquet_bloom.storage import LocalSource
 
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.keys import Keys
+
 # A filter, another of its size with the values, and what comparing them takes.
 FILTERS_AT_ONCE = 4
 
@@ -59,26 +63,28 @@ def validate(
     fail_on: str | None = None,
     ignore: Sequence[str] = (),
     threads: int | None = None,
+    keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> ValidationReport:
     """Check the filters of `columns` (dotted leaf paths; default: all).
 
     deep: look up every stored value; otherwise only footer and filters are read. diagnose: where
-    values are missing, say what the writer did instead. progress: called with (filters done,
-    filters in all).
+    values are missing, say what the writer did instead. keys: for encrypted files. progress: called
+    with (filters done, filters in all).
 
     policy: what is required, ignored and fatal, by default only errors (see read_policy). On top of
     it, `require` columns with a filter in every row group, a highest FPP, a largest bitset in bytes,
     rules to `ignore` by id or name, and `fail_on`: error, warning, note or never.
 
     Raises ConfigError for words that are none, ColumnError, FormatError for files whose footer
-    cannot be read or that change meanwhile, UnsupportedError for encrypted footers, OSError. What is
-    wrong with filters and pages is a finding, not an error.
+    cannot be read or that change meanwhile, EncryptionError for those whose footer or
+    ColumnMetaData does not open, UnsupportedError, OSError. What is wrong with filters and pages is
+    a finding, not an error.
     """
     policy = (policy or Policy()).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
-    with open_file(path) as file:
+    with open_file(path, keys) as file:
         validation = _Validation(file, policy, deep, diagnose)
         findings = validation.run(file.leaves(columns), threads, progress)
         _check_unchanged(file)
@@ -117,7 +123,7 @@ class _Validation:
         self, leaves: Sequence[LeafColumn], threads: int | None, progress: Progress | None
     ) -> list[Finding]:
         file = self._file
-        findings = list(structure.check_footer(file, leaves))
+        findings = [*structure.check_footer(file, leaves), *security.check_signature(file)]
         for chunk in _pointing(file, leaves):
             findings += self._read_header(chunk)
         readable = [chunk for chunk, stored in self._in_order() if self._is_readable(chunk, stored)]
@@ -130,6 +136,7 @@ class _Validation:
         findings += quality.check_columns(file, leaves, self._has_values)
         findings += quality.check_required(file, self.policy, self._has_values)
         findings += quality.check_share(file, list(self._stored.values()))
+        findings += security.check_copies(file, leaves)
         return findings
 
     def _read_header(self, chunk: ColumnChunk) -> Iterator[Finding]:
@@ -146,7 +153,7 @@ class _Validation:
         return (
             structure.is_readable(self._file, stored)
             and stored.num_bytes <= MAX_BYTES
-            and not chunk.has_crypto_metadata
+            and not bloom.is_leaked(chunk, stored)
         )
 
     def _check_header(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
@@ -192,7 +199,11 @@ class _Validation:
 
     def _check_filter(self, chunk: ColumnChunk) -> _Outcome:
         stored = self._stored[chunk.row_group, chunk.leaf.index]
-        bits = bloom.read_bitset(self._file.source, stored)
+        try:
+            bits = bloom.read_bitset(self._file.source, stored)
+        except TamperedError as error:
+            finding = security.does_not_open(self._file, chunk, error)
+            return _Outcome([finding], 0, False, None)
         membership, findings = self._look_up(self._file, chunk, bits)
         view = FilterView(
             file=self._file,
@@ -261,7 +272,7 @@ def _look_up(file: ParquetFile, chunk: ColumnChunk, bits: SplitBlockBloomFilter)
         return check_membership(file, chunk, bits), []
     except UnsupportedError as error:
         return None, [not_checked(chunk, without_place(error, file, chunk))]
-    except FormatError as error:
+    except (FormatError, TamperedError) as error:
         return None, [chunk_finding("PB116", chunk, without_place(error, file, chunk))]
 
 

@@ -22,7 +22,8 @@ public final class Filters {
   public static void main(String[] arguments) throws IOException {
     for (String name : arguments) {
       HadoopInputFile file = HadoopInputFile.fromPath(new Path(name), new Configuration());
-      try (ParquetFileReader reader = ParquetFileReader.open(file)) {
+      try (ParquetFileReader reader =
+          ParquetFileReader.open(file, Decryption.options(name).build())) {
         int ordinal = 0;
         for (BlockMetaData block : reader.getRowGroups()) {
           for (ColumnChunkMetaData chunk : block.getColumns()) {

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.parquet.HadoopReadOptions;
 import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.filter2.compat.FilterCompat;
 import org.apache.parquet.filter2.predicate.FilterApi;
@@ -48,14 +47,15 @@ public final class Pushdown {
     try {
       HadoopInputFile file = HadoopInputFile.fromPath(new Path(name), configuration);
       if (!footers.containsKey(name)) {
-        try (ParquetFileReader reader = ParquetFileReader.open(file)) {
+        try (ParquetFileReader reader =
+            ParquetFileReader.open(file, Decryption.options(name).build())) {
           footers.put(name, reader.getFooter());
         }
       }
       ParquetMetadata footer = footers.get(name);
       MessageType schema = footer.getFileMetaData().getSchema();
       ParquetReadOptions options =
-          HadoopReadOptions.builder(configuration, file.getPath())
+          Decryption.options(name)
               .useStatsFilter(false)
               .useDictionaryFilter(false)
               .useColumnIndexFilter(false)

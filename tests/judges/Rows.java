@@ -29,7 +29,9 @@ public final class Rows {
   private Rows(String name) throws IOException, NoSuchAlgorithmException {
     digest = MessageDigest.getInstance("SHA-256");
     try (ParquetReader<Group> reader =
-        ParquetReader.builder(new GroupReadSupport(), new Path(name)).build()) {
+        ParquetReader.builder(new GroupReadSupport(), new Path(name))
+            .withDecryption(Decryption.of(name))
+            .build()) {
       for (Group row = reader.read(); row != null; row = reader.read()) {
         add(row);
         count++;

@@ -2,7 +2,9 @@
 //
 // Reads every Bloom filter of a file through Arrow C++ and asks it questions.
 //
-//   arrow_probe FILE QUERIES
+//   arrow_probe FILE QUERIES [FOOTER_KEY AAD_PREFIX [COLUMN=KEY ...]]
+//
+// Keys and prefix, of an encrypted file, are in hexadecimal; "-" is no prefix.
 //
 // A line of QUERIES is  column TAB kind TAB value ; kinds are i32, i64, f32, f64, and in hexadecimal
 // binary, flba and i96. Printed, one line each:
@@ -20,14 +22,18 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arrow/buffer.h"
 #include "arrow/io/memory.h"
+#include "arrow/util/secure_string.h"
 #include "parquet/bloom_filter.h"
 #include "parquet/bloom_filter_reader.h"
+#include "parquet/encryption/encryption.h"
 #include "parquet/file_reader.h"
 #include "parquet/metadata.h"
+#include "parquet/properties.h"
 #include "parquet/types.h"
 
 namespace {
@@ -115,16 +121,39 @@ void Judge(const parquet::BloomFilter& filter, int row_group, const std::string&
   }
 }
 
+// What follows the first two arguments: how to decrypt the file.
+parquet::ReaderProperties Properties(int argc, char** argv) {
+  auto properties = parquet::default_reader_properties();
+  if (argc < 5) return properties;
+  using arrow::util::SecureString;
+  parquet::FileDecryptionProperties::Builder file;
+  file.footer_key(SecureString(Unhex(argv[3])));
+  if (std::string(argv[4]) != "-") file.aad_prefix(Unhex(argv[4]));
+  parquet::ColumnPathToDecryptionPropertiesMap columns;
+  for (int i = 5; i < argc; i++) {
+    const std::string text = argv[i];
+    const auto end = text.rfind('=');
+    const auto path = text.substr(0, end);
+    parquet::ColumnDecryptionProperties::Builder column(path);
+    column.key(SecureString(Unhex(text.substr(end + 1))));
+    columns[path] = column.build();
+  }
+  if (!columns.empty()) file.column_keys(std::move(columns));
+  properties.file_decryption_properties(file.build());
+  return properties;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: arrow_probe FILE QUERIES\n";
+  if (argc < 3 || argc == 4) {
+    std::cerr << "usage: arrow_probe FILE QUERIES [FOOTER_KEY AAD_PREFIX [COLUMN=KEY ...]]\n";
     return 2;
   }
   try {
     const auto queries = ReadQueries(argv[2]);
-    auto reader = parquet::ParquetFileReader::OpenFile(argv[1], /*memory_map=*/false);
+    auto reader = parquet::ParquetFileReader::OpenFile(argv[1], /*memory_map=*/false,
+                                                       Properties(argc, argv));
     auto metadata = reader->metadata();
     auto& filters = reader->GetBloomFilterReader();
     for (int row_group = 0; row_group < metadata->num_row_groups(); row_group++) {

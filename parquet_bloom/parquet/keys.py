@@ -1,0 +1,190 @@
+"""Whose key opens what: the user's keys, asked by the column's path and by what the file says.
+
+For a column, in this order: the key of its path, or of a group that it is in; the key of the id
+that the file's key_metadata is; what a KMS or a key retriever makes of the metadata; the uniform
+key. For the footer the same, beginning with the footer key.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
+from typing import Any, NoReturn
+
+from parquet_bloom.errors import MissingKeyError
+from parquet_bloom.parquet.encryption import Key
+from parquet_bloom.parquet.key_material import (
+    ExternalMaterial,
+    Unwrapper,
+    key_material,
+    shown,
+)
+from parquet_bloom.parquet.keyspec import Secret, key_of, prefix_of
+from parquet_bloom.parquet.kms import Kms, KmsClient, LocalKms, as_bytes, failed
+
+
+class Keys:
+    """The keys for encrypted files, of one or of many.
+
+    Shows where its keys come from, never what they are; it cannot be pickled.
+    """
+
+    __slots__ = (
+        "_columns",
+        "_footer",
+        "_key_ids",
+        "_kms",
+        "_local_kms",
+        "_master_keys",
+        "_material",
+        "_material_is_given",
+        "_retriever",
+        "_uniform",
+        "_unwrapper",
+        "aad_prefix",
+    )
+
+    def __init__(
+        self,
+        *,
+        footer: Secret | None = None,
+        columns: Mapping[str, Secret] | None = None,
+        key_ids: Mapping[str, Secret] | None = None,
+        uniform: Secret | None = None,
+        aad_prefix: bytes | str | None = None,
+        master_keys: Mapping[str, Secret] | None = None,
+        kms_client: KmsClient | Kms | None = None,
+        key_retriever: Callable[[bytes], bytes | None] | None = None,
+        key_material: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """A key is given as bytes, or as text that says where it is (`keyspec`).
+
+        `columns`: by the dotted path of a leaf column, or of a group for all leaves in it.
+        `key_ids`: by the text that is a file's key_metadata. `master_keys`: by id, for material
+        that was wrapped with them locally. `kms_client`: unwraps the other material; a KmsClient of
+        pyarrow's does. `key_retriever`: makes a key of a file's key_metadata, None if it has none.
+        `key_material`: a JSON file of external material, if it is not beside the Parquet file.
+        Raises EncryptionError on a key that is none.
+        """
+        self._footer = None if footer is None else key_of(footer, "footer key")
+        self._uniform = None if uniform is None else key_of(uniform, "uniform key")
+        self._columns = _keys(columns, "key of column")
+        self._key_ids = _keys(key_ids, "key id")
+        self._master_keys = _keys(master_keys, "master key")
+        self._local_kms = Kms(LocalKms(self._master_keys))
+        self._kms = _kms(kms_client)
+        self._retriever = None if key_retriever is None else _Retriever(key_retriever)
+        self._unwrapper = Unwrapper()
+        self._material_is_given = key_material is not None
+        self._material = None if key_material is None else ExternalMaterial(os.fspath(key_material))
+        self.aad_prefix = None if aad_prefix is None else prefix_of(aad_prefix)
+
+    def __repr__(self) -> str:
+        sources = [
+            *(key.source for key in (self._footer, self._uniform) if key is not None),
+            *(
+                key.source
+                for keys in (self._columns, self._key_ids, self._master_keys)
+                for key in keys.values()
+            ),
+        ]
+        if self._kms is not None:
+            sources.append("KMS client")
+        if self._retriever is not None:
+            sources.append("key retriever")
+        return f"Keys({', '.join(sources)})"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("keys are neither pickled nor copied")
+
+    def for_file(self, path: str) -> Keys:
+        """The same keys for the Parquet file at `path`: with the key material beside it."""
+        keys = object.__new__(Keys)
+        for name in Keys.__slots__:
+            setattr(keys, name, getattr(self, name))
+        if not self._material_is_given:
+            keys._material = ExternalMaterial.of(path)
+        return keys
+
+    def footer_key(self, key_metadata: bytes | None) -> Key:
+        """The key that sealed or signed the footer. Raises MissingKeyError if there is none."""
+        return self._find(self._footer, "the footer", key_metadata)
+
+    def column_key(self, column: str, key_metadata: bytes | None) -> Key:
+        """The key of a leaf column with a key of its own. Raises MissingKeyError if there is none.
+
+        EncryptionError if a KMS or a key retriever fails, or key material is not as it should be.
+        """
+        given = next(
+            (self._columns[path] for path in _self_and_parents(column) if path in self._columns),
+            None,
+        )
+        return self._find(given, f"column {column}", key_metadata)
+
+    def _find(self, given: Key | None, what: str, key_metadata: bytes | None) -> Key:
+        if given is not None:
+            return given
+        if key_metadata is not None:
+            key = self._by_id(key_metadata) or self._by_metadata(key_metadata)
+            if key is not None:
+                return key
+        if self._uniform is not None:
+            return self._uniform
+        raise MissingKeyError(f"no key for {what} ({shown(key_metadata)})")
+
+    def _by_id(self, key_metadata: bytes) -> Key | None:
+        return self._key_ids.get(key_metadata.decode(errors="replace"))
+
+    def _by_metadata(self, key_metadata: bytes) -> Key | None:
+        """What a KMS or the retriever makes of the metadata."""
+        if self._kms is not None or self._master_keys:
+            material = key_material(key_metadata, self._material)
+            kms = None if material is None else self._kms_with(material.master_key_id)
+            if material is not None and kms is not None:
+                return self._unwrapper.key(material, kms)
+        return None if self._retriever is None else self._retriever.key(key_metadata)
+
+    def _kms_with(self, master_key_id: str) -> Kms | None:
+        """Who unwraps with this master key: it is here, or a KMS may have it."""
+        return self._local_kms if master_key_id in self._master_keys else self._kms
+
+
+class _Retriever:
+    """Asks the user's function once for each metadata."""
+
+    def __init__(self, function: Callable[[bytes], bytes | None]) -> None:
+        self._function = function
+        self._keys: dict[bytes, Key] = {}
+        self._lock = Lock()
+
+    def key(self, key_metadata: bytes) -> Key | None:
+        """None if the function has no key."""
+        with self._lock:
+            if key_metadata not in self._keys:
+                what = f"key retriever, {shown(key_metadata)}"
+                try:
+                    secret = self._function(key_metadata)
+                except (KeyError, PermissionError):
+                    return None
+                except Exception as error:
+                    raise failed(what, error) from error
+                if secret is None:
+                    return None
+                self._keys[key_metadata] = Key(as_bytes(secret, what), what)
+            return self._keys[key_metadata]
+
+
+def _kms(client: KmsClient | Kms | None) -> Kms | None:
+    return client if client is None or isinstance(client, Kms) else Kms(client)
+
+
+def _keys(secrets: Mapping[str, Secret] | None, what: str) -> dict[str, Key]:
+    return {name: key_of(secret, f"{what} {name}") for name, secret in (secrets or {}).items()}
+
+
+def _self_and_parents(column: str) -> Iterator[str]:
+    path = column
+    while path:
+        yield path
+        path = path.rpartition(".")[0]

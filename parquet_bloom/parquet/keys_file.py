@@ -1,0 +1,227 @@
+"""Keys by names: from a JSON file, from options, or from both.
+
+    {"footer": "env:KF", "columns": {"user_id": "file:/run/secrets/k1,hex"}, "key_ids": {…},
+     "uniform": …, "aad_prefix": …, "master_keys": {…}, "kms": "module:Class", "kms_conf": {…},
+     "kms_instance_id": …, "kms_instance_url": …, "kms_token": "env:TOKEN",
+     "key_retriever": "module:function", "key_material": "path"}
+
+The properties of parquet-java and Spark may be among them, as in a Hadoop configuration or with
+`spark.hadoop.` before. Those for writers are passed over, because a file says of itself how it is
+encrypted; what has a dot and is none of parquet-java's becomes configuration of the KMS client.
+
+Source: parquet-java, parquet-hadoop/README.md, class PropertiesDrivenCryptoFactory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from parquet_bloom.errors import ConfigError, EncryptionError
+from parquet_bloom.parquet.keys import Keys
+from parquet_bloom.parquet.keyspec import listed_keys, master_keys, named_keys, text_of
+from parquet_bloom.parquet.kms import KmsConnection, load_callable, load_kms
+
+Settings = dict[str, Any]
+
+_TEXTS = (
+    "footer",
+    "uniform",
+    "aad_prefix",
+    "kms",
+    "kms_instance_id",
+    "kms_instance_url",
+    "kms_token",
+    "key_retriever",
+    "key_material",
+)
+# Tables, and what messages call an item of each.
+_TABLES = {
+    "columns": "key of a column",
+    "key_ids": "key id",
+    "master_keys": "master key",
+    "kms_conf": "KMS configuration",
+}
+
+_PROPERTIES = {
+    "parquet.encryption.kms.instance.id": "kms_instance_id",
+    "parquet.encryption.kms.instance.url": "kms_instance_url",
+    "parquet.encryption.key.access.token": "kms_token",
+    "parquet.encryption.key.list": "master_keys",
+}
+# For writers, or which Java class does what pbloom or a KMS client in Python does here.
+_PASSED_OVER = {
+    "parquet.crypto.factory.class",
+    "parquet.encryption.kms.client.class",
+    *(
+        f"parquet.encryption.{name}"
+        for name in (
+            "algorithm",
+            "cache.lifetime.seconds",
+            "column.keys",
+            "complete.columns",
+            "data.key.length.bits",
+            "double.wrapping",
+            "footer.key",
+            "kek.length.bits",
+            "key.material.store.internally",
+            "plaintext.footer",
+            "uniform.key",
+            "wrap.locally",
+        )
+    ),
+}
+_OF_PARQUET_JAVA = ("parquet.encryption.", "parquet.crypto.")
+_SPARK = "spark.hadoop."
+
+# Others may read the file.
+_READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
+
+
+def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn) -> Keys:
+    """The keys in a JSON file; `warn` is told if others may read it.
+
+    Raises ConfigError on what is no such file, EncryptionError on a key that cannot be had.
+    """
+    return keys_of(read_keys_file(path, warn))
+
+
+def read_keys_file(
+    path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
+) -> Settings:
+    """The settings in a JSON file; `warn` is told if others may read it.
+
+    Raises ConfigError on what is no such file, or names what has no meaning.
+    """
+    where = os.fspath(path)
+    with Path(path).open("rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        data = file.read()
+    if mode & _READABLE_BY_OTHERS:
+        warn(
+            f"{where}: others can read the keys file: expected mode 0600, found {mode & 0o777:04o}"
+        )
+    try:
+        found = json.loads(data, object_pairs_hook=_without_repetition)
+    except (ValueError, RecursionError) as error:
+        # The error of the JSON reader shows nothing of the file but a position.
+        raise ConfigError(f"{where}: no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{where}: expected a JSON object")
+    settings: Settings = {}
+    for name, value in found.items():
+        settings = merged(settings, _setting(name, value, where))
+    return settings
+
+
+def merged(settings: Settings, others: Settings) -> Settings:
+    """Both; of what is in both, that of `others`."""
+    tables = {
+        name: {**settings[name], **others[name]}
+        for name in _TABLES
+        if name in settings and name in others
+    }
+    return {**settings, **others, **tables}
+
+
+def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
+    """A table from texts such as `a=env:KEY`, one for each item of it.
+
+    Raises EncryptionError on a text that is none, and on two of the same name.
+    """
+    parse = _PARSERS[name]
+    table: dict[str, str] = {}
+    for text in texts:
+        items = parse(text, _TABLES[name])
+        for twice in sorted(items.keys() & table.keys()):
+            raise EncryptionError(f"{_TABLES[name]} {twice}: given twice")
+        table |= items
+    return table
+
+
+def _configuration(text: str, what: str) -> dict[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise EncryptionError(f"{what}: expected NAME=VALUE")
+    return {name: value}
+
+
+_PARSERS = {
+    "columns": named_keys,
+    "key_ids": named_keys,
+    "master_keys": master_keys,
+    "kms_conf": _configuration,
+}
+
+
+def keys_of(settings: Mapping[str, Any]) -> Keys:
+    """The keys that the settings name; reads them, and makes the KMS client if there is one.
+
+    Raises EncryptionError on a key that cannot be had.
+    """
+    given = dict(settings)
+    connection = KmsConnection(
+        kms_instance_id=given.pop("kms_instance_id", ""),
+        kms_instance_url=given.pop("kms_instance_url", ""),
+        key_access_token=text_of(given.pop("kms_token", "ascii:"), "KMS token"),
+        custom_kms_conf=given.pop("kms_conf", {}),
+    )
+    kms, retriever = given.pop("kms", None), given.pop("key_retriever", None)
+    return Keys(
+        kms_client=None if kms is None else load_kms(kms, connection),
+        key_retriever=None if retriever is None else load_callable(retriever, "key retriever"),
+        **given,
+    )
+
+
+def _without_repetition(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} is there twice")
+        found[name] = value
+    return found
+
+
+def _setting(name: str, value: Any, where: str) -> Settings:
+    """What one entry of the file sets."""
+    if name in _TEXTS:
+        return {name: _text(value, name, where)}
+    if name in _TABLES:
+        if not isinstance(value, dict):
+            raise ConfigError(f"{where}: {name}: expected an object")
+        return {name: {item: _text(value[item], f"{name}.{item}", where) for item in value}}
+    return _property(name, value, where)
+
+
+def _property(name: str, value: Any, where: str) -> Settings:
+    """What one property of Hadoop's sets."""
+    plain = name.removeprefix(_SPARK)
+    if plain in _PASSED_OVER:
+        return {}
+    if "." not in plain or (plain not in _PROPERTIES and plain.startswith(_OF_PARQUET_JAVA)):
+        raise ConfigError(f"{where}: unknown name {name!r}{_hint(plain)}")
+    text = _text(value, name, where)
+    if plain not in _PROPERTIES:
+        return {"kms_conf": {plain: text}}
+    setting = _PROPERTIES[plain]
+    if setting == "master_keys":
+        return {setting: listed_keys(text, f"{where}: {name}")}
+    return {setting: f"ascii:{text}" if setting == "kms_token" else text}
+
+
+def _text(value: Any, name: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{where}: {name}: expected a text")
+    return value
+
+
+def _hint(name: str) -> str:
+    close = get_close_matches(name, [*_TEXTS, *_TABLES, *_PROPERTIES, *_PASSED_OVER], 1)
+    return f", did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,191 @@
+"""The column chunks of a footer, each with its ColumnMetaData, even if that is sealed.
+
+    text     | FileMetaData as it is | ColumnMetaData | ColumnMetaData | ...
+             |                       | opened from encrypted_column_metadata, in file order
+
+The positions in the table are those in `text`, so that nobody who reads need know which of the two
+parts a ColumnMetaData is in. An edit seals those of the second part again, puts them back where
+they came from, and leaves every other byte of the footer as it is.
+
+Spec: parquet-format, Encryption.md section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from parquet_bloom.errors import FooterError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.chunk_table import ChunkTable
+from parquet_bloom.parquet.modules import PLAIN, LockedModules, Modules, named
+from parquet_bloom.parquet.protection import EncryptedChunk
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer import Footer
+
+_META_DATA, _CRYPTO_METADATA, _ENCRYPTED_COLUMN_METADATA = 3, 8, 9
+
+# What the kernel finds in a ColumnMetaData, not in the ColumnChunk around it.
+_META_DATA_NUMBERS = (
+    "type", "codec", "num_values", "total_uncompressed_size", "total_compressed_size",
+    "data_page_offset", "index_page_offset", "dictionary_page_offset", "bloom_filter_offset",
+    "bloom_filter_length",
+)  # fmt: skip
+
+# Around a ColumnMetaData, the list of one ColumnChunk that the kernel scans.
+_LIST_OF_ONE = bytes([1 << 4 | compact.TYPE_STRUCT, _META_DATA << 4 | compact.TYPE_STRUCT])
+
+# A row group and a leaf column.
+Place = tuple[int, int]
+
+# Thrift fields to set: id -> (type, encoded value), or None to drop it.
+Fields = Mapping[int, tuple[int, bytes] | None]
+
+# What is written for a ColumnMetaData.
+Seal = Callable[[Modules, bytes], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Fields of one ColumnMetaData. Of a redacted copy those that it has change, too; with
+    `is_shown` it gets all of them."""
+
+    fields: Fields
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SealedMetaData:
+    """A ColumnChunk from `start` to `end` whose ColumnMetaData is sealed; `copy_start` is where its
+    redacted copy in plaintext begins, None if there is none."""
+
+    start: int
+    end: int
+    copy_start: int | None
+    modules: Modules
+
+    def edited(self, raw: bytes, meta_data: bytes, edit: Edit, seal: Seal) -> bytes:
+        """The ColumnChunk with another ColumnMetaData."""
+        sealed = seal(self.modules, meta_data)
+        binary = compact.varint(len(sealed)) + sealed
+        new = {_ENCRYPTED_COLUMN_METADATA: (compact.TYPE_BINARY, binary)}
+        if self.copy_start is not None:
+            told = {field[0] for field in _kernel.fields(raw, self.copy_start)}
+            shown = {
+                number: field
+                for number, field in edit.fields.items()
+                if edit.is_shown or number in told
+            }
+            copy = compact.splice(raw, self.copy_start, shown)
+            new[_META_DATA] = (compact.TYPE_STRUCT, copy)
+        return compact.splice(raw, self.start, new)
+
+
+class OpenedChunks:
+    """The chunks of one footer. `table` has the numbers of each, `text` its ColumnMetaData."""
+
+    def __init__(self, footer: Footer, scanned: ChunkTable) -> None:
+        """`scanned`: what the scan of `footer` found; opened ones get the numbers that are theirs.
+
+        Raises EncryptionError for what does not open, FooterError for what opens and is no
+        ColumnMetaData.
+        """
+        self.table = scanned
+        self._raw = footer.raw
+        self._footer_where = footer.where
+        self._names = [leaf.name for leaf in footer.leaves]
+        self._hides_all = footer.protection.hides_footer
+        self._modules: dict[Place, Modules] = {}
+        self._sealed: dict[Place, SealedMetaData] = {}
+        self._opened: list[bytes] = []
+        self._size = len(footer.raw)
+        width = len(footer.leaves)
+        is_encrypted = scanned.every("has_crypto_metadata")
+        for index in compress(range(len(is_encrypted)), is_encrypted):
+            self._add(footer, divmod(index, width))
+        self.text = b"".join([footer.raw, *self._opened]) if self._opened else footer.raw
+
+    def modules(self, row_group: int, column: int) -> Modules:
+        """How a chunk lies in the file."""
+        return self._modules.get((row_group, column), PLAIN)
+
+    def shown(self, row_group: int, column: int) -> int | None:
+        """Where the ColumnMetaData of an encrypted chunk is that the footer shows without the
+        chunk's key; None if it shows none."""
+        sealed = self._sealed.get((row_group, column))
+        if sealed is not None:
+            return sealed.copy_start
+        start = self.table.of(row_group, column)["meta_start"]
+        return None if self._hides_all or start == _kernel.ABSENT else start
+
+    def _add(self, footer: Footer, place: Place) -> None:
+        found = self.table.of(*place)
+        leaf = footer.leaves[place[1]]
+        fields = {
+            number: (value, end) for number, _, _, value, end in _kernel.fields(self._raw, found["start"])
+        }  # fmt: skip
+        where = self._named(place)
+        crypto = self._raw[slice(*fields[_CRYPTO_METADATA])]
+        with named(where):
+            modules = footer.protection.modules(
+                EncryptedChunk(*place, footer.ordinal(place[0]), leaf.name, crypto)
+            )
+            self._modules[place] = modules
+            if _ENCRYPTED_COLUMN_METADATA not in fields:
+                return
+            self._sealed[place] = SealedMetaData(
+                found["start"], found["end"], fields.get(_META_DATA, (None,))[0], modules
+            )
+            if isinstance(modules, LockedModules):
+                return
+            opened = modules.open_meta_data(self._binary(fields[_ENCRYPTED_COLUMN_METADATA]))
+        try:
+            self._take(place, opened)
+        except _kernel.ScanError as error:
+            raise FooterError(f"{where}: no ColumnMetaData: {error}") from None
+
+    def _named(self, place: Place) -> str:
+        """How a message names a chunk."""
+        return f"{self._footer_where}: row group {place[0]}, column {self._names[place[1]]}"
+
+    def _binary(self, span: tuple[int, int]) -> bytes:
+        """A binary value without its length."""
+        value, end = span
+        while self._raw[value] >= 0x80:
+            value += 1
+        return self._raw[value + 1 : end]
+
+    def _take(self, place: Place, opened: bytes) -> None:
+        """An opened ColumnMetaData is what the chunk has; writers leave zeros behind it."""
+        meta_data = opened[: _kernel.struct_end(opened)]
+        scanned = ChunkTable([_kernel.chunks(_LIST_OF_ONE + meta_data + b"\0", 0, 1)], 1).of(0, 0)
+        numbers = {name: scanned[name] for name in _META_DATA_NUMBERS}
+        start = self._size
+        self._size += len(meta_data)
+        self._opened.append(meta_data)
+        self.table.set(*place, numbers | {"meta_start": start, "meta_end": self._size})
+
+    def edited(self, edits: Mapping[Place, Edit], seal: Seal) -> bytes:
+        """FileMetaData with `edits` in the ColumnMetaData of chunks."""
+        pieces: list[bytes] = []
+        done = 0
+        for place in sorted(edits):
+            start, end, new = self._edit(place, edits[place], seal)
+            pieces += [self._raw[done:start], new]
+            done = end
+        return b"".join([*pieces, self._raw[done:]])
+
+    def _edit(self, place: Place, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
+        """What stands from where to where instead."""
+        found = self.table.of(*place)
+        start, end = found["meta_start"], found["meta_end"]
+        meta_data = compact.splice(self.text, start, edit.fields)
+        sealed = self._sealed.get(place)
+        if sealed is None:
+            return start, end, meta_data
+        with named(self._named(place)):
+            return sealed.start, sealed.end, sealed.edited(self._raw, meta_data, edit, seal)
