@@ -62,6 +62,14 @@ def test_of_many_values_the_same_are_drawn_in_every_row_group(seed, packed):
         assert found == (len(holders), sum(2.0**-number for number in holders))
 
 
+def test_a_chunk_of_many_pages_keeps_few_values():
+    chunk = StoredSample(KEY_OF, limit=50).begin()
+    for page in np.random.default_rng(6).permutation(20_000).reshape(400, 50):
+        run = run_of(page)
+        chunk.add(run, run.hashes())
+        assert len(chunk._keys) <= 75
+
+
 def test_what_has_no_place_in_the_order_is_not_drawn():
     leaf = LeafType("DOUBLE")
     sample = StoredSample(key_of(leaf))

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 from handmade import data_page, element, write
-from hostile import outcome
+from hostile import edited, outcome
 
 import parquet_bloom as pb
 from parquet_bloom.advice.table import LEAST_KEPT, MANY_COLUMNS, limit_for
@@ -152,7 +152,7 @@ def test_other_columns_are_another_table(lake, tmp_path):
 
 def test_only_columns_that_are_asked_about_have_to_agree(lake, table, tmp_path):
     """Here the column is in another place, and another one is new."""
-    path = sorted(lake.iterdir())[0]
+    path = lake / "00.parquet"
     later = tmp_path / "later.parquet"
     columns = {"new": np.zeros(ROWS), "random": table["random"].slice(5 * ROWS, ROWS)}
     pq.write_table(pa.table(columns), later)
@@ -210,6 +210,20 @@ def test_what_one_file_cannot_tell_the_others_can(tmp_path):
     assert reports[0].columns[0].reason.startswith("row group 0, column values: codec LZO")
     assert (whole.columns[0].ndv, whole.columns[0].row_groups) == (3, 3)
     assert {report.columns[0].reason for report in reports[1:]} == {whole.columns[0].reason}
+
+
+def test_a_column_that_can_be_read_in_part_does_not_count(table, tmp_path):
+    """Its second row group has a codec that nobody reads."""
+
+    def obscure(footer):
+        footer.row_groups[1].columns[0].meta_data.codec = ttypes.CompressionCodec.LZO
+
+    path, other = tmp_path / "half.parquet", tmp_path / "other.parquet"
+    pq.write_table(table.select(["random"]).slice(0, ROWS), path, row_group_size=ROWS // 2)
+    path.write_bytes(edited(path.read_bytes(), obscure))
+    pq.write_table(table.select(["random"]).slice(ROWS, ROWS), other)
+    (whole,) = advised([path, other]).tables()
+    assert (whole.columns[0].row_groups, whole.columns[0].num_values) == (1, ROWS)
 
 
 def test_a_value_sample_is_looked_up_in_all_files(lake, table):
@@ -281,7 +295,7 @@ def test_the_command_answers_once_for_a_table(lake, advisor):
     size = sum(path.stat().st_size for path in lake.iterdir())
     assert lines[0] == (
         f"{lake}/00.parquet and 11 more: 36,000 rows in 12 row groups,"
-        f" {size / 1024:.1f} KiB; build filters for random, text, rare"
+        f" {size / (1 << 20):.1f} MiB; build filters for random, text, rare"
     )
 
 

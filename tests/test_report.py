@@ -204,6 +204,15 @@ def test_a_name_that_is_not_utf_8(found):
     assert b"<h1>\\udcff.parquet</h1>" in render_report(odd).encode()
 
 
+def test_filters_that_are_there_are_kept_or_rebuilt(found, document):
+    """Of those to build; a wrong one goes before a missing one."""
+    shown = dict(re.findall(r"(\w+) INT64 \d of 4 .*? (build|keep|rebuild) ", document.text))
+    assert shown == {"id": "rebuild", "tc": "keep", "half": "rebuild", "part": "build",
+                     "full": "rebuild"}  # fmt: skip
+    assert document.text.count(" keep ") == 4
+    assert {advice.verdict for advice in found.advice.columns[:6]} == {"build"}
+
+
 def test_a_long_name_is_cut(found):
     long = replace(found.columns[0], column="x" * 5000)
     html = render_report(replace(found, columns=(long,)))

@@ -71,7 +71,7 @@ def test_what_has_no_values_is_an_error(tmp_path, text, message):
 
 @pytest.mark.parametrize("text", ["", "\n\r\n"])
 def test_an_empty_file_is_no_sample(tmp_path, text):
-    with pytest.raises(pb.ValueTypeError, match="no values of column a, expected at least one$"):
+    with pytest.raises(pb.ValueTypeError, match=r"no values of column a, expected at least one$"):
         sample(tmp_path, text, "a")
 
 

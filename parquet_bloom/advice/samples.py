@@ -67,7 +67,7 @@ class StoredSample:
     def __init__(self, key_of: KeyOf | None, limit: int = LIMIT) -> None:
         self._key_of = key_of
         self._limit = limit
-        # By hash, what chunks told since `pack`.
+        # By hash, what chunks told since `_shrink`.
         self._new: dict[int, _Drawn] = {}
         # The rest: hashes ascending, and for each of them what is known.
         self._hashes = np.empty(0, np.uint64)
@@ -89,9 +89,14 @@ class StoredSample:
             drawn.held += 1
             drawn.held_fpp += fpp
         if len(self._new) > 2 * self._limit:
-            self.pack()
+            self._shrink()
 
     def pack(self) -> None:
+        """Few values take little memory as they are."""
+        if len(self._new) > self._limit // 8:
+            self._shrink()
+
+    def _shrink(self) -> None:
         """Leave the smallest. A chunk that told no more than those tells of all of these."""
         if not self._new:
             return
@@ -113,7 +118,7 @@ class StoredSample:
 
     def look_ups(self) -> LookUps:
         """Each value once. Where there is an order, what has no place in it is not looked up."""
-        self.pack()
+        self._shrink()
         is_asked = [self._key_of is None or key is not None for key in self._keys]
         return LookUps(
             keys=[key for key, asked in zip(self._keys, is_asked, strict=True) if asked],

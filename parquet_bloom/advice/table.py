@@ -110,8 +110,13 @@ class TableSurvey:
     def column(self, place: int) -> SurveyedColumn:
         """A column of all files together, at least one."""
         files = [file.columns[place] for file in self.files]
-        if len(files) == 1 or all(column.reason for column in files):
+        if len(files) == 1:
             return files[0]
+        if all(column.reason for column in files):
+            counts = ColumnCounts()
+            for column in files:
+                counts.merge(column.counts)
+            return SurveyedColumn(counts, None, files[0].reason)
         survey = self._columns[place]
         return SurveyedColumn(survey.counts, survey.distinct)
 

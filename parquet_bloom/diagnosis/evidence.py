@@ -10,7 +10,7 @@ would be found with a probability that the fill of just these words gives. The c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import log, sqrt
 
 # No claim is made by luck more often than once in 10^9 searches of 10^5 hypotheses each.
 MAX_LOG_LUCK = log(1e-14)
@@ -20,6 +20,9 @@ MIN_SHARE = 0.99
 
 # A filter that finds half of all values says too little about any of them.
 MAX_CHANCE = 0.5
+
+# How many standard deviations more of the values may be found by luck than on average.
+DEVIATIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,12 @@ class Trial:
         if share < 1:
             divergence += (1 - share) * log((1 - share) / (1 - chance))
         return -self.tried * divergence
+
+    @property
+    def is_luck(self) -> bool:
+        """Whether no more values are found than of any that were never inserted."""
+        expected = self.tried * self.chance
+        return self.hits <= expected + DEVIATIONS * sqrt(expected * (1 - self.chance))
 
     @property
     def is_convincing(self) -> bool:

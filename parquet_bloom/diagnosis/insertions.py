@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from math import comb, log, sqrt
+from math import comb, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,6 @@ MIN_MISSING = 8
 
 # What a reader of one sentence can stand.
 MAX_RANGES = 8
-
-# How many standard deviations more of the values may be found by luck than on average.
-DEVIATIONS = 4
 
 
 def partial_insertion(
@@ -62,9 +59,7 @@ def partial_insertion(
 def _is_found_by_luck(filter: SplitBlockBloomFilter, hashes: NDArray[np.uint64]) -> bool:
     """Whether no more of the hashes are found than of any that were never inserted."""
     trial = STANDARD.look_up(as_bitset(filter), hashes)
-    expected = trial.tried * trial.chance
-    most = expected + DEVIATIONS * sqrt(expected * (1 - trial.chance))
-    return trial.tried - trial.hits >= MIN_MISSING and trial.hits <= most
+    return trial.tried - trial.hits >= MIN_MISSING and trial.is_luck
 
 
 def _diagnosis(membership: Membership, found: Sequence[PageMembership]) -> Diagnosis:

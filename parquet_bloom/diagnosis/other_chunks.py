@@ -11,7 +11,7 @@ import numpy as np
 from parquet_bloom.diagnosis.bitsets import as_bitset
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.diagnosis.hashes import XXH64
-from parquet_bloom.diagnosis.hypotheses import hashed
+from parquet_bloom.diagnosis.hypotheses import FIRST_SHARE, FIRST_VALUES, hashed
 from parquet_bloom.diagnosis.layouts import STANDARD, Bitset, Hashes
 from parquet_bloom.diagnosis.samples import SAMPLE_VALUES, StoredValue, stored_among
 from parquet_bloom.errors import ParquetBloomError
@@ -74,8 +74,13 @@ def _others(file: ParquetFile, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
 def _trial_of_values(
     file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, other: ColumnChunk
 ) -> Trial | None:
-    """Values of the other chunk in this filter."""
-    return _confirmed(file, chunk, bitset, _some_hashes(file, other))
+    """Values of the other chunk in this filter, which has none of its own but by luck."""
+    trial = _confirmed(file, chunk, bitset, _some_hashes(file, other))
+    if trial is None:
+        return None
+    own = _some_hashes(file, chunk)
+    own = own[~stored_among(file, other, own)]
+    return trial if STANDARD.look_up(bitset, own).is_luck else None
 
 
 def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> Trial | None:
@@ -86,7 +91,18 @@ def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> 
     stored = bloom.read_header(file.source, file.footer, other)
     if stored is None or not 0 < stored.num_bytes <= MAX_BYTES:
         return None
+    if _is_refuted(file, stored, missing[:FIRST_VALUES]):
+        return None
     return _confirmed(file, other, as_bitset(bloom.read_bitset(file.source, stored)), missing)
+
+
+def _is_refuted(file: ParquetFile, stored: bloom.StoredFilter, hashes: Hashes) -> bool:
+    """Whether the first few hashes are not found, for which not all of the filter is read."""
+    found = 0
+    for hash in hashes:
+        _, block = bloom.read_block(file.source, stored, int(hash))
+        found += int(block.check_hashes(hash.reshape(1)).sum())
+    return found < FIRST_SHARE * hashes.size
 
 
 def _some_hashes(file: ParquetFile, chunk: ColumnChunk) -> Hashes:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 
 HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "row groups read", "reason")
+# Where lines are 80 characters long.
+NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read")
 
 
 def write_advice(report: AdviceReport) -> None:
@@ -30,7 +32,7 @@ def write_advice(report: AdviceReport) -> None:
     if not sys.stdout.isatty():
         write_table(HEADER, rows)
         return
-    write_table(HEADER[:-1], [row[:-1] for row in rows])
+    write_table(NARROW, [row[: len(NARROW)] for row in rows])
     for advice in report.columns:
         write_line(f"{advice.column}: {advice.reason}")
 

@@ -128,19 +128,19 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
     they are there, whether they will do: `keep` or `rebuild`."""
     findings = report.validation.findings
     broken = {finding.column for finding in findings if finding.severity == "error"}
+    filters = {column.column: column.num_filters for column in report.columns}
     return {
-        column.column: _verdict(column, verdicts[column.column], column.column in broken)
-        for column in report.columns
-        if column.column in verdicts
+        column: _verdict(advice, filters.get(column, 0), column in broken)
+        for column, advice in verdicts.items()
     }
 
 
-def _verdict(column: ColumnSummary, advice: ColumnAdvice, is_broken: bool) -> str:
+def _verdict(advice: ColumnAdvice, num_filters: int, is_broken: bool) -> str:
     if advice.verdict != "build":
         return advice.verdict
     if is_broken:
         return "rebuild"
-    return "keep" if column.num_filters >= advice.row_groups else "build"
+    return "keep" if num_filters >= advice.row_groups else "build"
 
 
 def _broken_rules(findings: Sequence[Finding]) -> Iterator[BrokenRule]:

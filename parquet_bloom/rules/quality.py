@@ -144,10 +144,11 @@ def check_columns(
             wanting = [chunk for chunk in chunks if _deserves_one(file, chunk, has_values)]
             if wanting:
                 there = len(of_leaf) - len(without)
+                wanted = there + len(wanting)
                 yield finding(
-                    "PB307", f"no filter in {len(wanting)} row groups that have values, the first"
-                    f" of them {wanting[0].row_group}",
-                    column=leaf.name, expected=there + len(wanting), found=there,
+                    "PB307", f"no filter in {len(wanting)} of {wanted} row groups that have values,"
+                    f" the first of them {wanting[0].row_group}",
+                    column=leaf.name, expected=wanted, found=there,
                 )  # fmt: skip
 
 
@@ -180,6 +181,6 @@ def check_share(file: ParquetFile, stored: Sequence[bloom.StoredFilter]) -> Iter
     size = sum(found.end - found.offset for found in stored)
     if size > max(LARGE_SHARE * file.source.size, NEGLIGIBLE_SHARE_BYTES):
         yield finding(
-            "PB309", f"{len(stored)} filters take {size / file.source.size:.1%} of the file",
+            "PB309", f"all filters together take {size / file.source.size:.1%} of the file",
             expected=f"at most {LARGE_SHARE:.0%}", found=f"{size} of {file.source.size} bytes",
         )  # fmt: skip

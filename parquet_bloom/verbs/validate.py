@@ -126,12 +126,12 @@ class _Validation:
         findings = [*structure.check_footer(file, leaves), *security.check_signature(file)]
         for chunk in _pointing(file, leaves):
             findings += self._read_header(chunk)
-        readable = [chunk for chunk, stored in self._in_order() if self._is_readable(chunk, stored)]
-        findings += portability.check_order(self._in_order())
+        filters = self._in_order()
+        findings += portability.check_order(filters)
+        readable = [chunk for chunk, stored in filters if self._is_readable(chunk, stored)]
         findings += self._check_filters(readable, threads, progress)
         findings += portability.check_writer(
-            file.footer.created_by,
-            [(chunk, self._is_right(chunk)) for chunk, _ in self._in_order()],
+            file.footer.created_by, [(chunk, self._is_right(chunk)) for chunk, _ in filters]
         )
         findings += quality.check_columns(file, leaves, self._has_values)
         findings += quality.check_required(file, self.policy, self._has_values)
