@@ -137,7 +137,8 @@ class ParquetFile:
         return ColumnFilter(bloom.read_bitset(self.source, stored).words, chunk.leaf.type)
 
     def probe(self, column: str, value: Any) -> tuple[RowGroupVerdict, ...]:
-        """Whether `value` is in each row group, from the footer and 32 bytes of each filter.
+        """Whether `value` is in each row group, from the footer and 32 bytes of each filter; of an
+        encrypted one all bytes are needed to know that none has been changed.
 
         `value` is a Python or numpy value of the column's type. Raises ColumnError, and
         ValueTypeError if the column cannot hold the value.

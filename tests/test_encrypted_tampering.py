@@ -4,6 +4,7 @@ AES-GCM cannot tell a wrong key, a wrong AAD prefix and changed bytes apart, so 
 same for all of them.
 """
 
+import random
 from dataclasses import replace
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from encrypting import (
 from hostile import outcome
 
 import parquet_bloom as pb
+from parquet_bloom.parquet.thrift import ttypes
 
 COLUMN_KEYS = {"entries": b"key of entries..", "plain": b"the key of plain 24 byte"}
 
@@ -291,3 +293,65 @@ def test_wrong_keys(plain, recipe, command, tmp_path):
         assert "the key, the AAD prefix or the bytes are wrong" in line
         assert "not the right" not in line
     assert path.read_bytes() == before
+
+
+# ------------------------------------------------------------------------------------------------
+# Damage anywhere
+
+
+@pytest.mark.parametrize("recipe", ["sealed", "signed"])
+@pytest.mark.parametrize("with_keys", [True, False])
+def test_a_byte_anywhere(plain, recipe, with_keys, tmp_path):
+    """A signed footer can be read without keys, so anything can be in it: an answer or one line."""
+    data = encrypt(plain, {"sealed": SEALED, "signed": SIGNED}[recipe]).data
+    keys = pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS) if with_keys else None
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    chance = random.Random(7)
+    places = [chance.randrange(4, len(data)) for _ in range(100)]
+    places += [chance.randrange(start, len(data)) for _ in range(300)]
+    path = tmp_path / "damaged.parquet"
+    refused = []
+    for at in places:
+        damaged = bytearray(data)
+        damaged[at] = chance.randrange(256)
+        path.write_bytes(damaged)
+        for work in (pb.inspect, pb.validate):
+            try:
+                work(path, keys=keys)
+            except pb.ParquetBloomError as error:
+                refused.append(str(error))
+    assert all(message.startswith(f"{path}: ") for message in refused)
+    assert not any("\n" in message for message in refused)
+    # Whoever has the key sees every change of the footer.
+    assert len(refused) >= 2 * 290 if with_keys else len(refused) > 50
+
+
+@pytest.mark.parametrize("recipe", ["sealed", "signed"])
+def test_cut_off_anywhere(plain, recipe, tmp_path):
+    data = encrypt(plain, {"sealed": SEALED, "signed": SIGNED}[recipe]).data
+    keys = pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS)
+    path = tmp_path / "short.parquet"
+    for size in range(0, len(data), 97):
+        path.write_bytes(data[:size])
+        with pytest.raises(pb.FormatError):
+            pb.inspect(path, keys=keys)
+
+
+@pytest.mark.parametrize(
+    "crypto",
+    [
+        ttypes.ColumnCryptoMetaData(),
+        ttypes.ColumnCryptoMetaData(
+            ENCRYPTION_WITH_COLUMN_KEY=ttypes.EncryptionWithColumnKey(path_in_schema=["x"])
+        ),
+    ],
+)
+def test_a_chunk_that_names_no_key_is_locked(plain, crypto, tmp_path):
+    def edit(footer):
+        footer.row_groups[0].columns[1].crypto_metadata = crypto
+
+    path = tmp_path / "file.parquet"
+    path.write_bytes(encrypt(plain, replace(SIGNED, edit=edit)).data)
+    keys = pb.Keys(footer=FOOTER_KEY)
+    column = pb.inspect(path, keys=keys).row_groups[0].columns[1]
+    assert (column.filter, column.reason) == (None, "encrypted, no key")

@@ -30,6 +30,11 @@ class ChunkTable:
         start = (row_group * self._num_columns + column) * _WIDTH
         return dict(zip(_kernel.CHUNK_FIELDS, self._numbers[start : start + _WIDTH], strict=True))
 
+    def span(self, row_group: int, column: int) -> tuple[int, int]:
+        """Where the ColumnChunk of one chunk begins and ends."""
+        start = (row_group * self._num_columns + column) * _WIDTH
+        return self._numbers[start + _PLACE["start"]], self._numbers[start + _PLACE["end"]]
+
     def set(self, row_group: int, column: int, fields: Mapping[str, int]) -> None:
         """Other numbers for some fields of one chunk."""
         start = (row_group * self._num_columns + column) * _WIDTH

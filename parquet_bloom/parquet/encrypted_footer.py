@@ -48,7 +48,7 @@ class ChunkKeys:
         self._found: dict[tuple[str, bytes], Key | str] = {}
 
     def modules(self, chunk: EncryptedChunk) -> Modules:
-        """Raises FormatError for a crypto_metadata that is none, EncryptionError of a KMS."""
+        """Raises EncryptionError if a KMS fails."""
         if (chunk.path, chunk.crypto) not in self._found:
             self._found[chunk.path, chunk.crypto] = self._find(chunk)
         key = self._found[chunk.path, chunk.crypto]
@@ -58,9 +58,14 @@ class ChunkKeys:
         return SealedModules(self._cipher, key, ordinal, chunk.column, _doubt(chunk))
 
     def _find(self, chunk: EncryptedChunk) -> Key | str:
-        crypto, _ = compact.decode(ttypes.ColumnCryptoMetaData, chunk.crypto)
-        if crypto.ENCRYPTION_WITH_COLUMN_KEY is None:
+        try:
+            crypto, _ = compact.decode(ttypes.ColumnCryptoMetaData, chunk.crypto)
+        except (FormatError, _kernel.ScanError) as error:
+            return f"crypto_metadata: {error}"
+        if crypto.ENCRYPTION_WITH_FOOTER_KEY is not None:
             return self._footer_key
+        if crypto.ENCRYPTION_WITH_COLUMN_KEY is None:
+            return "crypto_metadata names no key"
         try:
             return self._keys.column_key(chunk.path, crypto.ENCRYPTION_WITH_COLUMN_KEY.key_metadata)
         except MissingKeyError as error:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import FooterError
+from parquet_bloom.errors import EncryptionError, FooterError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.chunk_table import ChunkTable
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer import Footer
 
 _META_DATA, _CRYPTO_METADATA, _ENCRYPTED_COLUMN_METADATA = 3, 8, 9
+_KINDS = {
+    _META_DATA: compact.TYPE_STRUCT,
+    _CRYPTO_METADATA: compact.TYPE_STRUCT,
+    _ENCRYPTED_COLUMN_METADATA: compact.TYPE_BINARY,
+}
 
 # What the kernel finds in a ColumnMetaData, not in the ColumnChunk around it.
 _META_DATA_NUMBERS = (
@@ -96,17 +101,21 @@ class OpenedChunks:
         """
         self.table = scanned
         self._raw = footer.raw
+        self._protection = footer.protection
         self._footer_where = footer.where
         self._names = [leaf.name for leaf in footer.leaves]
-        self._hides_all = footer.protection.hides_footer
         self._modules: dict[Place, Modules] = {}
         self._sealed: dict[Place, SealedMetaData] = {}
         self._opened: list[bytes] = []
         self._size = len(footer.raw)
-        width = len(footer.leaves)
         is_encrypted = scanned.every("has_crypto_metadata")
         for index in compress(range(len(is_encrypted)), is_encrypted):
-            self._add(footer, divmod(index, width))
+            place = divmod(index, len(self._names))
+            try:
+                self._add(place, footer.ordinal(place[0]))
+            except (EncryptionError, UnsupportedError):
+                with named(self._named(place)):
+                    raise
         self.text = b"".join([footer.raw, *self._opened]) if self._opened else footer.raw
 
     def modules(self, row_group: int, column: int) -> Modules:
@@ -120,33 +129,29 @@ class OpenedChunks:
         if sealed is not None:
             return sealed.copy_start
         start = self.table.of(row_group, column)["meta_start"]
-        return None if self._hides_all or start == _kernel.ABSENT else start
+        return None if self._protection.hides_footer or start == _kernel.ABSENT else start
 
-    def _add(self, footer: Footer, place: Place) -> None:
-        found = self.table.of(*place)
-        leaf = footer.leaves[place[1]]
-        fields = {
-            number: (value, end) for number, _, _, value, end in _kernel.fields(self._raw, found["start"])
-        }  # fmt: skip
-        where = self._named(place)
-        crypto = self._raw[slice(*fields[_CRYPTO_METADATA])]
-        with named(where):
-            modules = footer.protection.modules(
-                EncryptedChunk(*place, footer.ordinal(place[0]), leaf.name, crypto)
-            )
-            self._modules[place] = modules
-            if _ENCRYPTED_COLUMN_METADATA not in fields:
-                return
-            self._sealed[place] = SealedMetaData(
-                found["start"], found["end"], fields.get(_META_DATA, (None,))[0], modules
-            )
-            if isinstance(modules, LockedModules):
-                return
-            opened = modules.open_meta_data(self._binary(fields[_ENCRYPTED_COLUMN_METADATA]))
-        try:
-            self._take(place, opened)
-        except _kernel.ScanError as error:
-            raise FooterError(f"{where}: no ColumnMetaData: {error}") from None
+    def _add(self, place: Place, ordinal: int | None) -> None:
+        start, end = self.table.span(*place)
+        fields = self._spans(start)
+        crypto = self._raw[slice(*fields.get(_CRYPTO_METADATA, (0, 0)))]
+        chunk = EncryptedChunk(*place, ordinal, self._names[place[1]], crypto)
+        modules = self._modules[place] = self._protection.modules(chunk)
+        if _ENCRYPTED_COLUMN_METADATA not in fields:
+            return
+        copy_start, _ = fields.get(_META_DATA, (None, None))
+        self._sealed[place] = SealedMetaData(start, end, copy_start, modules)
+        if not isinstance(modules, LockedModules):
+            sealed = self._binary(fields[_ENCRYPTED_COLUMN_METADATA])
+            self._take(place, modules.open_meta_data(sealed))
+
+    def _spans(self, start: int) -> dict[int, tuple[int, int]]:
+        """Where the values of the fields are that a ColumnChunk has for encryption."""
+        return {
+            number: (value, end)
+            for number, kind, _, value, end in _kernel.fields(self._raw, start)
+            if kind == _KINDS.get(number)
+        }
 
     def _named(self, place: Place) -> str:
         """How a message names a chunk."""
@@ -161,13 +166,17 @@ class OpenedChunks:
 
     def _take(self, place: Place, opened: bytes) -> None:
         """An opened ColumnMetaData is what the chunk has; writers leave zeros behind it."""
-        meta_data = opened[: _kernel.struct_end(opened)]
-        scanned = ChunkTable([_kernel.chunks(_LIST_OF_ONE + meta_data + b"\0", 0, 1)], 1).of(0, 0)
-        numbers = {name: scanned[name] for name in _META_DATA_NUMBERS}
+        try:
+            meta_data = opened[: _kernel.struct_end(opened)]
+            scanned = _kernel.chunks(_LIST_OF_ONE + meta_data + b"\0", 0, 1)
+        except _kernel.ScanError as error:
+            raise FooterError(f"{self._named(place)}: no ColumnMetaData: {error}") from None
+        numbers = ChunkTable([scanned], 1).of(0, 0)
         start = self._size
         self._size += len(meta_data)
         self._opened.append(meta_data)
-        self.table.set(*place, numbers | {"meta_start": start, "meta_end": self._size})
+        own = {name: numbers[name] for name in _META_DATA_NUMBERS}
+        self.table.set(*place, own | {"meta_start": start, "meta_end": self._size})
 
     def edited(self, edits: Mapping[Place, Edit], seal: Seal) -> bytes:
         """FileMetaData with `edits` in the ColumnMetaData of chunks."""

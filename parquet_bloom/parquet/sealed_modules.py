@@ -176,11 +176,7 @@ def _short_envelope(source: Source, offset: int, end: int) -> memoryview:
     """An envelope of at most MAX_SEALED_HEADER_BYTES."""
     window = source.read_at(offset, min(FILTER_HEADER_GUESS, end - offset))
     size = envelope_size(window[:LENGTH_BYTES], min(end - offset, MAX_SEALED_HEADER_BYTES))
-    return (
-        memoryview(window)[:size]
-        if size <= len(window)
-        else (memoryview(source.read_at(offset, size)))
-    )
+    return memoryview(window if size <= len(window) else source.read_at(offset, size))[:size]
 
 
 def _plain_levels(stored: memoryview, page: Page) -> int:
