@@ -79,7 +79,7 @@ def test_every_rule_and_severity_is_in_the_schema():
 def test_the_findings_of_real_files_are_in_the_schema():
     reports = [validate(path) for path in sorted(FIXTURES.glob("*_filters.parquet"))]
     results = run_of(reports)["results"]
-    assert len(results) == sum(len(each.findings) for each in reports) > 20
+    assert len(results) == sum(len(each.findings) for each in reports) > 10
 
 
 def test_the_tool():

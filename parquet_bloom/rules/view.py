@@ -31,7 +31,7 @@ def known_non_null(file: ParquetFile, chunk: ColumnChunk) -> int | None:
         return num_values
     statistics = file.footer.column_meta_data(chunk).statistics
     nulls = statistics and statistics.null_count
-    return num_values if nulls is None or not 0 <= nulls <= num_values else num_values - nulls
+    return None if nulls is None or not 0 <= nulls <= num_values else num_values - nulls
 
 
 def may_have_values(file: ParquetFile, chunk: ColumnChunk) -> bool:
