@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.keys_file import read_keys
     from parquet_bloom.rules.catalogue import Diagnosis, Finding, Severity, ValidationReport
     from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
-    from parquet_bloom.verbs.advise import AdviceReport, advise
+    from parquet_bloom.verbs.advise import AdviceReport, Advisor, advise
     from parquet_bloom.verbs.build import BuildReport, build
     from parquet_bloom.verbs.diff import FileDiff, diff
     from parquet_bloom.verbs.dump import DumpedFilter, dump
@@ -54,6 +54,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AdviceReport": "verbs.advise",
+    "Advisor": "verbs.advise",
     "BuildReport": "verbs.build",
     "ColumnError": "errors",
     "ColumnFilter": "column_filter",
@@ -105,6 +106,7 @@ _HOME = {
 
 __all__ = [
     "AdviceReport",
+    "Advisor",
     "BuildReport",
     "ColumnError",
     "ColumnFilter",

@@ -14,7 +14,7 @@ import parquet_bloom as pb
 from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.membership import check_membership
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import FilterPlace, file_tail
+from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.rules.catalogue import Diagnosis
 from parquet_bloom.verbs.validate import validate
 
@@ -128,7 +128,9 @@ def test_filters_of_neighbours_are_not_read_whole(tmp_path):
             places[row_group, 0] = FilterPlace(start + len(region), len(stored))
             region += stored
         raw = file.footer.with_filters(places)
-    path.write_bytes(path.read_bytes()[:start] + region + file_tail(raw))
+    path.write_bytes(
+        path.read_bytes()[:start] + region + raw + len(raw).to_bytes(4, "little") + b"PAR1"
+    )
 
     with pb.open(path) as file:
         chunk = file.chunk(8, "values")

@@ -19,13 +19,9 @@ def without_place(error: Exception, file: ParquetFile, chunk: ColumnChunk | None
     return message if chunk is None else message.removeprefix(f"{chunk.where}: ")
 
 
-def num_non_null(file: ParquetFile, chunk: ColumnChunk) -> int:
-    """The values of a chunk that are not null, of which the footer is certain."""
-    return known_non_null(file, chunk) or 0
-
-
 def known_non_null(file: ParquetFile, chunk: ColumnChunk) -> int | None:
-    """The same; None where there can be nulls and the footer does not count them."""
+    """How many values of a chunk are not null; None where there can be nulls and the footer does not
+    count them."""
     num_values = max(0, chunk.num_values or 0)
     if num_values == 0 or chunk.leaf.max_definition_level == 0:
         return num_values
