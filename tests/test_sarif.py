@@ -179,6 +179,9 @@ def test_relative_paths(path, uri):
     ("path", "uri"),
     [
         ("/data/a b.parquet", "file:///data/a%20b.parquet"),
+        ("file:///data/a%20b.parquet", "file:///data/a%20b.parquet"),
+        # As Spark writes it.
+        ("file:/data/a b.parquet", "file:///data/a%20b.parquet"),
         ("s3://bucket/year=2024/a b.parquet", "s3://bucket/year=2024/a%20b.parquet"),
         ("https://host:1/a%20b.parquet?x=1&y=2", "https://host:1/a%20b.parquet?x=1&y=2"),
     ],

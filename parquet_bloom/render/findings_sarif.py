@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -30,6 +29,7 @@ from parquet_bloom.render.findings import explanation, place, statement
 from parquet_bloom.render.terminal import printable, write_json
 from parquet_bloom.rules.catalogue import RULES, Finding, Severity, ValidationReport
 from parquet_bloom.rules.failure import Failure
+from parquet_bloom.storage import is_url, local_path
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -41,7 +41,6 @@ MAX_RESULTS = 25_000
 # The folder of the command, which paths start from.
 _BASE = "%SRCROOT%"
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 # Reserved characters and what is already an escape stand for themselves in a URL.
 _URL_CHARACTERS = ":/?#[]@!$&'()*+,;=%"
 
@@ -185,10 +184,10 @@ def _location(artifact: Object, finding: Finding) -> Object:
 
 def _artifact_location(path: str) -> Object:
     """A URL as it is; a path as a URI, relative to the folder of the command if it is relative."""
-    if _SCHEME.match(path):
+    if is_url(path):
         return {"uri": quote(os.fsencode(path), safe=_URL_CHARACTERS)}
-    if Path(path).is_absolute():
-        return {"uri": Path(path).as_uri()}
+    if local_path(path).is_absolute():
+        return {"uri": local_path(path).as_uri()}
     # A name need not be UTF-8.
     return {"uri": quote(os.fsencode(posixpath.normpath(path))), "uriBaseId": _BASE}
 

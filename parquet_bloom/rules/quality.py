@@ -181,6 +181,6 @@ def check_share(file: ParquetFile, stored: Sequence[bloom.StoredFilter]) -> Iter
     size = sum(found.end - found.offset for found in stored)
     if size > max(LARGE_SHARE * file.source.size, NEGLIGIBLE_SHARE_BYTES):
         yield finding(
-            "PB309", f"all filters together take {size / file.source.size:.1%} of the file",
+            "PB309", f"filters take {size / file.source.size:.1%} of the file",
             expected=f"at most {LARGE_SHARE:.0%}", found=f"{size} of {file.source.size} bytes",
         )  # fmt: skip
