@@ -8,6 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 import specification as spec
 import wrong_writers as wrong
+from defects_files import bits_of, integers, plain_integers, with_bits
+from hostile import Column as Forged
+from hostile import data_page, dictionary_page, forge, int64s
 from wrong_writers import Column, Writer, make_column
 
 import parquet_bloom as pb
@@ -15,6 +18,7 @@ from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.membership import check_membership
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import FilterPlace
+from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.rules.catalogue import Diagnosis
 from parquet_bloom.verbs.validate import validate
 
@@ -86,6 +90,23 @@ def test_a_column_of_booleans_beside_it_is_no_trouble(tmp_path):
     writer = Writer(hash=lambda plain: random.Random(plain).getrandbits(64))
     wrong.overwrite(path, writer.bitset(column.plain, wrong.header(path).num_blocks))
     assert diagnosis(path) is None
+
+
+def test_damaged_indices_are_no_reason_to_say_nothing_of_the_values(tmp_path):
+    """The dictionary is found, the PLAIN page is not; the page of indices between them ends early."""
+    known, lost = integers(0)[:64], integers(0)[64:128]
+    pages = (
+        dictionary_page(int64s(*known), 64),
+        data_page(bytes([6, 3]), 64, Encoding.RLE_DICTIONARY),
+        data_page(int64s(*lost), 64),
+    )
+    encodings = [Encoding.PLAIN, Encoding.RLE, Encoding.RLE_DICTIONARY]
+    place = {"dictionary_page_offset": 4, "data_page_offset": 4 + len(pages[0])}
+    data = forge(Forged(pages, 128, meta={"encodings": encodings} | place))
+    path = tmp_path / "indices.parquet"
+    path.write_bytes(with_bits(data, bits_of(plain_integers(known), 16)))
+    (found,) = validate(path, diagnose=True).findings
+    assert (found.rule, found.found, found.diagnosis) == ("PB401", "64", None)
 
 
 def two_columns(path) -> tuple[Column, Column]:

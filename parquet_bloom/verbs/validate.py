@@ -287,6 +287,10 @@ def _no_diagnosis(view: FilterView, membership: Membership) -> Diagnosis | None:
 
 
 def _diagnosis(view: FilterView, membership: Membership) -> Diagnosis | None:
+    """What the writer did instead; None also if indices, which membership does without, are damaged."""
     from parquet_bloom.diagnosis.diagnose import diagnose
 
-    return diagnose(view.file, view.chunk, view.stored, membership)
+    try:
+        return diagnose(view.file, view.chunk, view.stored, membership)
+    except (FormatError, UnsupportedError):
+        return None
