@@ -23,7 +23,8 @@ class Input(NamedTuple):
 
 
 def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
-    """The files behind `names` in order, and an error for each glob or folder without any.
+    """The files behind `names` in order, and an error for each empty name, and each glob or folder
+    without any.
 
     Globs are expanded and folders searched for Parquet files. Hidden files and those that begin
     with an underscore are metadata or temporary, and skipped in folders.
@@ -31,6 +32,10 @@ def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
+        if not name:
+            # An unset variable of a shell must not mean the current folder.
+            errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a file"))
+            continue
         found = _expand_name(name)
         inputs += found
         if not found:

@@ -312,6 +312,15 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
     )
 
 
+@pytest.mark.parametrize("command", [("strip", "--in-place"), ("inspect",), ("validate",)])
+def test_an_empty_name_is_not_the_current_folder(built, command):
+    """Which an unset variable of a shell would make of it."""
+    before = Path("out.parquet").read_bytes()
+    result = built(*command, "")
+    assert (result.exit_code, result.stderr) == (2, "pbloom: an empty name, expected a file\n")
+    assert Path("out.parquet").read_bytes() == before
+
+
 def test_globs_are_expanded_by_the_command_too(built):
     result = built("inspect", "*.parquet", "--json")
     assert [document["path"] for document in lines(result)] == ["events.parquet", "out.parquet"]
