@@ -338,7 +338,7 @@ def test_auto_says_that_there_is_nothing_to_build(lake, tmp_path):
     path = lake / "00.parquet"
     result = outcome("build", path, "--auto", "-o", tmp_path / "out.parquet")
     assert result.code == 0
-    assert result.complaint == (
-        f"{path}: no column that advise would build; `pbloom advise` says why"
+    assert result.stderr == (
+        f"pbloom: {path}: no column that advise would build; `pbloom advise` says why\n"
     )
     assert pb.inspect(tmp_path / "out.parquet").filter_bytes == 0
