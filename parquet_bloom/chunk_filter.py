@@ -40,13 +40,22 @@ class Size:
     """How large a filter may and should be.
 
     `fpp`: the target. `max_bytes`: the limit, 64 to 128 MiB. `ndv`: distinct values to size for,
-    instead of folding. `exact_blocks`: any number of blocks instead of a power of two.
+    instead of folding. `exact_blocks`: any number of blocks instead of a power of two. Raises
+    ValueError for numbers outside of these ranges.
     """
 
     fpp: float = 0.01
     max_bytes: int = MAX_BYTES
     ndv: int | None = None
     exact_blocks: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fpp < 1:
+            raise ValueError(f"fpp: {self.fpp}, expected more than 0 and less than 1")
+        if self.ndv is not None and self.ndv < 1:
+            raise ValueError(f"ndv: {self.ndv}, expected 1 or more")
+        if not MIN_BYTES <= self.max_bytes <= MAX_BYTES:
+            raise ValueError(f"max_bytes: {self.max_bytes}, expected {MIN_BYTES} to {MAX_BYTES}")
 
     @property
     def max_blocks(self) -> int:
@@ -147,6 +156,11 @@ def other_forms(run: Run, leaf: LeafType) -> Iterator[Run]:
         yield run.widened_halves()
     if leaf.logical_name == "INTERVAL" and isinstance(run, FixedRun):
         yield run.normalized_intervals()
+
+
+def reason_for_none(leaf: LeafType) -> str | None:
+    """Why a column of this type should have no filter; None if it may."""
+    return "BOOLEAN: two values need no filter" if leaf.physical == "BOOLEAN" else None
 
 
 def has_other_forms(leaf: LeafType) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -33,14 +34,15 @@ def work_in_order(
     chunks: Sequence[ColumnChunk],
     work: Callable[[ColumnChunk], Result],
     room: Callable[[ColumnChunk], int],
-    threads: int,
+    threads: int | None,
 ) -> Iterator[tuple[ColumnChunk, Result]]:
     """Each chunk with what `work` makes of it, in the order of `chunks`.
 
-    `room` says how many bytes that takes at most. The next chunks begin as far as there is room
-    beside those whose result nobody has taken yet. Whoever keeps a result when asking for another
-    keeps its memory, too.
+    `threads`: one for each processor if None. `room` says how many bytes the work takes at most: the
+    next chunks begin as far as there is room beside those whose result nobody has taken yet. Whoever
+    keeps a result when asking for another keeps its memory, too.
     """
+    threads = threads or len(os.sched_getaffinity(0))
     ahead = deque(chunks)
     begun: deque[_Task[Result]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="pbloom-chunk") as pool:

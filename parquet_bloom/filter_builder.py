@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from xxhash import xxh3_64_intdigest
 
-from parquet_bloom.chunk_filter import Size, build_filter
+from parquet_bloom.chunk_filter import Size, build_filter, reason_for_none
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
@@ -53,11 +52,6 @@ class Appended:
     digests: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
-def reason_for_none(chunk: ColumnChunk) -> str | None:
-    """Why a chunk of this type should have no filter; None if it may."""
-    return "BOOLEAN: two values need no filter" if chunk.leaf.type.physical == "BOOLEAN" else None
-
-
 class FilterBuilder:
     """Builds the filters of a file's chunks at one `size`."""
 
@@ -65,7 +59,7 @@ class FilterBuilder:
         """`threads`: one for each processor if None."""
         self._file = file
         self._size = size
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads
 
     def append(
         self,
@@ -134,7 +128,7 @@ class TolerantFilterBuilder(FilterBuilder):
     def _build_located(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         try:
             check_readable(self._file.footer, chunk)
-            return reason_for_none(chunk) or self._build(chunk)
+            return reason_for_none(chunk.leaf.type) or self._build(chunk)
         except (EncryptionError, FormatError, UnsupportedError) as error:
             return str(error)
 

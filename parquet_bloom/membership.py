@@ -75,9 +75,15 @@ def check_membership(
         inserted = _Inserted(chunk.leaf.type, filter.num_blocks)
         for part in runs:
             inserted.add(part.run)
-        is_complete = _bits_outside(inserted.stored, filter) == 0
+        is_complete = inserted.stored.bits_outside(filter) == 0
         membership = inserted.compared_with(filter)
         return membership if is_complete else _with_missing(membership, file, chunk, filter)
+
+
+def membership_room(num_bytes: int) -> int:
+    """What check_membership takes at most for a filter of `num_bytes`: the filter, one or two of its
+    size with the values, and a page."""
+    return 4 * num_bytes
 
 
 def stores_values(file: ParquetFile, chunk: ColumnChunk) -> bool:
@@ -125,7 +131,7 @@ class _Inserted:
         """As if nothing were missing. Ends the use of `stored`, which takes all forms."""
         missing_form_bits = 0
         if self._others is not None:
-            missing_form_bits = _bits_outside(self._others, filter)
+            missing_form_bits = self._others.bits_outside(filter)
             np.bitwise_or(self.stored.words, self._others.words, out=self.stored.words)
         for plain in special_values(self._specials, self._leaf):
             self.stored.insert_value(plain)
@@ -135,15 +141,10 @@ class _Inserted:
             pages=(),
             examples=(),
             missing_form_bits=missing_form_bits,
-            foreign_bits=_bits_outside(filter, self.stored),
+            foreign_bits=filter.bits_outside(self.stored),
             explained_fpp=self.stored.fpp,
             specials=self._specials,
         )
-
-
-def _bits_outside(some: SplitBlockBloomFilter, others: SplitBlockBloomFilter) -> int:
-    """How many bits of `some` are clear in `others`."""
-    return int(np.bitwise_count(some.words & ~others.words).sum(dtype=np.int64))
 
 
 def _with_missing(

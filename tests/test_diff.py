@@ -215,7 +215,7 @@ def test_large_filters_are_compared_piece_by_piece(
     plain: bytes, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pieces of three words, which divide neither of the sizes."""
-    monkeypatch.setattr("parquet_bloom.verbs.diff.WORDS_AT_ONCE", 3)
+    monkeypatch.setattr("parquet_bloom.filters.split_block.WORDS_AT_ONCE", 3)
     first, second = (random.Random(seed).randbytes(256) for seed in range(2))
     found = only(diff(*pair(with_bits(plain, first), with_bits(plain, second))))
     number, other = int.from_bytes(first), int.from_bytes(second)

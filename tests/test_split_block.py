@@ -70,6 +70,19 @@ def test_a_folded_filter_is_one_built_at_that_size(inserted: list[int], num_bloc
 
 
 @spec.SEEDED
+@given(hashes, hashes, block_counts)
+def test_bits_outside_are_those_of_one_filter_only(
+    some: list[int], others: list[int], num_blocks: int
+) -> None:
+    left, right = filter_of(some, num_blocks), filter_of(others, num_blocks)
+    expected = sum(
+        (mine & ~theirs).bit_count()
+        for mine, theirs in zip(left.words.tolist(), right.words.tolist(), strict=True)
+    )
+    assert left.bits_outside(right) == expected
+
+
+@spec.SEEDED
 @given(hashes, block_counts, st.randoms(use_true_random=False))
 def test_the_order_does_not_matter(inserted: list[int], num_blocks: int, random: object) -> None:
     shuffled = list(inserted)

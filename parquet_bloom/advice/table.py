@@ -22,7 +22,7 @@ from parquet_bloom.advice.survey import (
     survey_chunk,
     survey_room,
 )
-from parquet_bloom.chunk_filter import Size
+from parquet_bloom.chunk_filter import Size, reason_for_none
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import NO_KEY, ParquetFile
@@ -37,13 +37,6 @@ LEAST_KEPT = 256
 def limit_for(limit: int, num_columns: int) -> int:
     """The part of `limit`, which holds for up to MANY_COLUMNS, that each of so many may keep."""
     return max(LEAST_KEPT, limit * MANY_COLUMNS // max(MANY_COLUMNS, num_columns))
-
-
-def reason_against(leaf: LeafColumn) -> str:
-    """Why `build` gives the column no filter whatever its values are; empty if it does."""
-    if leaf.type.physical == "BOOLEAN":
-        return "BOOLEAN: two values need no filter"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class TableSurvey:
         file: ParquetFile,
         leaves: Sequence[LeafColumn],
         size: Size,
-        threads: int,
+        threads: int | None,
         progress: Progress | None,
     ) -> None:
         """Read `leaves` of a file, which are the columns of the table as they lie there.
@@ -138,20 +131,21 @@ class _Reading:
         self._samples = {leaf.index: sample for leaf, sample in zip(leaves, samples, strict=True)}
 
     def surveys(
-        self, threads: int, progress: Progress | None
+        self, threads: int | None, progress: Progress | None
     ) -> Iterator[tuple[ColumnSurvey, str]]:
         """Each column, and why it can have no filter, one after the other."""
         chunks = {leaf.index: self._chunks(leaf) for leaf in self._leaves}
         ahead = [
             chunk
             for leaf in self._leaves
-            if not reason_against(leaf)
+            if not reason_for_none(leaf.type)
             for chunk in chunks[leaf.index]
         ]
         found = work_in_order(ahead, self._read, self._room, threads)
         done = count(1)
         for leaf in self._leaves:
-            survey, reason = ColumnSurvey(self._samples[leaf.index]), reason_against(leaf)
+            survey = ColumnSurvey(self._samples[leaf.index])
+            reason = reason_for_none(leaf.type) or ""
             for chunk in chunks[leaf.index]:
                 survey.counts.see(chunk)
             for chunk, part in islice(found, 0 if reason else len(chunks[leaf.index])):

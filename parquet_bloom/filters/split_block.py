@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 WORD_FORMAT: Final = "I"
 
+# How many words are compared at once.
+WORDS_AT_ONCE: Final = 1 << 18
+
 
 class SplitBlockBloomFilter:
     """A filter in memory. Its words are its only state."""
@@ -100,6 +103,20 @@ class SplitBlockBloomFilter:
     def ndv_estimate(self) -> float:
         """The number of distinct values that best explains the bits; inf when all are set."""
         return estimate_ndv(self.bits_set, self.num_blocks)
+
+    def bits_outside(self, other: SplitBlockBloomFilter) -> int:
+        """How many bits are set here and clear in `other`, which is as large."""
+        import numpy as np
+
+        # Piece by piece: filters can take 128 MiB, and more.
+        pieces = (
+            slice(start, start + WORDS_AT_ONCE)
+            for start in range(0, len(self._words), WORDS_AT_ONCE)
+        )
+        return sum(
+            int(np.bitwise_count(self.words[piece] & ~other.words[piece]).sum(dtype=np.int64))
+            for piece in pieces
+        )
 
     def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:
         """Insert hashes, shape (n,), dtype uint64."""

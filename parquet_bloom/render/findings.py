@@ -71,7 +71,7 @@ def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
         groups.setdefault(_likeness(finding), []).append(finding)
     return sorted(
         (FindingGroup(tuple(members)) for members in groups.values()),
-        key=lambda group: -Severity[group.first.severity.upper()],
+        key=lambda group: -group.first.rank,
     )
 
 
@@ -101,13 +101,9 @@ def place(column: str | None, row_groups: Sequence[int]) -> str:
 
 def statement(finding: Finding) -> str:
     """The message with what was expected and found, and for example."""
-    sides = [
-        f"{word} {value}"
-        for word, value in (("expected", finding.expected), ("found", finding.found))
-        if value is not None
-    ]
-    text = f"{finding.message} ({', '.join(sides)})" if sides else finding.message
-    return f"{text}; for example {', '.join(finding.examples)}" if finding.examples else text
+    if not finding.examples:
+        return finding.statement
+    return f"{finding.statement}; for example {', '.join(finding.examples)}"
 
 
 def explanation(diagnosis: Diagnosis) -> str:

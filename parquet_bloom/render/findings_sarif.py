@@ -27,7 +27,7 @@ from urllib.parse import quote
 from parquet_bloom import __version__
 from parquet_bloom.render.findings import explanation, place, statement
 from parquet_bloom.render.terminal import printable, write_json
-from parquet_bloom.rules.catalogue import RULES, Finding, Severity, ValidationReport
+from parquet_bloom.rules.catalogue import RULES, Finding, ValidationReport
 from parquet_bloom.rules.failure import Failure
 from parquet_bloom.storage import is_url, local_path
 
@@ -52,7 +52,7 @@ def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) 
     it, and a notification says so."""
     found = sorted(
         ((report.path, finding) for report in reports for finding in report.findings),
-        key=lambda item: -Severity[item[1].severity.upper()],
+        key=lambda item: -item[1].rank,
     )
     kept = found[:MAX_RESULTS]
     rules = sorted({finding.rule for _, finding in kept})

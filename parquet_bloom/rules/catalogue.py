@@ -194,6 +194,21 @@ class Finding:
     diagnosis: Diagnosis | None = None
     examples: tuple[str, ...] = ()
 
+    @property
+    def rank(self) -> Severity:
+        """The severity as what can be compared."""
+        return Severity[self.severity.upper()]
+
+    @property
+    def statement(self) -> str:
+        """The message with what was expected and found."""
+        sides = [
+            f"{word} {value}"
+            for word, value in (("expected", self.expected), ("found", self.found))
+            if value is not None
+        ]
+        return f"{self.message} ({', '.join(sides)})" if sides else self.message
+
 
 def finding(
     rule: str,

@@ -91,7 +91,7 @@ class Policy:
         """Whether the finding is at or above the severity that fails a file, and not ignored."""
         if self.fail_on is None or self.ignores(finding):
             return False
-        return Severity[finding.severity.upper()] >= self.fail_on
+        return finding.rank >= self.fail_on
 
     def with_options(
         self,

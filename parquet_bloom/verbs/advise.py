@@ -27,7 +27,7 @@ from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.literals import encode_literal
 from parquet_bloom.parquet.schema import LeafColumn
@@ -117,8 +117,8 @@ def advise(
     as they are. keys: for encrypted files. progress: called with (chunks done, chunks in all).
 
     Raises ColumnError, ValueTypeError for literals that the column cannot hold, FormatError for
-    damage in what is read, EncryptionError for what does not open, OSError. A column that cannot be read for want of a codec, an encoding
-    or a key is not an error: its `reason` says so.
+    damage in what is read, EncryptionError for what does not open, OSError. A column that cannot be
+    read for want of a codec, an encoding or a key is not an error: its `reason` says so.
     """
     advisor = Advisor(
         columns=columns, fpp=fpp, max_bytes=max_bytes, value_sample=value_sample, threads=threads,
@@ -144,9 +144,9 @@ class Advisor:
     ) -> None:
         """See `advise`."""
         self._columns = columns
-        self._size = _checked_size(fpp, max_bytes)
+        self._size = Size(fpp, max_bytes)
         self._value_sample = value_sample or {}
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads
         self._keys = keys
         self._tables: dict[tuple[tuple[str, LeafType], ...], _Table] = {}
         self._files: dict[str, tuple[_Table, int]] = {}
@@ -203,14 +203,6 @@ class Advisor:
                 raise ValueTypeError(f"{where}: {error}") from None
             given[leaf.index] = GivenSample(encodings, list(times.values()), key_of(leaf.type))
         return given
-
-
-def _checked_size(fpp: float, max_bytes: int) -> Size:
-    if not 0 < fpp < 1:
-        raise ValueError(f"fpp: {fpp}, expected more than 0 and less than 1")
-    if not MIN_BYTES <= max_bytes <= MAX_BYTES:
-        raise ValueError(f"max_bytes: {max_bytes}, expected {MIN_BYTES} to {MAX_BYTES}")
-    return Size(fpp, max_bytes)
 
 
 @dataclass(frozen=True, slots=True)

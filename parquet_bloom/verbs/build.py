@@ -17,18 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from parquet_bloom.chunk_filter import Size
+from parquet_bloom.chunk_filter import Size, reason_for_none
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filter_builder import (
-    BuiltFilter,
-    FilterBuilder,
-    SkippedChunk,
-    reason_for_none,
-)
-from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.filter_builder import BuiltFilter, FilterBuilder, SkippedChunk
+from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
 from parquet_bloom.parquet.opened_chunks import Place
 from parquet_bloom.parquet.pages import check_readable, located
@@ -105,7 +100,7 @@ def build(
     outputs that must not be written, OSError.
     """
     started = time.perf_counter()
-    size = checked_size(fpp, ndv, max_bytes, exact_blocks)
+    size = Size(fpp, max_bytes, ndv, exact_blocks)
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
     with open_file(source, keys) as file:
         check_rewritable(file)
@@ -148,17 +143,6 @@ def _shown(
     places: Mapping[Place, FilterPlace | None], is_shown: bool
 ) -> dict[Place, FilterPlace | None]:
     return {key: place and replace(place, is_shown=is_shown) for key, place in places.items()}
-
-
-def checked_size(fpp: float, ndv: int | None, max_bytes: int, exact_blocks: bool = False) -> Size:
-    """The size that these options ask for. Raises ValueError for what is none."""
-    if not 0 < fpp < 1:
-        raise ValueError(f"fpp: {fpp}, expected more than 0 and less than 1")
-    if ndv is not None and ndv < 1:
-        raise ValueError(f"ndv: {ndv}, expected 1 or more")
-    if not MIN_BYTES <= max_bytes <= MAX_BYTES:
-        raise ValueError(f"max_bytes: {max_bytes}, expected {MIN_BYTES} to {MAX_BYTES}")
-    return Size(fpp, max_bytes, ndv, exact_blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +190,7 @@ def _check_any_key(file: ParquetFile, leaves: Sequence[LeafColumn]) -> None:
 
 
 def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -> str | None:
-    reason = NO_KEY if chunk.is_locked else reason_for_none(chunk)
+    reason = NO_KEY if chunk.is_locked else reason_for_none(chunk.leaf.type)
     if reason is not None:
         return reason
     if chunk.bloom_filter_offset is None:

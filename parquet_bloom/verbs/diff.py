@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.keys import Keys
 
 Status = Literal["same", "only in a", "only in b", "different", "folded", "unreadable"]
-
-# How many words are compared at once: filters can take 128 MiB, and more.
-WORDS_AT_ONCE = 1 << 18
 
 # A leaf column's dotted path, and how many before it have the same.
 _Name = tuple[str, int]
@@ -304,19 +299,8 @@ def _compare_bits(a: SplitBlockBloomFilter, b: SplitBlockBloomFilter) -> _Bits:
     folded_a, folded_b = (
         bits if bits.num_blocks == small.num_blocks else bits.fold(fold) for bits in (a, b)
     )
-    only_a, only_b = _bits_outside(folded_a, folded_b), _bits_outside(folded_b, folded_a)
+    only_a, only_b = folded_a.bits_outside(folded_b), folded_b.bits_outside(folded_a)
     return _Bits(fold, only_a, only_b, _in_words(a, b, fold, only_a, only_b))
-
-
-def _bits_outside(some: SplitBlockBloomFilter, others: SplitBlockBloomFilter) -> int:
-    """How many bits of `some` are clear in `others`, which is as large."""
-    words, other_words = some.words, others.words
-    return sum(
-        int(np.bitwise_count(words[part] & ~other_words[part]).sum(dtype=np.int64))
-        for part in (
-            slice(start, start + WORDS_AT_ONCE) for start in range(0, words.size, WORDS_AT_ONCE)
-        )
-    )
 
 
 def _in_words(

@@ -13,7 +13,6 @@ In doubt a pointer goes: without a filter readers lose time, with a wrong one th
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -25,7 +24,7 @@ from parquet_bloom.errors import FilterError, FormatError, TamperedError, Unsupp
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.membership import Membership, check_membership
+from parquet_bloom.membership import Membership, check_membership, membership_room
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace, Footer
@@ -51,9 +50,6 @@ SHORTCOMINGS = {"PB203", "PB209", "PB210", "PB403"}
 
 # Nearly every filter has a bit among its first ones.
 CLEAR_BYTES = 64 << 10
-
-# A filter, another of its size with the values, and what comparing them takes.
-FILTERS_AT_ONCE = 4
 
 
 @dataclass(slots=True)
@@ -269,12 +265,11 @@ def examine_values(
         return _ask(file, chunk, waiting[chunk.row_group, chunk.leaf.index][1])
 
     def room(chunk: ColumnChunk) -> int:
-        return FILTERS_AT_ONCE * waiting[chunk.row_group, chunk.leaf.index][1].num_bytes
+        return membership_room(waiting[chunk.row_group, chunk.leaf.index][1].num_bytes)
 
     chunks = [each.chunk for each, _ in waiting.values()]
     done = count(1)
     sharing: defaultdict[int, list[tuple[int, Key]]] = defaultdict(list)
-    threads = threads or len(os.sched_getaffinity(0))
     for chunk, answer in work_in_order(chunks, ask, room, threads):
         each, stored = waiting[chunk.row_group, chunk.leaf.index]
         each.fatal, each.unread = answer.fatal, answer.unread

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
@@ -30,7 +31,6 @@ from parquet_bloom.rewrite import (
     rewriting,
 )
 from parquet_bloom.rules.catalogue import Finding
-from parquet_bloom.verbs.build import checked_size
 from parquet_bloom.verbs.mends import (
     Examined,
     Key,
@@ -114,10 +114,11 @@ def repair(
     for the values that are looked up and for the filters that are built.
 
     Raises ColumnError, FormatError for a footer that contradicts itself or is damaged,
-    UnsupportedError for signed footers, RewriteError for outputs that must not be written, OSError.
+    EncryptionError for what does not open or cannot be sealed again, UnsupportedError, RewriteError
+    for outputs that must not be written, OSError.
     """
     started = time.perf_counter()
-    size = checked_size(fpp, None, max_bytes)
+    size = Size(fpp, max_bytes)
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
     with open_file(source, keys) as file:
         check_rewritable(file)
@@ -223,20 +224,11 @@ def _repaired(
         column=chunk.leaf.name,
         action=action,
         rule=why.rule,
-        reason=_words(why) + more,
+        reason=why.statement + more,
         offset=None if place is None else place.offset,
         length=None if place is None else place.length,
     )
 
 
 def _left(chunk: ColumnChunk, why: Finding, more: str) -> LeftFilter:
-    return LeftFilter(chunk.row_group, chunk.leaf.name, why.rule, _words(why) + more)
-
-
-def _words(why: Finding) -> str:
-    sides = [
-        f"{word} {value}"
-        for word, value in (("expected", why.expected), ("found", why.found))
-        if value is not None
-    ]
-    return f"{why.message} ({', '.join(sides)})" if sides else why.message
+    return LeftFilter(chunk.row_group, chunk.leaf.name, why.rule, why.statement + more)

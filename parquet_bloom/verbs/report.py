@@ -176,9 +176,9 @@ def _advice(
 def _chosen(inspection: FileInspection, findings: Sequence[Finding]) -> set[tuple[int, int]]:
     """Row group and place of the filters to look at closely, the troubled ones first."""
     trouble = {
-        (finding.row_group, finding.column): Severity[finding.severity.upper()]
-        for finding in sorted(findings, key=lambda finding: Severity[finding.severity.upper()])
-        if finding.severity != str(Severity.NOTE)
+        (finding.row_group, finding.column): finding.rank
+        for finding in sorted(findings, key=lambda finding: finding.rank)
+        if finding.rank > Severity.NOTE
     }
     ranked = sorted(
         (-trouble.get((group.row_group, column.column), 0), group.row_group, place)

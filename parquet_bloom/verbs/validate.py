@@ -20,7 +20,12 @@ from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.membership import Membership, check_membership, stores_values
+from parquet_bloom.membership import (
+    Membership,
+    check_membership,
+    membership_room,
+    stores_values,
+)
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
@@ -45,9 +50,6 @@ from parquet_bloom.storage import LocalSource
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.keys import Keys
-
-# A filter, another of its size with the values, and what comparing them takes.
-FILTERS_AT_ONCE = 4
 
 
 def validate(
@@ -179,7 +181,6 @@ class _Validation:
         findings: list[Finding] = []
         twins = []
         done = count(1)
-        threads = threads or len(os.sched_getaffinity(0))
         for chunk, outcome in work_in_order(chunks, self._check_filter, self._room, threads):
             findings += outcome.findings
             self.num_values += outcome.num_values
@@ -195,7 +196,7 @@ class _Validation:
         return (chunk.row_group, chunk.leaf.index) in self._right
 
     def _room(self, chunk: ColumnChunk) -> int:
-        return FILTERS_AT_ONCE * self._stored[chunk.row_group, chunk.leaf.index].num_bytes
+        return membership_room(self._stored[chunk.row_group, chunk.leaf.index].num_bytes)
 
     def _check_filter(self, chunk: ColumnChunk) -> _Outcome:
         stored = self._stored[chunk.row_group, chunk.leaf.index]
@@ -257,14 +258,14 @@ def _pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Colum
                 yield file.footer.chunk(row_group, leaf)
 
 
-LookUp = tuple[Membership | None, list[Finding]]
+_LookUp = tuple[Membership | None, list[Finding]]
 
 
-def _no_look_up(file: ParquetFile, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> LookUp:
+def _no_look_up(file: ParquetFile, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> _LookUp:
     return None, []
 
 
-def _look_up(file: ParquetFile, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> LookUp:
+def _look_up(file: ParquetFile, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> _LookUp:
     """What the values say; None, and why, if they cannot be looked up."""
     if chunk.leaf.type.physical == "BOOLEAN":
         return None, []
