@@ -238,14 +238,15 @@ def test_two_columns_of_one_name(write: Callable[[bytes], Path]) -> None:
 
 
 def test_a_writer_that_paints_the_terminal(write: Callable[[bytes], Path], plain: bytes) -> None:
-    """created_by goes to a terminal: escapes and line breaks stay out of it."""
+    """created_by goes to a terminal: escapes, line breaks and turned text stay out of it."""
 
     def paint(footer: ttypes.FileMetaData) -> None:
-        footer.created_by = "\x1b]0;owned\x07\nPAR1"
+        footer.created_by = "\x1b]0;owned\x07\nPAR1 \u202egnp.\u2066"
 
     result = outcome("inspect", write(edited(plain, paint)))
     assert "\x1b" not in result.stdout
     assert "\nPAR1" not in result.stdout
+    assert "PAR1 \\u202egnp.\\u2066" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,17 @@ import pytest
 import troubled
 from browser import Document
 from click.testing import CliRunner
+from defects_files import sound
+from hostile import outcome
 from troubled import COLUMNS, SCRIPT
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
 from parquet_bloom.membership import measured_fpp
 from parquet_bloom.render.report import MOST_COLUMNS, render_report, visible
+from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.report import MAX_ADVISED, MAX_PICTURES, NOT_DEEP, report
+from parquet_bloom.verbs.validate import validate
 
 
 @pytest.fixture(scope="module")
@@ -373,3 +377,17 @@ def test_command_needs_an_output(run):
     result = run()
     assert result.exit_code == 2
     assert "Missing option '-o'" in result.stderr
+
+
+def test_findings_are_those_of_the_policy(tmp_path):
+    """As `pbloom validate` finds them in the same folder."""
+    path = tmp_path / "sound.parquet"
+    path.write_bytes(sound())
+    assert report(path).validation.findings == ()
+    strict = Policy(max_fpp=1e-9, ignore=frozenset({"PB304"}))
+    assert report(path, policy=strict).validation == validate(path, policy=strict, diagnose=True)
+    (tmp_path / "pbloom.toml").write_text("[validate]\nmax-fpp = 1e-9\n")
+    options = ("report", path, "-o", tmp_path / "page.html", "--overwrite")
+    told = outcome(*options, "--config", tmp_path / "pbloom.toml").stdout
+    assert told.endswith("4 errors in 4 filters and 8,000 values: not ok\n")
+    assert outcome(*options, "--no-config").stdout.endswith("8,000 values: ok\n")

@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 from defects import DEFECTS
 
-from parquet_bloom.rules.catalogue import RULES
+from parquet_bloom.rules.catalogue import NEED_VALUES, RULES
 from parquet_bloom.rules.known_writers import KNOWN
 
 TEXT = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
@@ -75,6 +75,7 @@ def test_the_rules_about_values_are_named_as_such():
     for first, last in re.findall(r"(PB\d{3}) to (PB\d{3})", listed):
         named |= {rule for rule in RULES if first <= rule <= last}
     assert named == {rule for rule in RULES if all(each.deep for each in DEFECTS[rule])}
+    assert named == NEED_VALUES
 
 
 def test_the_section_on_writers_names_the_table():

@@ -13,6 +13,7 @@ from parquet_bloom.program import FINE, TROUBLE
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.rules.policy import Policy
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -216,3 +217,26 @@ def output_of(
     if dry or not outputs:
         return lambda path: output
     return lambda path: with_parent(outputs[path])
+
+
+def config_options(command: Any) -> Any:
+    """Where a policy stands; see policy_of."""
+    for option in (
+        click.option("--no-config", is_flag=True, help="Look for no configuration."),
+        click.option(
+            "--config", type=FILE, help="Default: the nearest pbloom.toml or pyproject.toml."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def policy_of(config: Path | None, no_config: bool) -> Policy:
+    """The policy in the file that is named, or in the one that is found from here upwards."""
+    from parquet_bloom.rules.policy import Policy, find_config, read_policy
+
+    if config is not None and no_config:
+        raise click.UsageError("expected at most one of --config and --no-config")
+    if config is None and not no_config:
+        config = find_config(Path.cwd())
+    return Policy() if config is None else read_policy(config)

@@ -10,9 +10,11 @@ import click
 from parquet_bloom.commands.options import (
     FILE,
     columns_option,
+    config_options,
     fpp_option,
     key_options,
     overwrite_option,
+    policy_of,
     threads_option,
 )
 
@@ -30,17 +32,18 @@ if TYPE_CHECKING:
     help="Look up every stored value, and advise; else read only footer and filters.",
 )  # fmt: skip
 @fpp_option
+@config_options
 @threads_option
 @key_options
 def report(
     file: str, output: Path, overwrite: bool, columns: tuple[str, ...], deep: bool, fpp: float,
-    threads: int | None, keys: Keys | None,
+    config: Path | None, no_config: bool, threads: int | None, keys: Keys | None,
 ) -> None:  # fmt: skip
     """Write all about a file's filters as one HTML page.
 
     What has filters, their sizes beside the data, false positive probabilities computed and
-    measured, maps of their blocks, findings, advice. The page needs no network and no script. The
-    exit code says whether it was written, not what it says; for that there is `pbloom validate`.
+    measured, maps of their blocks, findings of the same rules as `pbloom validate`, advice. The page
+    needs no network and no script. The exit code says whether it was written, not what it says.
 
     \b
     Example:
@@ -52,6 +55,7 @@ def report(
     from parquet_bloom.verbs.dump import save
     from parquet_bloom.verbs.report import report as report_file
 
+    policy = policy_of(config, no_config)
     to_standard_output = output == Path("-")
     if not to_standard_output:
         # Nobody waits for a page that must not be written.
@@ -62,6 +66,7 @@ def report(
             columns=columns or None,
             deep=deep,
             fpp=fpp,
+            policy=policy,
             threads=threads,
             keys=keys,
             progress=show,

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands.options import (
-    FILE,
     Inputs,
     any_size,
     columns_option,
+    config_options,
     files_argument,
     json_option,
     key_options,
     parse_columns,
+    policy_of,
     threads_option,
 )
 from parquet_bloom.program import FINE, NO
@@ -59,8 +60,7 @@ if TYPE_CHECKING:
     default="text", show_default=True, help="github: annotations, as workflow commands.",
 )  # fmt: skip
 @json_option
-@click.option("--config", type=FILE, help="Default: the nearest pbloom.toml or pyproject.toml.")
-@click.option("--no-config", is_flag=True, help="Look for no configuration.")
+@config_options
 @threads_option
 @key_options
 def validate(
@@ -85,7 +85,7 @@ def validate(
         raise click.UsageError("--diagnose looks up values, which --no-deep does not")
     if as_json and form not in ("text", "json"):
         raise click.UsageError("expected at most one of --json and --format")
-    policy = _policy(config, no_config).with_options(**options)
+    policy = policy_of(config, no_config).with_options(**options)
     form = "json" if as_json else form
     write = _writer(form)
     reports: list[ValidationReport] = []
@@ -106,16 +106,6 @@ def validate(
     code = Inputs(files).each(work, failed)
     _write_all(form, reports, failures, policy)
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
-
-
-def _policy(config: Path | None, no_config: bool) -> Policy:
-    from parquet_bloom.rules.policy import Policy, find_config, read_policy
-
-    if config is not None and no_config:
-        raise click.UsageError("expected at most one of --config and --no-config")
-    if config is None and not no_config:
-        config = find_config(Path.cwd())
-    return Policy() if config is None else read_policy(config)
 
 
 def _writer(form: str) -> Callable[[Any], None]:

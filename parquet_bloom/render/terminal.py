@@ -27,6 +27,11 @@ Row = Sequence[str]
 
 # C0, DEL and C1, which move cursors, paint terminals and end lines.
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+# What turns the direction of the text behind it.
+_ESCAPES |= {
+    code: f"\\u{code:04x}"
+    for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 _ESCAPES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
 

@@ -153,6 +153,11 @@ _RULES = (
 
 RULES = MappingProxyType({rule.id: rule for rule in _RULES})
 
+# What only a look at the stored values can find.
+NEED_VALUES = frozenset(
+    {"PB116", "PB209", "PB210", "PB401", "PB403", "PB404", "PB405", "PB406", "PB408"}
+)
+
 _IDS = {rule.name: rule.id for rule in _RULES} | {rule.id: rule.id for rule in _RULES}
 
 

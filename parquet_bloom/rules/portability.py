@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
 from parquet_bloom.membership import Membership
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
@@ -62,7 +62,7 @@ def check_header(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Fin
             "PB203", chunk, "Arrow C++, parquet-java and Trino refuse a bitset of this size",
             expected=f"at most {MAX_BYTES} bytes", found=stored.num_bytes,
         )  # fmt: skip
-    elif 0 < stored.num_bytes < MIN_BYTES:
+    elif stored.num_bytes == BLOCK_BYTES:
         yield chunk_finding(
             "PB202", chunk, "Impala looks up the wrong block of a filter this small",
             expected=f"{MIN_BYTES} bytes or more", found=stored.num_bytes,

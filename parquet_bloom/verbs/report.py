@@ -13,6 +13,7 @@ from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.membership import measured_fpp
 from parquet_bloom.rules.catalogue import Finding, Severity, ValidationReport
+from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.advise import AdviceReport, advise
 from parquet_bloom.verbs.inspect import (
     ColumnInspection,
@@ -94,6 +95,7 @@ def report(
     columns: Sequence[str] | None = None,
     deep: bool = True,
     fpp: float = 0.01,
+    policy: Policy | None = None,
     threads: int | None = None,
     keys: Keys | None = None,
     progress: Progress | None = None,
@@ -101,7 +103,7 @@ def report(
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file.
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
-    the target of the advice, 0 to 1, exclusive. progress: called with (done, in all) of filters
+    the target of the advice, 0 to 1, exclusive. policy: as for validate. progress: called with (done, in all) of filters
     checked, then of chunks read for the advice. keys: for encrypted files.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
@@ -113,6 +115,7 @@ def report(
         columns=columns,
         deep=deep,
         diagnose=deep,
+        policy=policy,
         threads=threads,
         keys=keys,
         progress=progress,
