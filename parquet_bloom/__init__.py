@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.encryption.keys_file import read_keys
     from parquet_bloom.errors import (
         ColumnError,
         ConfigError,
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-    from parquet_bloom.parquet.keys import Keys
-    from parquet_bloom.parquet.keys_file import read_keys
     from parquet_bloom.rules.catalogue import Diagnosis, Finding, Severity, ValidationReport
     from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
     from parquet_bloom.verbs.advise import AdviceReport, Advisor, advise
@@ -70,7 +70,7 @@ _HOME = {
     "Finding": "rules.catalogue",
     "FooterError": "errors",
     "FormatError": "errors",
-    "Keys": "parquet.keys",
+    "Keys": "encryption.keys",
     "MissingKeyError": "errors",
     "NotSupportedFileError": "errors",
     "PageError": "errors",
@@ -96,7 +96,7 @@ _HOME = {
     "inspect": "verbs.inspect",
     "open": "files",
     "probe": "verbs.probe",
-    "read_keys": "parquet.keys_file",
+    "read_keys": "encryption.keys_file",
     "read_policy": "rules.policy",
     "repair": "verbs.repair",
     "report": "verbs.report",

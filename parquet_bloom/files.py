@@ -28,7 +28,7 @@ from parquet_bloom.storage import Source, open_source
 
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.values import Encodings
 
 Verdict = Literal["absent", "maybe", "unknown"]

@@ -273,7 +273,7 @@ def copy_key_material(file: ParquetFile, output: Path) -> None:
     """Readers look for key material that is not in the file beside it, by the file's name."""
     if not file.footer.protection.is_encrypted:
         return
-    from parquet_bloom.parquet.key_material import ExternalMaterial
+    from parquet_bloom.encryption.key_material import ExternalMaterial
 
     old, new = ExternalMaterial.of(file.path).path, Path(ExternalMaterial.of(str(output)).path)
     with suppress(FileNotFoundError), closing(open_source(old)) as source:

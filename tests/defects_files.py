@@ -27,8 +27,8 @@ from hostile import (
 )
 
 import parquet_bloom as pb
+from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.keys import Keys
 from parquet_bloom.parquet.thrift import ttypes
 
 ROWS = 2000

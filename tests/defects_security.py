@@ -5,7 +5,7 @@ from typing import Any
 from defects_files import Defect, encrypted, making, sound
 from encrypting import FILTER_BITSET, FILTER_HEADER, FOOTER_KEY, Encrypted, Recipe, encrypt
 
-from parquet_bloom.parquet.keys import Keys
+from parquet_bloom.encryption.keys import Keys
 
 KEYS = Keys(footer=FOOTER_KEY, columns={"a": b"k" * 16})
 OWN_KEY = {"a": b"k" * 16}

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from parquet_bloom.encryption.cipher import Module, file_cipher
 from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.encryption import Module, file_cipher
 from parquet_bloom.parquet.thrift import ttypes
 
 MASTER_KEYS = {"mf": b"footer master 16", "m1": b"column 1 master key 24 b", "m2": b"k" * 31 + b"2"}

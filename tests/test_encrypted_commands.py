@@ -106,10 +106,10 @@ def test_plain_files_load_nothing_of_encryption(tmp_path):
     assert "parquet_bloom.parquet.tail" in ours
     assert (
         not {
-            "parquet_bloom.parquet.encryption",
+            "parquet_bloom.encryption.cipher",
             "parquet_bloom.parquet.encrypted_footer",
             "parquet_bloom.parquet.sealed_modules",
-            "parquet_bloom.parquet.keys",
+            "parquet_bloom.encryption.keys",
         }
         & ours
     )

@@ -23,7 +23,7 @@ from readers import ArrowCpp, FileKeys, Leaf, ParquetJava, Stored
 from test_encrypted_reading import filters, values
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.keys import Keys
+from parquet_bloom.encryption.keys import Keys
 
 ROWS, ROW_GROUP = 3000, 1000
 FOOTER_KEY, OWN = b"footer key of 16", b"k" * 16

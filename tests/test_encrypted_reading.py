@@ -9,7 +9,7 @@ from conftest import FIXTURES, SHARED, missing
 from encrypting import FOOTER_KEY, Recipe, encrypt
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.keys import Keys
+from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.parquet.pages import chunk_runs, located
 
 PUBLIC = SHARED / "data" / "parquet-testing"

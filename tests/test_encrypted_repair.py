@@ -6,7 +6,7 @@ from test_encrypted_reading import OWN, SHARED_KEY, filters, keys_of
 from test_encrypted_writing import PLAIN, encrypted
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.keys import Keys
+from parquet_bloom.encryption.keys import Keys
 
 RECIPES = {
     "sealed": Recipe(columns={"int64": OWN, "string": SHARED_KEY}, filters="plaintext"),

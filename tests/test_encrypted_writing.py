@@ -9,9 +9,9 @@ from encrypting import FOOTER_KEY, UNIQUE, Recipe, encrypt
 from test_encrypted_reading import OWN, RECIPES, SHARED_KEY, filters, keys_of, meta_data, values
 
 import parquet_bloom as pb
+from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.footer import FilterPlace
-from parquet_bloom.parquet.keys import Keys
 from parquet_bloom.parquet.thrift import ttypes
 
 PLAIN = FIXTURES / "pyarrow_types.parquet"

@@ -14,8 +14,8 @@ import pytest
 from conftest import ROOT
 
 from parquet_bloom.cli import cli
-from parquet_bloom.parquet.keys_file import read_keys_file
-from parquet_bloom.parquet.kms import KmsConnection, load_kms
+from parquet_bloom.encryption.keys_file import read_keys_file
+from parquet_bloom.encryption.kms import KmsConnection, load_kms
 
 PAGE = (ROOT / "docs" / "encryption.md").read_text()
 

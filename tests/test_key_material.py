@@ -19,11 +19,11 @@ from kms_lab import (
     write,
 )
 
+from parquet_bloom.encryption.cipher import Key
+from parquet_bloom.encryption.key_material import ExternalMaterial, key_material
+from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.encryption.kms import KmsConnection, load_kms
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
-from parquet_bloom.parquet.encryption import Key
-from parquet_bloom.parquet.key_material import ExternalMaterial, key_material
-from parquet_bloom.parquet.keys import Keys
-from parquet_bloom.parquet.kms import KmsConnection, load_kms
 
 SECRET = b"0123456789012345"
 

@@ -10,12 +10,12 @@ import pytest
 from conftest import SHARED, missing
 from kms_lab import MASTER_KEYS, LabKms, open_all, secret_of, single
 
+from parquet_bloom.encryption.cipher import FileCipher
+from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.encryption.keys_file import table_of
+from parquet_bloom.encryption.keyspec import key_of
+from parquet_bloom.encryption.kms import KmsConnection, load_kms
 from parquet_bloom.errors import EncryptionError, MissingKeyError
-from parquet_bloom.parquet.encryption import FileCipher
-from parquet_bloom.parquet.keys import Keys
-from parquet_bloom.parquet.keys_file import table_of
-from parquet_bloom.parquet.keyspec import key_of
-from parquet_bloom.parquet.kms import KmsConnection, load_kms
 
 SECRET = b"0123456789012345"
 HEX = SECRET.hex()

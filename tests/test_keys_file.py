@@ -7,9 +7,9 @@ import pytest
 from kms_lab import MASTER_KEYS, open_all, secret_of, single, write
 
 import parquet_bloom as pb
+from parquet_bloom.encryption.keys_file import keys_of, merged, read_keys_file
+from parquet_bloom.encryption.kms import KmsConnection, load_kms
 from parquet_bloom.errors import ConfigError, EncryptionError
-from parquet_bloom.parquet.keys_file import keys_of, merged, read_keys_file
-from parquet_bloom.parquet.kms import KmsConnection, load_kms
 
 SECRET = b"0123456789012345"
 HEX = SECRET.hex()

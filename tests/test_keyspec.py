@@ -6,11 +6,11 @@ import os
 import pytest
 from kms_lab import secret_of
 
+from parquet_bloom.encryption.cipher import Key
+from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.encryption.keys_file import table_of
+from parquet_bloom.encryption.keyspec import key_of, prefix_of, text_of
 from parquet_bloom.errors import EncryptionError
-from parquet_bloom.parquet.encryption import Key
-from parquet_bloom.parquet.keys import Keys
-from parquet_bloom.parquet.keys_file import table_of
-from parquet_bloom.parquet.keyspec import key_of, prefix_of, text_of
 
 SECRET = b"0123456789012345"
 HEX = SECRET.hex()

@@ -15,7 +15,7 @@ from parquet_bloom.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 
 @click.command()

@@ -12,7 +12,7 @@ import click
 from parquet_bloom.program import FINE, TROUBLE
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.rules.policy import Policy
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -180,7 +180,7 @@ def _keys(options: dict[str, Any], keys_file: Path | None) -> Keys | None:
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if keys_file is None and not given:
         return None
-    from parquet_bloom.parquet.keys_file import keys_of, merged, read_keys_file, table_of
+    from parquet_bloom.encryption.keys_file import keys_of, merged, read_keys_file, table_of
     from parquet_bloom.render.terminal import complain
 
     in_file = {} if keys_file is None else read_keys_file(keys_file, warn=complain)

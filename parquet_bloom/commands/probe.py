@@ -18,7 +18,7 @@ from parquet_bloom.commands.options import (
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 
 @click.command()

@@ -24,7 +24,7 @@ from parquet_bloom.commands.options import (
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.rules.catalogue import ValidationReport
     from parquet_bloom.rules.failure import Failure
     from parquet_bloom.rules.policy import Policy

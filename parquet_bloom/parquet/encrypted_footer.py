@@ -12,15 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from parquet_bloom.errors import (
-    FooterError,
-    FormatError,
-    MissingKeyError,
-    UnsupportedError,
-)
-from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.encryption import (
+from parquet_bloom.encryption.cipher import (
     MAX_ORDINAL,
     SIGNATURE_BYTES,
     Algorithm,
@@ -29,8 +21,16 @@ from parquet_bloom.parquet.encryption import (
     Module,
     file_cipher,
 )
+from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.errors import (
+    FooterError,
+    FormatError,
+    MissingKeyError,
+    UnsupportedError,
+)
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.footer import Footer
-from parquet_bloom.parquet.keys import Keys
 from parquet_bloom.parquet.modules import LockedModules, Modules, named
 from parquet_bloom.parquet.protection import MAGIC, MAGIC_ENCRYPTED, EncryptedChunk, tail_end
 from parquet_bloom.parquet.sealed_modules import SealedModules

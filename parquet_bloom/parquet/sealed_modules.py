@@ -18,6 +18,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parquet_bloom.encryption.cipher import (
+    GCM_OVERHEAD,
+    LENGTH_BYTES,
+    FileCipher,
+    Key,
+    Module,
+    envelope_size,
+)
 from parquet_bloom.errors import (
     FormatError,
     PageError,
@@ -26,14 +34,6 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.encryption import (
-    GCM_OVERHEAD,
-    LENGTH_BYTES,
-    FileCipher,
-    Key,
-    Module,
-    envelope_size,
-)
 from parquet_bloom.parquet.modules import (
     FILTER_HEADER_GUESS,
     MAX_PAGE_HEADER_BYTES,

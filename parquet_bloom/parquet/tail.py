@@ -12,7 +12,7 @@ from parquet_bloom.parquet.footer import Footer
 from parquet_bloom.parquet.protection import MAGIC, MAGIC_ENCRYPTED
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage import Source
 
 TAIL_BYTES = 8

@@ -33,7 +33,7 @@ from parquet_bloom.literals import encode_literal
 from parquet_bloom.parquet.schema import LeafColumn
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 Basis = Literal["stored values", "value sample"]
 

@@ -37,7 +37,7 @@ from parquet_bloom.rewrite import (
 )
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"
 OF_CTR = "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"

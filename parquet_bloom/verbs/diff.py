@@ -22,7 +22,7 @@ from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rules import structure
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 Status = Literal["same", "only in a", "only in b", "different", "folded", "unreadable"]
 

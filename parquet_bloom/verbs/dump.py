@@ -20,7 +20,7 @@ from parquet_bloom.rewrite import resolve_target
 from parquet_bloom.storage import default_mode, output_to
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage import Source
 
 

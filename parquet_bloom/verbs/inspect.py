@@ -15,7 +15,7 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.verbs.inspect import FileInspection, FilterInspection
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 # Enough to see where a filter is empty, full or different, and little enough to look at.
 MAP_CELLS = 512

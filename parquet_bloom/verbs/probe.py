@@ -23,7 +23,7 @@ from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.values import Encodings
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 
 @dataclass(frozen=True, slots=True)

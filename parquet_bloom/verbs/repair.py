@@ -31,7 +31,7 @@ from parquet_bloom.rewrite import (
     rewriting,
 )
 from parquet_bloom.rules.catalogue import Finding
-from parquet_bloom.verbs.mends import (
+from parquet_bloom.rules.mends import (
     Examined,
     Key,
     examine,
@@ -41,7 +41,7 @@ from parquet_bloom.verbs.mends import (
 )
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 Action = Literal["length set", "length removed", "pointer dropped", "rebuilt"]
 

@@ -25,7 +25,7 @@ from parquet_bloom.verbs.occupancy import FilterOccupancy, filter_occupancy, ins
 from parquet_bloom.verbs.validate import validate
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 # Of so many filters the page shows every block; of the others, what they come to in their columns.
 MAX_PICTURES = 48

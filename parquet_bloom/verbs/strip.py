@@ -13,7 +13,7 @@ from parquet_bloom.parquet.pages import located
 from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, rewriting
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 
 @dataclass(frozen=True, slots=True)

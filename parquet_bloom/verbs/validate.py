@@ -49,7 +49,7 @@ from parquet_bloom.rules.view import (
 from parquet_bloom.storage import LocalSource
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.keys import Keys
+    from parquet_bloom.encryption.keys import Keys
 
 
 def validate(

@@ -18,8 +18,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.errors import EncryptionError
-from parquet_bloom.parquet.encryption import Key
 
 Secret = Key | bytes | str
 

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
 from typing import Any, NoReturn
 
-from parquet_bloom.errors import MissingKeyError
-from parquet_bloom.parquet.encryption import Key
-from parquet_bloom.parquet.key_material import (
+from parquet_bloom.encryption.cipher import Key
+from parquet_bloom.encryption.key_material import (
     ExternalMaterial,
     Unwrapper,
     key_material,
     shown,
 )
-from parquet_bloom.parquet.keyspec import Secret, key_of, prefix_of
-from parquet_bloom.parquet.kms import Kms, KmsClient, LocalKms, as_bytes, failed
+from parquet_bloom.encryption.keyspec import Secret, key_of, prefix_of
+from parquet_bloom.encryption.kms import Kms, KmsClient, LocalKms, as_bytes, failed
+from parquet_bloom.errors import MissingKeyError
 
 
 class Keys:

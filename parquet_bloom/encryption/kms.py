@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
-from parquet_bloom.parquet.encryption import Key
 
 # The version that a wrapped key has if master keys have none.
 # Source: parquet-java, LocalWrapKmsClient.

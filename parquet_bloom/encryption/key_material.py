@@ -21,9 +21,9 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
+from parquet_bloom.encryption.cipher import Key
+from parquet_bloom.encryption.kms import Kms
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
-from parquet_bloom.parquet.encryption import Key
-from parquet_bloom.parquet.kms import Kms
 from parquet_bloom.storage import open_source
 
 _TYPE = "PKMT1"

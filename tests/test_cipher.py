@@ -7,10 +7,8 @@ import tracemalloc
 import pytest
 from conftest import SHARED, missing
 
-from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError, UnsupportedError
-from parquet_bloom.parquet import compact, encryption
-from parquet_bloom.parquet.bloom import encode_header
-from parquet_bloom.parquet.encryption import (
+from parquet_bloom.encryption import cipher as ciphers
+from parquet_bloom.encryption.cipher import (
     CTR_OVERHEAD,
     GCM_OVERHEAD,
     SIGNATURE_BYTES,
@@ -21,6 +19,9 @@ from parquet_bloom.parquet.encryption import (
     envelope_size,
     file_cipher,
 )
+from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError, UnsupportedError
+from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.bloom import encode_header
 from parquet_bloom.parquet.thrift import ttypes
 
 SECRET = b"1234567890123450"
@@ -58,7 +59,7 @@ def key():
 
 @pytest.fixture
 def fixed_nonce(monkeypatch):
-    monkeypatch.setattr(encryption, "urandom", lambda size: NONCE[:size])
+    monkeypatch.setattr(ciphers, "urandom", lambda size: NONCE[:size])
 
 
 @pytest.mark.parametrize("algorithm", Algorithm)
@@ -258,7 +259,7 @@ def test_nonces_never_repeat(key):
 
 @pytest.mark.parametrize("module", [Module.BLOOM_FILTER_HEADER, Module.DICTIONARY_PAGE])
 def test_a_key_seals_so_often_and_no_more(module, key, monkeypatch):
-    monkeypatch.setattr(encryption, "MAX_SEALS", 2)
+    monkeypatch.setattr(ciphers, "MAX_SEALS", 2)
     cipher = FileCipher(CTR, FILE_AAD)
     sealed = [cipher.seal(key, module, b"", **PLACE) for _ in range(2)]
     for seal in (
