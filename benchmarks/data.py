@@ -13,6 +13,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+
+from benchmarks.kms import BenchmarkKms
 
 SEED = 20240131
 ROW_GROUP_ROWS = 1 << 20  # pyarrow's default
@@ -24,6 +27,29 @@ def write_events(rows: int, file: Path) -> None:
     """Ten columns of the usual kinds; `id` is a unique string."""
     rng = np.random.default_rng(SEED)
     pq.write_table(events(rng, rows), file, compression="zstd")
+
+
+def write_gcm_events(rows: int, file: Path) -> None:
+    """The same with every byte encrypted and authenticated, each column with a key of its own."""
+    write_encrypted_events(rows, file, "AES_GCM_V1")
+
+
+def write_ctr_events(rows: int, file: Path) -> None:
+    """The same with pages that are not authenticated."""
+    write_encrypted_events(rows, file, "AES_GCM_CTR_V1")
+
+
+def write_encrypted_events(rows: int, file: Path, algorithm: str) -> None:
+    table = events(np.random.default_rng(SEED), rows)
+    configuration = pe.EncryptionConfiguration(
+        footer_key="footer",
+        column_keys={"column": table.column_names},
+        encryption_algorithm=algorithm,
+    )
+    properties = pe.CryptoFactory(BenchmarkKms).file_encryption_properties(
+        pe.KmsConnectionConfig(), configuration
+    )
+    pq.write_table(table, file, compression="zstd", encryption_properties=properties)
 
 
 def events(rng: np.random.Generator, rows: int) -> pa.Table:
@@ -91,6 +117,8 @@ def write_wide(columns: int, file: Path) -> None:
 
 KINDS: dict[str, Callable[[int, Path], None]] = {
     "events": write_events,
+    "events-ctr": write_ctr_events,
+    "events-gcm": write_gcm_events,
     "many-row-groups": write_many_row_groups,
     "one-row-group": write_one_row_group,
     "wide": write_wide,
