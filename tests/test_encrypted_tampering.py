@@ -21,7 +21,9 @@ from encrypting import (
     PAGE,
     PAGE_HEADER,
     Recipe,
+    aad,
     encrypt,
+    gcm,
 )
 from hostile import outcome
 
@@ -355,3 +357,23 @@ def test_a_chunk_that_names_no_key_is_locked(plain, crypto, tmp_path):
     keys = pb.Keys(footer=FOOTER_KEY)
     column = pb.inspect(path, keys=keys).row_groups[0].columns[1]
     assert (column.filter, column.reason) == (None, "encrypted, no key")
+
+
+@pytest.mark.parametrize(
+    ("sealed", "said"),
+    [
+        (b"\x15", "ends inside a value"),
+        (b"\x1c" * 66 + bytes(67), "structs nested too deep"),
+    ],
+)
+def test_what_opens_and_is_no_column_meta_data(plain, sealed, said, tmp_path):
+    def edit(footer):
+        place = aad(SEALED, META_DATA, 1, 1)
+        column = footer.row_groups[1].columns[1]
+        column.encrypted_column_metadata = gcm(COLUMN_KEYS["plain"], sealed, place)
+
+    path = tmp_path / "file.parquet"
+    path.write_bytes(encrypt(plain, replace(SEALED, edit=edit)).data)
+    with pytest.raises(pb.FooterError) as error:
+        pb.inspect(path, keys=pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS))
+    assert str(error.value) == (f"{path}: row group 1, column plain: no ColumnMetaData: {said}")

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from itertools import count
 from os import urandom
+from struct import pack
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError, UnsupportedError
@@ -81,7 +82,12 @@ _WORDS = {
     Module.BLOOM_FILTER_BITSET: "filter bitset",
 }
 _PAGE_BODIES = frozenset({Module.DATA_PAGE, Module.DICTIONARY_PAGE})
-_NUMBERED_PAGES = frozenset({Module.DATA_PAGE, Module.DATA_PAGE_HEADER})
+# How many ordinals a module has: row group and column, and the page for two of them.
+_NUM_ORDINALS = dict.fromkeys(Module, 2) | {
+    Module.FOOTER: 0,
+    Module.DATA_PAGE: 3,
+    Module.DATA_PAGE_HEADER: 3,
+}
 
 
 class Algorithm(Enum):
@@ -198,18 +204,15 @@ class FileCipher:
         page: int | None = None,
     ) -> bytes:
         """What a module is bound to: the file, the module's kind and its place."""
-        if (row_group is None, column is None, page is None) != (
-            (module is Module.FOOTER,) * 2 + (module not in _NUMBERED_PAGES,)
-        ):
-            raise ValueError(f"{module.words}: ordinals {row_group}, {column}, {page}")
         ordinals = [number for number in (row_group, column, page) if number is not None]
-        if any(not 0 <= number <= MAX_ORDINAL for number in ordinals):
+        if len(ordinals) != _NUM_ORDINALS[module]:
+            raise ValueError(f"{module.words}: ordinals {row_group}, {column}, {page}")
+        if ordinals and not 0 <= min(ordinals) <= max(ordinals) <= MAX_ORDINAL:
             raise UnsupportedError(
                 f"{module.words}: ordinals {ordinals}, expected 0 to {MAX_ORDINAL}: the format has"
                 " no more for encrypted files"
             )
-        encoded = b"".join(number.to_bytes(2, "little") for number in ordinals)
-        return self.file_aad + bytes([module]) + encoded
+        return self.file_aad + bytes([module]) + pack(f"<{len(ordinals)}H", *ordinals)
 
     def overhead(self, module: Module) -> int:
         """What the envelope of a module adds to its plaintext, in bytes."""

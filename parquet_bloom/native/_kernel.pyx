@@ -76,9 +76,9 @@ HAS_NAN = HAS_NAN_BIT
 
 # The members of struct chunk_span, in order: all are int64.
 CHUNK_FIELDS = (
-    "start", "end", "meta_start", "meta_end", "has_file_path",
+    "start", "end", "has_file_path",
     "offset_index_offset", "offset_index_length", "column_index_offset", "column_index_length",
-    "has_crypto_metadata", "type", "codec", "num_values",
+    "has_crypto_metadata", "meta_start", "meta_end", "type", "codec", "num_values",
     "total_uncompressed_size", "total_compressed_size",
     "data_page_offset", "index_page_offset", "dictionary_page_offset",
     "bloom_filter_offset", "bloom_filter_length",

@@ -167,11 +167,11 @@ int64_t thrift_list_size(const uint8_t *data, int64_t size, int64_t start, int64
 #define ABSENT INT64_MIN
 struct chunk_span {
     int64_t start, end;           /* the ColumnChunk struct */
-    int64_t meta_start, meta_end; /* its ColumnMetaData */
     int64_t has_file_path;
     int64_t offset_index_offset, offset_index_length;
     int64_t column_index_offset, column_index_length;
     int64_t has_crypto_metadata;
+    int64_t meta_start, meta_end; /* its ColumnMetaData, and what follows is in there */
     int64_t type, codec, num_values;
     int64_t total_uncompressed_size, total_compressed_size;
     int64_t data_page_offset, index_page_offset, dictionary_page_offset;

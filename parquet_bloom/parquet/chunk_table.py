@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from parquet_bloom.native import _kernel
 
 _WIDTH = len(_kernel.CHUNK_FIELDS)
 _PLACE = {name: place for place, name in enumerate(_kernel.CHUNK_FIELDS)}
+# From here on, what a ColumnMetaData has; before it, what the ColumnChunk has around it.
+_META_DATA = _PLACE["meta_start"]
 
 
 class ChunkTable:
@@ -35,8 +37,8 @@ class ChunkTable:
         start = (row_group * self._num_columns + column) * _WIDTH
         return self._numbers[start + _PLACE["start"]], self._numbers[start + _PLACE["end"]]
 
-    def set(self, row_group: int, column: int, fields: Mapping[str, int]) -> None:
-        """Other numbers for some fields of one chunk."""
-        start = (row_group * self._num_columns + column) * _WIDTH
-        for name, number in fields.items():
-            self._numbers[start + _PLACE[name]] = number
+    def take_meta_data(self, row_group: int, column: int, other: ChunkTable, index: int) -> None:
+        """What is in the ColumnMetaData of one chunk is what the chunk `index` of `other` has."""
+        numbers = other._numbers[index * _WIDTH + _META_DATA : (index + 1) * _WIDTH]
+        end = (row_group * self._num_columns + column + 1) * _WIDTH
+        self._numbers[end - len(numbers) : end] = numbers

@@ -75,6 +75,13 @@ def varint(number: int) -> bytes:
     return bytes(encoded)
 
 
+def list_header(kind: int, size: int) -> bytes:
+    """What stands before the elements of a list of `size`."""
+    if size < 15:
+        return bytes([size << 4 | kind])
+    return bytes([0xF0 | kind]) + varint(size)
+
+
 def zigzag(number: int) -> bytes:
     """A signed number as Thrift writes i16, i32 and i64."""
     return varint((number << 1) ^ (number >> 63))

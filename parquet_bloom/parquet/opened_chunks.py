@@ -1,6 +1,6 @@
 """The column chunks of a footer, each with its ColumnMetaData, even if that is sealed.
 
-    text     | FileMetaData as it is | ColumnMetaData | ColumnMetaData | ...
+    text     | FileMetaData as it is | list of ColumnChunk, each with nothing but its ColumnMetaData,
              |                       | opened from encrypted_column_metadata, in file order
 
 The positions in the table are those in `text`, so that nobody who reads need know which of the two
@@ -34,15 +34,9 @@ _KINDS = {
     _ENCRYPTED_COLUMN_METADATA: compact.TYPE_BINARY,
 }
 
-# What the kernel finds in a ColumnMetaData, not in the ColumnChunk around it.
-_META_DATA_NUMBERS = (
-    "type", "codec", "num_values", "total_uncompressed_size", "total_compressed_size",
-    "data_page_offset", "index_page_offset", "dictionary_page_offset", "bloom_filter_offset",
-    "bloom_filter_length",
-)  # fmt: skip
-
-# Around a ColumnMetaData, the list of one ColumnChunk that the kernel scans.
-_LIST_OF_ONE = bytes([1 << 4 | compact.TYPE_STRUCT, _META_DATA << 4 | compact.TYPE_STRUCT])
+# What stands around a ColumnMetaData in the ColumnChunk that the kernel scans.
+_BEFORE = bytes([_META_DATA << 4 | compact.TYPE_STRUCT])
+_BEHIND = b"\0"
 
 # A row group and a leaf column.
 Place = tuple[int, int]
@@ -106,8 +100,7 @@ class OpenedChunks:
         self._names = [leaf.name for leaf in footer.leaves]
         self._modules: dict[Place, Modules] = {}
         self._sealed: dict[Place, SealedMetaData] = {}
-        self._opened: list[bytes] = []
-        self._size = len(footer.raw)
+        self._opened: dict[Place, bytes] = {}
         is_encrypted = scanned.every("has_crypto_metadata")
         for index in compress(range(len(is_encrypted)), is_encrypted):
             place = divmod(index, len(self._names))
@@ -116,7 +109,9 @@ class OpenedChunks:
             except (EncryptionError, UnsupportedError):
                 with named(self._named(place)):
                     raise
-        self.text = b"".join([footer.raw, *self._opened]) if self._opened else footer.raw
+        self.text = footer.raw
+        if self._opened:
+            self._take_opened()
 
     def modules(self, row_group: int, column: int) -> Modules:
         """How a chunk lies in the file."""
@@ -143,7 +138,7 @@ class OpenedChunks:
         self._sealed[place] = SealedMetaData(start, end, copy_start, modules)
         if not isinstance(modules, LockedModules):
             sealed = self._binary(fields[_ENCRYPTED_COLUMN_METADATA])
-            self._take(place, modules.open_meta_data(sealed))
+            self._opened[place] = self._meta_data(place, modules.open_meta_data(sealed))
 
     def _spans(self, start: int) -> dict[int, tuple[int, int]]:
         """Where the values of the fields are that a ColumnChunk has for encryption."""
@@ -164,19 +159,23 @@ class OpenedChunks:
             value += 1
         return self._raw[value + 1 : end]
 
-    def _take(self, place: Place, opened: bytes) -> None:
-        """An opened ColumnMetaData is what the chunk has; writers leave zeros behind it."""
+    def _meta_data(self, place: Place, opened: bytes) -> bytes:
+        """An opened ColumnMetaData; writers leave zeros behind it."""
         try:
-            meta_data = opened[: _kernel.struct_end(opened)]
-            scanned = _kernel.chunks(_LIST_OF_ONE + meta_data + b"\0", 0, 1)
+            return opened[: _kernel.struct_end(opened)]
         except _kernel.ScanError as error:
-            raise FooterError(f"{self._named(place)}: no ColumnMetaData: {error}") from None
-        numbers = ChunkTable([scanned], 1).of(0, 0)
-        start = self._size
-        self._size += len(meta_data)
-        self._opened.append(meta_data)
-        own = {name: numbers[name] for name in _META_DATA_NUMBERS}
-        self.table.set(*place, own | {"meta_start": start, "meta_end": self._size})
+            raise FooterError(f"{self._named(place)}: no ColumnMetaData: {error.problem}") from None
+
+    def _take_opened(self) -> None:
+        """What was opened is what the chunks have."""
+        header = compact.list_header(compact.TYPE_STRUCT, len(self._opened))
+        chunks = (_BEFORE + meta_data + _BEHIND for meta_data in self._opened.values())
+        self.text = b"".join([self._raw, header, *chunks])
+        # This cannot fail: each is one struct, and the scan passes over what it does not know.
+        scanned = _kernel.chunks(self.text, len(self._raw), len(self._opened))
+        table = ChunkTable([scanned], len(self._opened))
+        for index, place in enumerate(self._opened):
+            self.table.take_meta_data(*place, table, index)
 
     def edited(self, edits: Mapping[Place, Edit], seal: Seal) -> bytes:
         """FileMetaData with `edits` in the ColumnMetaData of chunks."""
