@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -29,6 +30,7 @@ from parquet_bloom.storage import Source, open_source
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.parquet.modules import ReadBits
     from parquet_bloom.values import Encodings
 
 Verdict = Literal["absent", "maybe", "unknown"]
@@ -147,50 +149,60 @@ class ParquetFile:
         # Only who asks about values needs decimals, dates and UUIDs imported.
         from parquet_bloom.values import encode
 
-        return self.probe_encodings(leaf, encode(leaf.type, value))
+        (verdicts,) = self.probe_encodings(leaf, [encode(leaf.type, value)])
+        return verdicts
 
     def probe_encodings(
-        self, leaf: LeafColumn, encodings: Encodings
-    ) -> tuple[RowGroupVerdict, ...]:
-        """As probe, for a value whose stored bytes are known.
+        self, leaf: LeafColumn, values: Sequence[Encodings]
+    ) -> list[tuple[RowGroupVerdict, ...]]:
+        """As probe, for values whose stored bytes are known; each filter is opened once for all.
 
         Raises FooterError if row groups are missing from the footer.
         """
         self.footer.check_row_counts()
-        return tuple(
-            self._probe_row_group(row_group, leaf, encodings)
-            for row_group in range(self.num_row_groups)
-        )
+        verdicts: list[list[RowGroupVerdict]] = [[] for _ in values]
+        for row_group in range(self.num_row_groups):
+            num_rows = self.footer.row_group_num_rows(row_group)
+            probe = _ChunkProbe(self, self.footer.chunk(row_group, leaf))
+            for of_value, value in zip(verdicts, values, strict=True):
+                of_value.append(RowGroupVerdict(row_group, *probe.verdict(value), num_rows))
+        return [tuple(of_value) for of_value in verdicts]
 
-    def _probe_row_group(
-        self, row_group: int, leaf: LeafColumn, encodings: Encodings
-    ) -> RowGroupVerdict:
-        num_rows = self.footer.row_group_num_rows(row_group)
-        if encodings.unknown:
-            return RowGroupVerdict(row_group, "unknown", encodings.unknown, num_rows)
-        chunk = self.footer.chunk(row_group, leaf)
+
+class _ChunkProbe:
+    """Asks the filter of one chunk, which is opened for the first value."""
+
+    def __init__(self, file: ParquetFile, chunk: ColumnChunk) -> None:
+        self._file = file
+        self._chunk = chunk
+
+    def verdict(self, value: Encodings) -> tuple[Verdict, str | None]:
+        """The verdict on a value, and why it is `unknown`. Raises TamperedError."""
+        if value.unknown:
+            return "unknown", value.unknown
         try:
-            found = self._check_blocks(chunk, encodings)
+            filter = self._filter
+            if filter is None:
+                return "unknown", no_filter_reason(self._chunk)
+            found = any(_finds(*filter, plain) for plain in value.plain)
+            return "maybe" if found else "absent", None
         except MissingKeyError:
-            return RowGroupVerdict(row_group, "unknown", NO_KEY, num_rows)
+            return "unknown", NO_KEY
         except TamperedError:
             raise
         except ParquetBloomError as error:
-            return RowGroupVerdict(row_group, "unknown", str(error), num_rows)
-        if found is None:
-            return RowGroupVerdict(row_group, "unknown", no_filter_reason(chunk), num_rows)
-        return RowGroupVerdict(row_group, "maybe" if found else "absent", None, num_rows)
+            return "unknown", str(error)
 
-    def _check_blocks(self, chunk: ColumnChunk, encodings: Encodings) -> bool | None:
-        """Whether one of the encodings is found; None without a filter."""
-        stored = bloom.read_usable_header(self.source, self.footer, chunk)
-        if stored is None:
-            return None
-        for plain in encodings.plain:
-            _, block = bloom.read_block(self.source, stored, _kernel.xxh64(plain))
-            if block.check_value(plain):
-                return True
-        return False
+    @cached_property
+    def _filter(self) -> tuple[ReadBits, bloom.StoredFilter] | None:
+        source = self._file.source
+        stored = bloom.read_usable_header(source, self._file.footer, self._chunk)
+        return None if stored is None else (bloom.bits(source, stored), stored)
+
+
+def _finds(read: ReadBits, stored: bloom.StoredFilter, plain: bytes) -> bool:
+    _, block = bloom.read_block(read, stored, _kernel.xxh64(plain))
+    return block.check_value(plain)
 
 
 def no_filter_reason(chunk: ColumnChunk) -> str:

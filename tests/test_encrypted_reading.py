@@ -276,8 +276,19 @@ def test_the_key_of_one_column_opens_this_one(signed):
         other = next(name for name in with_filter if recipe.columns.get(name, OWN) is None)
         with pytest.raises(pb.MissingKeyError, match=f"column {other}: encrypted: no key for the"):
             file.bloom_filter(0, other)
-        (verdict, *_) = file.probe_encodings(file.leaf(other), some_encodings())
+        ((verdict, *_),) = file.probe_encodings(file.leaf(other), [some_encodings()])
         assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted, no key")
+
+
+def test_a_probe_opens_each_filter_once_for_all_values(signed):
+    path, recipe = signed
+    with_filter = {name for _, name in filters(FIXTURES / "java_filters.parquet")}
+    name = next(name for name in with_filter if recipe.columns.get(name) == OWN)
+    keys = Keys(columns={name: OWN})
+    with pb.open(path, keys) as one, pb.open(path, keys) as three:
+        (alone,) = one.probe_encodings(one.leaf(name), [some_encodings()])
+        assert three.probe_encodings(three.leaf(name), [some_encodings()] * 3) == [alone] * 3
+        assert three.source.bytes_read == one.source.bytes_read
 
 
 def some_encodings():

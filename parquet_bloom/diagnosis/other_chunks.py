@@ -99,8 +99,9 @@ def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> 
 def _is_refuted(file: ParquetFile, stored: bloom.StoredFilter, hashes: Hashes) -> bool:
     """Whether the first few hashes are not found, for which not all of the filter is read."""
     found = 0
+    read = bloom.bits(file.source, stored)
     for hash in hashes:
-        _, block = bloom.read_block(file.source, stored, int(hash))
+        _, block = bloom.read_block(read, stored, int(hash))
         found += int(block.check_hashes(hash.reshape(1)).sum())
     return found < FIRST_SHARE * hashes.size
 

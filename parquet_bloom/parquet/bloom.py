@@ -229,12 +229,13 @@ def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:
 
 
 def read_block(
-    source: Source, stored: StoredFilter, hash: int
+    read: ReadBits, stored: StoredFilter, hash: int
 ) -> tuple[int, SplitBlockBloomFilter]:
-    """The index of the block that `hash` selects, and that block as a filter of its own.
+    """The index of the block that `hash` selects, and that block as a filter of its own; `read`
+    is what `bits` gives.
 
     In a filter of one block every hash selects block 0, so checking it there asks the same bits.
     """
     index = ((hash >> 32) * stored.num_blocks) >> 32
-    block = bits(source, stored)(index * BLOCK_BYTES, BLOCK_BYTES)
+    block = read(index * BLOCK_BYTES, BLOCK_BYTES)
     return index, SplitBlockBloomFilter.from_bytes(block)

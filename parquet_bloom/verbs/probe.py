@@ -69,8 +69,8 @@ def probe(
         leaf = file.leaf(column)
         encodings = [_encoded(file, leaf, value, read_as) for value in values]
         results = tuple(
-            _probed(value, file.probe_encodings(leaf, encoded))
-            for value, encoded in zip(values, encodings, strict=True)
+            _probed(value, verdicts)
+            for value, verdicts in zip(values, file.probe_encodings(leaf, encodings), strict=True)
         )
         return ProbeReport(file.path, leaf.name, results, file.source.bytes_read)
 
@@ -156,7 +156,7 @@ def _explain_block(
             reason = "no filter"
         else:
             num_blocks = stored.num_blocks
-            block, found = bloom.read_block(file.source, stored, hash)
+            block, found = bloom.read_block(bloom.bits(file.source, stored), stored, hash)
             clear = tuple(
                 word for word, bit in enumerate(bits) if not int(found.words[word]) >> bit & 1
             )
