@@ -71,6 +71,15 @@ class Size:
             return power_of_two_blocks(ndv, self.fpp, self.max_bytes)
         return max(MIN_BYTES // BLOCK_BYTES, min(min_blocks(ndv, self.fpp), self.max_blocks))
 
+    def reason_against(self, filter: SplitBlockBloomFilter) -> str:
+        """Why a filter of this size should not be written; empty if it should."""
+        if self.ndv or filter.fpp <= self.fpp:
+            return ""
+        return (
+            f"FPP {filter.fpp:.3g} at {filter.num_bytes} bytes, the most allowed: misses the"
+            f" target {self.fpp:g}"
+        )
+
 
 Runs = Callable[[], Iterable[ChunkRun]]
 

@@ -16,6 +16,12 @@ Result = TypeVar("Result")
 # Called with how many chunks are done, and of how many.
 Progress = Callable[[int, int], None]
 
+
+def of_all(progress: Progress | None, chunks: Collection[ColumnChunk]) -> Callable[[int], None]:
+    """Tells `progress`, if there is one, how many of `chunks` are done."""
+    return lambda done: progress(done, len(chunks)) if progress else None
+
+
 # Filters that are worked on or wait for somebody to take them, together: two large ones go one by
 # one.
 MEMORY_BUDGET = 128 << 20

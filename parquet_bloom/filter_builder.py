@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from xxhash import xxh3_64_intdigest
 
 from parquet_bloom.chunk_filter import Size, build_filter, reason_for_none
-from parquet_bloom.chunk_pool import Progress, work_in_order
+from parquet_bloom.chunk_pool import work_in_order
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
@@ -52,6 +52,10 @@ class Appended:
     digests: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
+# A chunk with its filter, or with why it gets none.
+Built = tuple[ColumnChunk, SplitBlockBloomFilter | str]
+
+
 class FilterBuilder:
     """Builds the filters of a file's chunks at one `size`."""
 
@@ -61,32 +65,8 @@ class FilterBuilder:
         self._size = size
         self._threads = threads
 
-    def append(
-        self,
-        chunks: Sequence[ColumnChunk],
-        rewrite: Rewrite,
-        force: bool,
-        progress: Progress | None = None,
-    ) -> Appended:
-        """Build the filter of each chunk and write it; `force`: also where it misses the target."""
-        appended = Appended()
-        done = count(1)
-        for chunk, built in self._built(chunks):
-            reason = built if isinstance(built, str) else self._reason_against(built, force)
-            if isinstance(built, str) or reason:
-                appended.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
-            else:
-                _append_filter(chunk, built, rewrite, appended)
-            # It can take 128 MiB, and the next one begins when it is asked for.
-            del built
-            if progress:
-                progress(next(done), len(chunks))
-        return appended
-
-    def _built(
-        self, chunks: Sequence[ColumnChunk]
-    ) -> Iterator[tuple[ColumnChunk, SplitBlockBloomFilter | str]]:
-        """The filter of each chunk in turn, or why it gets none."""
+    def built(self, chunks: Sequence[ColumnChunk]) -> Iterator[Built]:
+        """Each chunk in turn with its filter."""
         return work_in_order(chunks, self._build_located, self._room, self._threads)
 
     def _room(self, chunk: ColumnChunk) -> int:
@@ -105,15 +85,6 @@ class FilterBuilder:
         )
         return filter or "no non-null values"
 
-    def _reason_against(self, filter: SplitBlockBloomFilter, force: bool) -> str:
-        """Why a filter should not be written; empty if it should."""
-        if force or self._size.ndv or filter.fpp <= self._size.fpp:
-            return ""
-        return (
-            f"FPP {filter.fpp:.3g} at {filter.num_bytes} bytes, the most allowed: misses the"
-            f" target {self._size.fpp:g}"
-        )
-
     def _max_values(self, chunk: ColumnChunk) -> int:
         """The most distinct values that there can be, if the footer counts the nulls right."""
         statistics = self._file.footer.column_meta_data(chunk).statistics
@@ -131,6 +102,28 @@ class TolerantFilterBuilder(FilterBuilder):
             return reason_for_none(chunk.leaf.type) or self._build(chunk)
         except (EncryptionError, FormatError, UnsupportedError) as error:
             return str(error)
+
+
+def append_filters(
+    built: Iterable[Built],
+    rewrite: Rewrite,
+    reason_against: Callable[[SplitBlockBloomFilter], str],
+    progress: Callable[[int], None] = lambda done: None,
+) -> Appended:
+    """Write filters in the order in which they come. `reason_against` says why one is not to be
+    written, "" if it is; `progress` is told how many chunks are done."""
+    appended = Appended()
+    done = count(1)
+    for chunk, filter in built:
+        reason = filter if isinstance(filter, str) else reason_against(filter)
+        if isinstance(filter, str) or reason:
+            appended.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
+        else:
+            _append_filter(chunk, filter, rewrite, appended)
+        # It can take 128 MiB, and the next one begins when it is asked for.
+        del filter
+        progress(next(done))
+    return appended
 
 
 def _append_filter(

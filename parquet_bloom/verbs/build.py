@@ -13,16 +13,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.chunk_filter import Size, reason_for_none
-from parquet_bloom.chunk_pool import Progress
+from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filter_builder import BuiltFilter, FilterBuilder, SkippedChunk
+from parquet_bloom.filter_builder import (
+    Built,
+    BuiltFilter,
+    FilterBuilder,
+    SkippedChunk,
+    append_filters,
+)
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
 from parquet_bloom.parquet.opened_chunks import Place
@@ -99,25 +105,72 @@ def build(
     encodings, EncryptionError for what does not open or if there is no key at all, RewriteError for
     outputs that must not be written, OSError.
     """
-    started = time.perf_counter()
     size = Size(fpp, max_bytes, ndv, exact_blocks)
+    return build_with(
+        lambda file, chunks: FilterBuilder(file, size, threads).built(chunks),
+        source,
+        output,
+        columns=columns,
+        size=size,
+        existing=existing,
+        row_groups=row_groups,
+        in_place=in_place,
+        overwrite=overwrite,
+        force=force,
+        dry_run=dry_run,
+        verify=verify,
+        keys=keys,
+        expose_filter_location=expose_filter_location,
+        progress=progress,
+    )
+
+
+def build_with(
+    built: Callable[[ParquetFile, Sequence[ColumnChunk]], Iterable[Built]],
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    columns: Sequence[str],
+    size: Size,
+    existing: Existing,
+    row_groups: Sequence[int] | None,
+    in_place: bool,
+    overwrite: bool,
+    force: bool,
+    dry_run: bool,
+    verify: bool,
+    keys: Keys | None,
+    expose_filter_location: bool,
+    progress: Progress | None,
+) -> BuildReport:
+    """As build, with filters from elsewhere: `built` gives them for chunks that want one."""
+    started = time.perf_counter()
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
     with open_file(source, keys) as file:
         check_rewritable(file)
         file.footer.check_row_counts()
-        plan = _plan(file, columns, row_groups, existing)
+        plan = plan_of(file, columns, row_groups, existing)
         check_end(file, plan.replaced)
-        builder = FilterBuilder(file, size, threads)
-        with rewriting(file, target, kept_end(file, plan.replaced), verify) as rewrite:
-            appended = builder.append(plan.chunks, rewrite, force, progress)
+        # Most files of a lake that is built every day lack nothing, and need not be copied.
+        is_idle = in_place and not plan.chunks
+        with rewriting(
+            file, None if is_idle else target, kept_end(file, plan.replaced), verify
+        ) as rewrite:
+            appended = append_filters(
+                built(file, plan.chunks),
+                rewrite,
+                (lambda filter: "") if force else size.reason_against,
+                of_all(progress, plan.chunks),
+            )
             # A filter that is to be replaced goes in any case: its bytes may be overwritten.
             places = dict.fromkeys(plan.replaced) | _shown(appended.places, expose_filter_location)
+            size_after = file.source.size
             if places or not in_place:
                 rewrite.finish(places, appended.digests)
-            size_after = rewrite.size if places or not in_place else file.source.size
+                size_after = rewrite.size
         return BuildReport(
             path=file.path,
-            output=rewrite.output,
+            output=None if target is None else str(target.path),
             filters=tuple(appended.filters),
             skipped=tuple(
                 sorted([*plan.skipped, *appended.skipped], key=lambda skip: skip.row_group)
@@ -146,18 +199,20 @@ def _shown(
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """Chunks in file order; `replaced` are those of them that have a filter now."""
+class Plan:
+    """Chunks that are to get a filter, in file order; `replaced` are those of them that have a filter now."""
 
     chunks: list[ColumnChunk]
     replaced: dict[tuple[int, int], ColumnChunk]
     skipped: list[SkippedChunk]
 
 
-def _plan(
+def plan_of(
     file: ParquetFile, columns: Sequence[str], row_groups: Sequence[int] | None, existing: Existing
-) -> _Plan:
-    plan = _Plan([], {}, [])
+) -> Plan:
+    """What build has to do. Raises ColumnError, UnsupportedError, RewriteError and, if there is no
+    key for anything, MissingKeyError."""
+    plan = Plan([], {}, [])
     leaves = file.leaves(columns)
     for row_group in file.row_groups(row_groups):
         for leaf in leaves:

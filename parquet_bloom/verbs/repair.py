@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.chunk_filter import Size
-from parquet_bloom.chunk_pool import Progress
+from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder
+from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder, append_filters
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
 from parquet_bloom.rewrite import (
@@ -137,7 +137,9 @@ def repair(
         written = None if is_idle else target
         with rewriting(file, written, file.footer.start, verify) as rewrite:
             builder = TolerantFilterBuilder(file, size, threads)
-            appended = builder.append(wanting, rewrite, False, progress)
+            appended = append_filters(
+                builder.built(wanting), rewrite, size.reason_against, of_all(progress, wanting)
+            )
             places = mended | appended.places
             size_after = file.source.size
             if places or not in_place:
