@@ -13,7 +13,8 @@
     │   ├── MissingKeyError         no key for the footer or a column, no AAD prefix
     │   └── TamperedError           key, AAD prefix or bytes are wrong; nothing tells which
     ├── RewriteError                an output that must not or could not be written
-    └── ConfigError                 a configuration file that says what has no meaning
+    ├── ConfigError                 a configuration file that says what has no meaning
+    └── SparkError                  a job on Spark that failed as a whole
 
 A message is one line, *where: what: expected, found*. `OSError` passes through unchanged.
 """
@@ -73,3 +74,25 @@ class RewriteError(ParquetBloomError):
 
 class ConfigError(ParquetBloomError):
     """A configuration file that says what has no meaning."""
+
+
+class SparkError(ParquetBloomError):
+    """A job on Spark failed as a whole, not one file of it."""
+
+
+def complaint(error: Exception) -> str:
+    """What went wrong, for the one who ran the command."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, ParquetBloomError | ValueError | OSError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return f"internal error, please report: {type(error).__name__}: {error}"
+
+
+def complaint_about(path: str, error: Exception) -> str:
+    """The same for one file among many, which it names if the error does not."""
+    message = complaint(error)
+    names_a_file = isinstance(error, ParquetBloomError) or getattr(error, "filename", None)
+    return message if names_a_file or path in message else f"{path}: {message}"

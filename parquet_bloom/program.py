@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 
 import click
 
+from parquet_bloom.errors import complaint
+
 FINE, NO, TROUBLE = 0, 1, 2
 # As shells report what a signal has ended: 128 and its number.
 SIGNALLED = 128
@@ -43,7 +45,7 @@ def in_order() -> Iterator[None]:
     except terminal.NobodyReadsError:
         sys.exit(SIGNALLED + signal.SIGPIPE)
     except Exception as error:  # noqa: BLE001 -- the last resort: no traceback reaches a user
-        terminal.complain(terminal.complaint(error))
+        terminal.complain(complaint(error))
         sys.exit(TROUBLE)
 
 

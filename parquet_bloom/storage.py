@@ -15,9 +15,10 @@ import errno
 import os
 import re
 import stat
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -39,6 +40,9 @@ NO_KERNEL_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
 NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+
+# What a temporary file is called, and what is put aside for it.
+_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -367,6 +371,16 @@ def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> Output:
     if overwrite and target.exists():
         return Replacement(target, target.stat().st_mode, prefix)
     return NewFile(target, mode, prefix)
+
+
+def temporary_files(folder: Path, older_than: float) -> Iterator[Path]:
+    """What outputs that were killed have left in `folder`, if nobody has written to it for
+    `older_than` seconds."""
+    for entry in os.scandir(folder):
+        if _TEMPORARY.fullmatch(entry.name):
+            with suppress(FileNotFoundError):
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime >= older_than:
+                    yield Path(entry.path)
 
 
 def default_mode() -> int:

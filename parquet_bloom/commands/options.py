@@ -57,12 +57,10 @@ class Inputs:
 
         `failed` is told the path of each file that failed, and the complaint.
         """
-        from parquet_bloom.errors import ParquetBloomError
+        from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
         from parquet_bloom.render.terminal import (
             StandardOutputError,
             complain,
-            complaint,
-            complaint_about,
         )
 
         code = TROUBLE if self._errors else FINE

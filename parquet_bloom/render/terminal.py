@@ -17,8 +17,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from parquet_bloom.errors import ParquetBloomError
-
 # Nothing shorter than this needs a progress bar.
 PATIENCE_SECONDS = 1.0
 
@@ -103,24 +101,6 @@ def complain(message: str) -> None:
         if sys.stderr is not None:
             sys.stderr.write(f"pbloom: {printable(message.strip())}\n")
             sys.stderr.flush()
-
-
-def complaint(error: Exception) -> str:
-    """What went wrong, for the one who ran the command."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, ParquetBloomError | ValueError | OSError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "out of memory"
-    return f"internal error, please report: {type(error).__name__}: {error}"
-
-
-def complaint_about(path: str, error: Exception) -> str:
-    """The same for one file among many, which it names if the error does not."""
-    message = complaint(error)
-    names_a_file = isinstance(error, ParquetBloomError) or getattr(error, "filename", None)
-    return message if names_a_file or path in message else f"{path}: {message}"
 
 
 def printable(text: str) -> str:

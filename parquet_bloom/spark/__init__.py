@@ -1,0 +1,26 @@
+"""The verbs over a lake, on Spark through PySpark: classic and Connect.
+
+    from parquet_bloom import spark as lake
+
+    report = lake.build(spark, "s3a://lake/events", columns=["user_id"])
+    print(report.summary())
+
+Each function runs one job and returns when it is done. Extra: `parquet_bloom[spark]`.
+"""
+
+from __future__ import annotations
+
+from parquet_bloom.spark.outcome import Outcome, Report
+from parquet_bloom.spark.verbs import advise, build, clean_temp, inspect, probe, strip, validate
+
+__all__ = [
+    "Outcome",
+    "Report",
+    "advise",
+    "build",
+    "clean_temp",
+    "inspect",
+    "probe",
+    "strip",
+    "validate",
+]

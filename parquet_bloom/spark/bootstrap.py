@@ -1,0 +1,35 @@
+"""The one function that travels to the executors by value; all else is imported there."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+
+def on_executor(
+    module: str, function: str, request: Mapping[str, Any], archive: str | None
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What mapInArrow calls: `function` of `module` with `request` and the batches.
+
+    `archive`: the folder that `ship` has unpacked on the executor, in which the package is. Nothing
+    of the package is needed to unpickle this: the request is unpickled when the package is there.
+    """
+    pickled = pickle.dumps(request)
+
+    def mapped(batches: Iterable[Any]) -> Iterator[Any]:
+        import importlib
+        import os
+        import pickle
+        import sys
+
+        if archive is not None:
+            from pyspark import SparkFiles
+
+            folder = os.path.join(SparkFiles.getRootDirectory(), archive)
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
+        work = getattr(importlib.import_module(module), function)
+        yield from work(pickle.loads(pickled), batches)
+
+    return mapped

@@ -1,0 +1,128 @@
+"""One job over many files: packed on the driver, done on the executors, one outcome for each file.
+
+The result is collected before anything is given back. A DataFrame whose rows came of changing files
+would do it again whenever somebody looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parquet_bloom.errors import SparkError
+from parquet_bloom.spark.bootstrap import on_executor
+from parquet_bloom.spark.listing import LakeFile
+from parquet_bloom.spark.outcome import Outcome
+from parquet_bloom.spark.packing import LEAST_HUGE, Piece, pack
+from parquet_bloom.spark.ship import shipped
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Verbs that look at all files of a task together.
+BY_TASK = {"advise", "clean_temp"}
+
+# Of a small job's numbers, enough for each slot to get some.
+MANY_NUMBERS = 1 << 20
+
+
+def run(
+    spark: SparkSession,
+    files: Sequence[LakeFile],
+    verb: str,
+    options: Mapping[str, Any],
+    tasks: int | None,
+) -> list[Outcome]:
+    """Do `verb` with `options` on every file; the outcomes by path.
+
+    `tasks`: how many can run at the same time; None: Spark is asked. Raises SparkError if the job
+    fails as a whole.
+    """
+    if not files:
+        return []
+    with_parts = verb == "build" and not options["dry_run"]
+    try:
+        slots = tasks or parallelism(spark)
+        pieces, num_tasks = pack(files, slots, LEAST_HUGE if with_parts else None)
+        outcomes = _outcomes(spark, pieces, num_tasks, {"verb": verb, "options": dict(options)})
+        rows = outcomes.toArrow().to_pylist()
+    except Exception as error:
+        raise _as_ours(error) from error
+    return sorted((Outcome(**row) for row in rows), key=lambda outcome: outcome.path)
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks run at the same time: the partitions that Spark gives a range of its own."""
+    from pyspark.sql import functions as f
+
+    numbers = spark.range(MANY_NUMBERS).select(f.spark_partition_id().alias("partition"))
+    return max(1, numbers.distinct().count())
+
+
+def _outcomes(
+    spark: SparkSession, pieces: Sequence[Piece], num_tasks: int, request: Mapping[str, Any]
+) -> DataFrame:
+    """Rows of OUTCOME; nothing has been done yet."""
+    from parquet_bloom.spark.schemas import OUTCOME
+
+    whole = [piece for piece in pieces if piece.parts == 1]
+    parts = [piece for piece in pieces if piece.parts > 1]
+    archive = shipped(spark)
+    done = []
+    if whole:
+        function = request["verb"] if request["verb"] in BY_TASK else "work"
+        work = on_executor("parquet_bloom.spark.worker", function, request, archive)
+        done.append(_work(spark, whole, num_tasks).mapInArrow(work, OUTCOME))
+    if parts:
+        done.append(_in_parts(spark, parts, num_tasks, request, archive))
+    return done[0] if len(done) == 1 else done[0].unionAll(done[1])
+
+
+def _in_parts(
+    spark: SparkSession,
+    pieces: Sequence[Piece],
+    num_tasks: int,
+    request: Mapping[str, Any],
+    archive: str | None,
+) -> DataFrame:
+    """Huge files: filters in many tasks, and each file written by one."""
+    from pyspark.sql import functions as f
+
+    from parquet_bloom.spark.schemas import BUILT, OUTCOME
+
+    module = "parquet_bloom.spark.parts"
+    build_part = on_executor(module, "build_part", request, archive)
+    write_parts = on_executor(module, "write_parts", request, archive)
+    num_files = len({piece.file.path for piece in pieces})
+    return (
+        _work(spark, pieces, num_tasks)
+        .mapInArrow(build_part, BUILT)
+        .repartitionById(num_files, f.col("file"))
+        .sortWithinPartitions("file", "row_group", "column")
+        .mapInArrow(write_parts, OUTCOME)
+    )
+
+
+def _work(spark: SparkSession, pieces: Sequence[Piece], num_tasks: int) -> DataFrame:
+    """Rows of WORK, each in the partition of its task."""
+    from pyspark.sql import functions as f
+
+    from parquet_bloom.spark.schemas import WORK
+
+    numbers = _numbered(piece.file.path for piece in pieces)
+    rows = [
+        (piece.file.path, piece.part, piece.parts, numbers[piece.file.path], piece.task)
+        for piece in pieces
+    ]
+    return spark.createDataFrame(rows, WORK).repartitionById(num_tasks, f.col("task"))
+
+
+def _numbered(paths: Iterable[str]) -> dict[str, int]:
+    return {path: number for number, path in enumerate(dict.fromkeys(paths))}
+
+
+def _as_ours(error: Exception) -> SparkError:
+    """What Spark says, on one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = lines[0] if lines else type(error).__name__
+    return SparkError(f"the Spark job failed: {said}")

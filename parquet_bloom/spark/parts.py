@@ -1,0 +1,149 @@
+"""A huge file in parts: its filters are built in many tasks, and one task writes them.
+
+    part 0   row groups 0 to 3  ->  bits of each chunk  \
+    part 1   row groups 4 to 7  ->  bits of each chunk   >  sorted, one file to a task  ->  written
+    part 2   ...                                        /
+
+Only the last step changes anything. Whatever keeps a file from being built in parts, it is built
+as a whole there, with what that says: damage, a change in the meantime, filters of an earlier
+attempt. Encrypted files are never built in parts: no bits of theirs go over the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from parquet_bloom.chunk_filter import Size
+from parquet_bloom.errors import ParquetBloomError, RewriteError
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open as open_file
+from parquet_bloom.filter_builder import Built, FilterBuilder
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.spark.outcome import Outcome
+from parquet_bloom.spark.worker import (
+    Options,
+    Request,
+    attempt,
+    build_outcome,
+    has_been_built,
+    outcome_of_build,
+    row_of,
+)
+from parquet_bloom.verbs.build import build_with, plan_of
+
+# What stands for a row group in the row that says which file a part has seen.
+SEEN = -1
+
+Row = dict[str, Any]
+
+
+def build_part(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of WORK, each a part of a file, to rows of BUILT."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    from parquet_bloom.spark.schemas import BUILT
+
+    schema = to_arrow_schema(BUILT)
+    for batch in batches:
+        for piece in batch.to_pylist():
+            for row in _built_in(piece, dict(request["options"])):
+                yield pa.RecordBatch.from_pylist([row], schema=schema)
+
+
+def _built_in(piece: Row, options: Options) -> Iterator[Row]:
+    """The filters of one part; first of all, which file it has seen."""
+    about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
+    try:
+        with open_file(piece["path"]) as file:
+            chunks = _chunks(file, options) if _is_wanted(file, options) else []
+            yield about | {"row_group": SEEN, "message": version_of(file)}
+            size = size_of(options)
+            mine = _part(chunks, file.num_row_groups, piece["part"], piece["parts"])
+            for chunk, filter in FilterBuilder(file, size, 1).built(mine):
+                result = {"message": filter} if isinstance(filter, str) else {"bits": filter.bitset}
+                place = {"row_group": chunk.row_group, "column": chunk.leaf.index}
+                yield about | place | result
+    except (ParquetBloomError, OSError, ValueError, MemoryError):
+        # Whoever writes the file meets the same, and says so.
+        yield about | {"row_group": SEEN, "message": None}
+
+
+def _is_wanted(file: ParquetFile, options: Options) -> bool:
+    """Whether a file is to be built in parts."""
+    is_done = options["only_missing"] and has_been_built(file, options["columns"])
+    return not is_done and not file.footer.protection.is_encrypted
+
+
+def _chunks(file: ParquetFile, options: Options) -> list[ColumnChunk]:
+    return plan_of(file, options["columns"], None, options["existing"]).chunks
+
+
+def _part(
+    chunks: Sequence[ColumnChunk], num_row_groups: int, part: int, parts: int
+) -> list[ColumnChunk]:
+    """Those whose row group is in this part."""
+    start, end = (num_row_groups * each // parts for each in (part, part + 1))
+    return [chunk for chunk in chunks if start <= chunk.row_group < end]
+
+
+def size_of(options: Options) -> Size:
+    """The size of filters that `options` ask for."""
+    return Size(**{name: options[name] for name in ("fpp", "max_bytes", "ndv", "exact_blocks")})
+
+
+def version_of(file: ParquetFile) -> str:
+    """The same only for a file that has not changed."""
+    return f"{file.source.size}:{_kernel.xxh64(file.footer.raw):016x}"
+
+
+def write_parts(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of BUILT, those of one file together and in the order of the file, to rows of OUTCOME."""
+    for path, rows in groupby(_rows(batches), lambda row: row["path"]):
+        done = partial(_written, path, rows, dict(request["options"]))
+        yield row_of(attempt(path, done))
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """One by one; their bits are not copied."""
+    for batch in batches:
+        bits = batch.column("bits")
+        others = batch.drop_columns(["bits"]).to_pylist()
+        for index, row in enumerate(others):
+            yield row | {"bits": bits[index].as_buffer()}
+
+
+def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
+    """Write the filters of one file, or build it as a whole."""
+    kinds = groupby(rows, lambda row: row["row_group"] == SEEN)
+    _, by_parts = next(kinds)
+    seen = {row["message"] for row in by_parts}
+    with open_file(path) as file:
+        is_whole = seen != {version_of(file)} or not _is_wanted(file, options)
+    if is_whole:
+        return build_outcome(path, options)
+
+    def built(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> Iterator[Built]:
+        if {version_of(file)} != seen:
+            raise RewriteError(f"{path}: changed while it was built")
+        _, filters = next(kinds, (False, iter(())))
+        for chunk, row in zip(chunks, filters, strict=True):
+            if (row["row_group"], row["column"]) != (chunk.row_group, chunk.leaf.index):
+                raise RewriteError(f"{path}: {chunk.where}: its filter got lost between two tasks")
+            bits = row["bits"]
+            yield chunk, row["message"] if bits is None else SplitBlockBloomFilter.from_bytes(bits)
+
+    return outcome_of_build(
+        build_with(
+            built, path, columns=options["columns"], size=size_of(options),
+            existing=options["existing"], row_groups=None, in_place=True, overwrite=False,
+            force=options["force"], dry_run=options["dry_run"], verify=options["verify"], keys=None,
+            expose_filter_location=False, progress=None,
+        )
+    )  # fmt: skip

@@ -1,0 +1,51 @@
+"""The rows that go to the executors and come back, as Spark's types."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    BinaryType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+OUTCOME = StructType(
+    [
+        StructField("path", StringType(), False),
+        StructField("status", StringType(), False),
+        StructField("filters", IntegerType(), False),
+        StructField("bytes", LongType(), False),
+        StructField("seconds", DoubleType(), False),
+        StructField("attempt", IntegerType(), False),
+        StructField("message", StringType()),
+        StructField("document", StringType()),
+    ]
+)
+"""What became of one file, one row each; see Outcome."""
+
+WORK = StructType(
+    [
+        StructField("path", StringType(), False),
+        StructField("part", IntegerType(), False),
+        StructField("parts", IntegerType(), False),
+        StructField("file", IntegerType(), False),
+        StructField("task", IntegerType(), False),
+    ]
+)
+"""What to do: part `part` of `parts` of a file, in task `task`. `file` numbers those in parts."""
+
+BUILT = StructType(
+    [
+        StructField("file", IntegerType(), False),
+        StructField("path", StringType(), False),
+        StructField("row_group", IntegerType(), False),
+        StructField("column", IntegerType(), False),
+        StructField("bits", BinaryType()),
+        StructField("message", StringType()),
+    ]
+)
+"""The filter of one column chunk of a file in parts, or the `message` why it gets none; row group
+-1: why the file cannot be built in parts."""

@@ -1,0 +1,196 @@
+"""The verbs over a lake: each one job, which is over when the function returns."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from parquet_bloom.chunk_filter import Size
+from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.spark import job
+from parquet_bloom.spark.listing import LakeFile, list_files, opened_by_executors
+from parquet_bloom.spark.outcome import Outcome, Report
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from parquet_bloom.rules.policy import Policy
+    from parquet_bloom.verbs.build import Existing
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def build(
+    spark: SparkSession,
+    paths: Paths,
+    *,
+    columns: Sequence[str],
+    fpp: float = 0.01,
+    ndv: int | None = None,
+    max_bytes: int = MAX_BYTES,
+    exact_blocks: bool = False,
+    existing: Existing = "keep",
+    force: bool = False,
+    verify: bool = True,
+    dry_run: bool = False,
+    only_missing: bool = False,
+    since: datetime | None = None,
+    keys_file: str | None = None,
+    tasks: int | None = None,
+) -> Report:
+    """Add filters for `columns` to every file, in its place.
+
+    paths: files, folders and globs, also a DataFrame's `inputFiles()`. only_missing: leave files
+    alone in which each column has a filter in some row group. since: only files that have changed
+    since then. tasks: how many can run at the same time. keys_file: for encrypted files, a JSON
+    file of keys that the executors can read. The others as of parquet_bloom.build.
+
+    Raises ValueError for sizes that cannot be, SparkError if the job fails as a whole. What happens
+    to single files is in the report.
+    """
+    Size(fpp, max_bytes, ndv, exact_blocks)
+    if not columns:
+        raise ValueError("columns: none, expected at least one")
+    options = {
+        "columns": list(columns), "fpp": fpp, "ndv": ndv, "max_bytes": max_bytes,
+        "exact_blocks": exact_blocks, "existing": existing, "force": force, "verify": verify,
+        "dry_run": dry_run, "only_missing": only_missing, "keys_file": keys_file,
+    }  # fmt: skip
+    return _report(spark, paths, "build", options, tasks, since)
+
+
+def strip(
+    spark: SparkSession,
+    paths: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    verify: bool = True,
+    dry_run: bool = False,
+    since: datetime | None = None,
+    keys_file: str | None = None,
+    tasks: int | None = None,
+) -> Report:
+    """Remove the filters of `columns` (default: all) from every file, in its place. See build."""
+    options = {
+        "columns": _list(columns), "verify": verify, "dry_run": dry_run, "keys_file": keys_file,
+    }  # fmt: skip
+    return _report(spark, paths, "strip", options, tasks, since)
+
+
+def inspect(
+    spark: SparkSession,
+    paths: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    since: datetime | None = None,
+    keys_file: str | None = None,
+    tasks: int | None = None,
+) -> Report:
+    """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
+    options = {"columns": _list(columns), "keys_file": keys_file}
+    return _report(spark, paths, "inspect", options, tasks, since)
+
+
+def validate(
+    spark: SparkSession,
+    paths: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    deep: bool = True,
+    diagnose: bool = False,
+    policy: Policy | None = None,
+    since: datetime | None = None,
+    keys_file: str | None = None,
+    tasks: int | None = None,
+) -> Report:
+    """Check the filters of every file. See build, and parquet_bloom.validate."""
+    options = {
+        "columns": _list(columns), "deep": deep, "diagnose": diagnose, "policy": policy,
+        "keys_file": keys_file,
+    }  # fmt: skip
+    return _report(spark, paths, "validate", options, tasks, since)
+
+
+def probe(
+    spark: SparkSession,
+    paths: Paths,
+    column: str,
+    values: Sequence[str],
+    *,
+    read_as: str | None = None,
+    since: datetime | None = None,
+    keys_file: str | None = None,
+    tasks: int | None = None,
+) -> Report:
+    """Ask the filters of every file for literals. See build, and parquet_bloom.verbs.probe."""
+    options = {
+        "column": column, "values": list(values), "read_as": read_as, "keys_file": keys_file,
+    }  # fmt: skip
+    return _report(spark, paths, "probe", options, tasks, since)
+
+
+def advise(
+    spark: SparkSession,
+    paths: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    fpp: float = 0.01,
+    max_bytes: int = MAX_BYTES,
+    since: datetime | None = None,
+    keys_file: str | None = None,
+    tasks: int | None = None,
+) -> Report:
+    """Which columns deserve filters; the files of one task are judged together. See build."""
+    Size(fpp, max_bytes)
+    options = {
+        "columns": _list(columns), "fpp": fpp, "max_bytes": max_bytes, "keys_file": keys_file,
+    }  # fmt: skip
+    return _report(spark, paths, "advise", options, tasks, since)
+
+
+def clean_temp(
+    spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, tasks: int | None = None
+) -> Report:
+    """Remove what killed attempts have left beside the files of `paths`, and in `paths` that are
+    folders: temporary files that nobody has written to for `older_than` seconds."""
+    started = time.perf_counter()
+    names = [os.fspath(name) for name in _names(paths)]
+    files, _ = list_files(spark, names)
+    folders = {opened_by_executors(name) for name in names}
+    folders |= {os.path.dirname(file.path) for file in files}
+    work = [LakeFile(folder, 0, datetime.now(UTC)) for folder in sorted(folders)]
+    outcomes = job.run(spark, work, "clean_temp", {"older_than": older_than}, tasks)
+    return _report_of("clean-temp", outcomes, started)
+
+
+def _names(paths: Paths) -> list[str | os.PathLike[str]]:
+    return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+
+
+def _list(columns: Sequence[str] | None) -> list[str] | None:
+    return None if columns is None else list(columns)
+
+
+def _report(
+    spark: SparkSession,
+    paths: Paths,
+    verb: str,
+    options: Mapping[str, Any],
+    tasks: int | None,
+    since: datetime | None,
+) -> Report:
+    started = time.perf_counter()
+    files, nothing = list_files(spark, [os.fspath(name) for name in _names(paths)])
+    wanted = [file for file in files if since is None or file.modified >= since]
+    outcomes = job.run(spark, wanted, verb, options, tasks)
+    missing = [Outcome(name, "error", message=f"{name}: no Parquet files") for name in nothing]
+    return _report_of(verb, [*missing, *outcomes], started)
+
+
+def _report_of(verb: str, outcomes: Iterable[Outcome], started: float) -> Report:
+    seconds = time.perf_counter() - started
+    return Report(verb, uuid.uuid4().hex, tuple(outcomes), seconds)

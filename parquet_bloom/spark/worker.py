@@ -1,0 +1,247 @@
+"""What runs on the executors: one outcome for each file, whatever happens to it.
+
+Everything here may run twice, or twice at the same time: a file that has its filters is left as it
+is, the same input gives the same bytes, and a new version appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from parquet_bloom.errors import (
+    ColumnError,
+    ParquetBloomError,
+    RewriteError,
+    UnsupportedError,
+    ValueTypeError,
+    complaint_about,
+)
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open as open_file
+from parquet_bloom.spark.outcome import Outcome, Status
+from parquet_bloom.storage import is_url, temporary_files
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+
+Request = Mapping[str, Any]
+Options = dict[str, Any]
+Verb = Callable[[str, Options], Outcome]
+
+# What a file is not fit for, unlike what is wrong with it.
+REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
+
+
+def work(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of WORK, each a whole file, to rows of OUTCOME."""
+    for batch in batches:
+        for path in batch.column("path").to_pylist():
+            yield row_of(outcome_of(request, path))
+
+
+def outcome_of(request: Request, path: str) -> Outcome:
+    """Do the verb on one file."""
+    verb, options = _VERBS[request["verb"]], dict(request["options"])
+    return attempt(path, lambda: verb(path, options))
+
+
+def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
+    """What `done` says of a file, or what went wrong; with its time."""
+    from pyspark import TaskContext
+
+    started = time.perf_counter()
+    try:
+        outcome = done()
+    except REFUSALS as error:
+        outcome = Outcome(path, "refused", message=complaint_about(path, error))
+    except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
+        outcome = Outcome(path, "error", message=complaint_about(path, error))
+    context = TaskContext.get()
+    return replace(
+        outcome,
+        seconds=time.perf_counter() - started,
+        attempt=0 if context is None else context.attemptNumber(),
+    )
+
+
+def row_of(outcome: Outcome) -> pa.RecordBatch:
+    """One row of OUTCOME."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    from parquet_bloom.spark.schemas import OUTCOME
+
+    return pa.RecordBatch.from_pylist([asdict(outcome)], schema=to_arrow_schema(OUTCOME))
+
+
+def document_of(report: Any) -> str:
+    """What `--json` prints."""
+    return json.dumps(asdict(report), ensure_ascii=False, allow_nan=False)
+
+
+def _keys(options: Options) -> Keys | None:
+    """Keys do not travel: the executors read the file that is named."""
+    keys_file = options.pop("keys_file", None)
+    if keys_file is None:
+        return None
+    from parquet_bloom.encryption.keys_file import read_keys
+
+    return read_keys(keys_file)
+
+
+# ------------------------------------------------------------------------------------------------
+# The verbs
+
+
+def build_outcome(path: str, options: Options) -> Outcome:
+    """Filters into one file, in its place."""
+    from parquet_bloom.verbs.build import build
+
+    keys = _keys(options)
+    if options.pop("only_missing"):
+        with open_file(path, keys) as file:
+            if has_been_built(file, options["columns"]):
+                return Outcome(path, "unchanged", message="each column has filters")
+    report = build(path, in_place=True, threads=1, keys=keys, **options)
+    return outcome_of_build(report)
+
+
+def outcome_of_build(report: Any) -> Outcome:
+    """What a BuildReport says."""
+    reasons = list(dict.fromkeys(skip.reason for skip in report.skipped))
+    status: Status = "skipped"
+    if report.filters:
+        status = "added"
+    elif reasons == ["has a filter already"] or not report.skipped:
+        status = "unchanged"
+    return Outcome(
+        path=report.path,
+        status=status,
+        filters=len(report.filters),
+        bytes=report.bytes_added,
+        message="; ".join(reasons) or None,
+        document=document_of(report),
+    )
+
+
+def has_been_built(file: ParquetFile, columns: Iterable[str]) -> bool:
+    """Whether each column has a filter in some row group; others may not be fit for one."""
+    return file.num_row_groups > 0 and all(
+        any(
+            file.footer.chunk(row_group, leaf).bloom_filter_offset is not None
+            for row_group in range(file.num_row_groups)
+        )
+        for leaf in file.leaves(list(columns))
+    )
+
+
+def _strip(path: str, options: Options) -> Outcome:
+    from parquet_bloom.verbs.strip import strip
+
+    report = strip(path, in_place=True, keys=_keys(options), **options)
+    return Outcome(
+        path=path,
+        status="removed" if report.removed else "unchanged",
+        filters=len(report.removed),
+        bytes=report.size_after - report.size_before,
+        document=document_of(report),
+    )
+
+
+def _inspect(path: str, options: Options) -> Outcome:
+    from parquet_bloom.verbs.inspect import inspect
+
+    report = inspect(path, keys=_keys(options), **options)
+    found = sum(
+        column.filter is not None for group in report.row_groups for column in group.columns
+    )
+    return Outcome(path, "read", filters=found, document=document_of(report))
+
+
+def _validate(path: str, options: Options) -> Outcome:
+    from parquet_bloom.verbs.validate import validate
+
+    report = validate(path, threads=1, keys=_keys(options), **options)
+    return Outcome(
+        path,
+        "read",
+        filters=report.checked.filters,
+        message="; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None,
+        document=document_of(report),
+    )
+
+
+def _probe(path: str, options: Options) -> Outcome:
+    from parquet_bloom.verbs.probe import probe
+
+    report = probe(path, keys=_keys(options), **options)
+    verdicts = [group.verdict for result in report.results for group in result.row_groups]
+    return Outcome(
+        path,
+        "read",
+        filters=sum(verdict != "unknown" for verdict in verdicts),
+        document=document_of(report),
+    )
+
+
+_VERBS: dict[str, Verb] = {
+    "build": build_outcome,
+    "inspect": _inspect,
+    "probe": _probe,
+    "strip": _strip,
+    "validate": _validate,
+}
+
+
+def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same for advise, which judges the files of a task together."""
+    from parquet_bloom.verbs.advise import Advisor
+
+    options = dict(request["options"])
+    advisor = Advisor(threads=1, keys=_keys(options), **options)
+    read: list[Outcome] = []
+    for batch in batches:
+        for path in batch.column("path").to_pylist():
+            outcome = attempt(path, partial(_surveyed, advisor, path))
+            if outcome.status == "read":
+                read.append(outcome)
+            else:
+                yield row_of(outcome)
+    for outcome, report in zip(read, advisor.reports(), strict=True):
+        already = sum(column.already for column in report.columns)
+        yield row_of(
+            replace(
+                outcome,
+                filters=already,
+                message=", ".join(report.recommended) or None,
+                document=document_of(report),
+            )
+        )
+
+
+def _surveyed(advisor: Any, path: str) -> Outcome:
+    advisor.add(path)
+    return Outcome(path, "read")
+
+
+def clean_temp(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Folders to what was removed from them, one outcome for each temporary file."""
+    for batch in batches:
+        for folder in batch.column("path").to_pylist():
+            if not is_url(folder) and os.path.isdir(folder):
+                for path in list(temporary_files(Path(folder), request["options"]["older_than"])):
+                    yield row_of(attempt(str(path), partial(_removed, path)))
+
+
+def _removed(path: Path) -> Outcome:
+    size = path.stat().st_size
+    path.unlink()
+    return Outcome(str(path), "removed", bytes=-size)
