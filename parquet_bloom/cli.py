@@ -17,6 +17,7 @@ from parquet_bloom.commands.inspect import inspect
 from parquet_bloom.commands.probe import probe
 from parquet_bloom.commands.repair import repair
 from parquet_bloom.commands.report import report
+from parquet_bloom.commands.spark import spark
 from parquet_bloom.commands.strip import strip
 from parquet_bloom.commands.validate import validate
 from parquet_bloom.program import Program, run
@@ -40,7 +41,7 @@ def cli() -> None:
     """
 
 
-for command in (advise, build, diff, dump, inspect, probe, repair, report, strip, validate):
+for command in (advise, build, diff, dump, inspect, probe, repair, report, spark, strip, validate):
     cli.add_command(command)
 
 main = partial(run, cli)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of all files, in the order of their paths; `run_id` names the run."""
+    """What became of all files, in the order of their paths; `run_id` names the run, which began at
+    `started_at` and took `seconds`."""
 
     verb: str
     run_id: str
+    started_at: datetime
     outcomes: tuple[Outcome, ...]
     seconds: float
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -157,7 +156,7 @@ def clean_temp(
 ) -> Report:
     """Remove what killed attempts have left beside the files of `paths`, and in `paths` that are
     folders: temporary files that nobody has written to for `older_than` seconds."""
-    started = time.perf_counter()
+    started = datetime.now(UTC)
     names = [os.fspath(name) for name in _names(paths)]
     files, _ = list_files(spark, names)
     folders = {opened_by_executors(name) for name in names}
@@ -183,7 +182,7 @@ def _report(
     tasks: int | None,
     since: datetime | None,
 ) -> Report:
-    started = time.perf_counter()
+    started = datetime.now(UTC)
     files, nothing = list_files(spark, [os.fspath(name) for name in _names(paths)])
     wanted = [file for file in files if since is None or file.modified >= since]
     outcomes = job.run(spark, wanted, verb, options, tasks)
@@ -191,6 +190,6 @@ def _report(
     return _report_of(verb, [*missing, *outcomes], started)
 
 
-def _report_of(verb: str, outcomes: Iterable[Outcome], started: float) -> Report:
-    seconds = time.perf_counter() - started
-    return Report(verb, uuid.uuid4().hex, tuple(outcomes), seconds)
+def _report_of(verb: str, outcomes: Iterable[Outcome], started: datetime) -> Report:
+    seconds = (datetime.now(UTC) - started).total_seconds()
+    return Report(verb, uuid.uuid4().hex, started, tuple(outcomes), seconds)

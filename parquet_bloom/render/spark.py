@@ -1,0 +1,118 @@
+"""What `pbloom spark` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from parquet_bloom.render.terminal import Row, size, write_line, write_table
+
+if TYPE_CHECKING:
+    from parquet_bloom.spark.outcome import Outcome, Report
+
+
+def write_spark(report: Report) -> None:
+    """One line about all files, and a table by what the verb is about."""
+    counts = ", ".join(f"{count:,} {status}" for status, count in report.counts.items())
+    write_line(f"{report.verb}: {counts or 'no files'}; {report.seconds:.1f} s")
+    header, rows = _TABLES.get(report.verb, _by_status)(report)
+    if rows:
+        write_table(header, rows)
+
+
+def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:
+    """What was done to how many files, and why nothing to others."""
+
+    def key(outcome: Outcome) -> tuple[str, str]:
+        is_alike = outcome.status in ("unchanged", "skipped")
+        return outcome.status, (outcome.message or "") if is_alike else ""
+
+    done = [each for each in report.outcomes if each not in report.troubles]
+    rows = []
+    for (status, reason), alike in groupby(sorted(done, key=key), key):
+        files = list(alike)
+        grown = sum(each.bytes for each in files)
+        rows.append(
+            (status, f"{len(files):,}", f"{sum(e.filters for e in files):,}", size(grown), reason)
+        )
+    return ("status", "files", "filters", "bytes", "reason"), rows
+
+
+def _removed(report: Report) -> tuple[Row, Sequence[Row]]:
+    removed = [each for each in report.outcomes if each.status == "removed"]
+    return ("file", "bytes"), [(each.path, size(-each.bytes)) for each in removed]
+
+
+def _inspected(report: Report) -> tuple[Row, Sequence[Row]]:
+    """By column: chunks with and without a filter, bytes, highest FPP."""
+    columns: dict[str, list[dict[str, Any]]] = {}
+    for chunk in _chunks(report):
+        columns.setdefault(chunk["column"], []).append(chunk)
+    rows = []
+    for column, chunks in columns.items():
+        filters = [chunk["filter"] for chunk in chunks if chunk["filter"]]
+        rows.append(
+            (
+                column,
+                f"{len(filters):,}",
+                f"{len(chunks) - len(filters):,}",
+                size(sum(each["stored_bytes"] for each in filters)),
+                f"{max((each['fpp'] for each in filters), default=0):.2g}" if filters else "",
+            )
+        )
+    return ("column", "with filter", "without", "bytes", "highest FPP"), rows
+
+
+def _chunks(report: Report) -> Iterator[dict[str, Any]]:
+    for document in report.documents():
+        for group in document["row_groups"]:
+            yield from group["columns"]
+
+
+def _findings(report: Report) -> tuple[Row, Sequence[Row]]:
+    rows = [
+        (document["path"], finding["rule"], finding["severity"], finding["message"])
+        for document in report.documents()
+        for finding in document["findings"]
+    ]
+    return ("file", "rule", "severity", "finding"), rows
+
+
+def _remaining(report: Report) -> tuple[Row, Sequence[Row]]:
+    """The files that may have a value."""
+    rows = [
+        (document["path"], result["value"], result["verdict"], f"{result['rows_to_read']:,}")
+        for document in report.documents()
+        for result in document["results"]
+        if result["verdict"] != "absent"
+    ]
+    return ("file", "value", "verdict", "rows to read"), rows
+
+
+def _advice(report: Report) -> tuple[Row, Sequence[Row]]:
+    """By column and verdict: how many files, and the reason for the first of them."""
+    advised: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for document in report.documents():
+        for column in document["columns"]:
+            advised.setdefault((column["column"], column["verdict"]), []).append(column)
+    rows = [
+        (
+            column,
+            verdict,
+            f"{len(files):,}",
+            size(sum(each["filter_bytes"] for each in files)),
+            files[0]["reason"],
+        )
+        for (column, verdict), files in advised.items()
+    ]
+    return ("column", "verdict", "files", "filters take", "reason"), rows
+
+
+_TABLES = {
+    "advise": _advice,
+    "clean-temp": _removed,
+    "inspect": _inspected,
+    "probe": _remaining,
+    "validate": _findings,
+}

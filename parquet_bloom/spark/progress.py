@@ -1,0 +1,67 @@
+"""How far a job is, for a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# How often a classic session is asked, in seconds; a Connect session tells by itself.
+INTERVAL = 0.5
+
+# Called with how many tasks are done, and of how many.
+Show = Callable[[int, int], None]
+
+
+@contextmanager
+def shown(spark: SparkSession, show: Show) -> Iterator[None]:
+    """Tell `show` of the tasks of whatever runs in the session meanwhile."""
+    with _told_by_connect(spark, show) if _is_connect(spark) else _asked(spark, show):
+        yield
+
+
+def _is_connect(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@contextmanager
+def _told_by_connect(spark: Any, show: Show) -> Iterator[None]:
+    def handle(stages: Iterable[Any] | None, **_: Any) -> None:
+        stages = list(stages or ())
+        total = sum(stage.num_tasks for stage in stages)
+        if total:
+            show(sum(stage.num_completed_tasks for stage in stages), total)
+
+    spark.registerProgressHandler(handle)
+    try:
+        yield
+    finally:
+        spark.removeProgressHandler(handle)
+
+
+@contextmanager
+def _asked(spark: SparkSession, show: Show) -> Iterator[None]:
+    tracker = spark.sparkContext.statusTracker()
+    is_over = Event()
+
+    def watch() -> None:
+        while not is_over.wait(INTERVAL):
+            known = map(tracker.getStageInfo, tracker.getActiveStageIds())
+            stages = [stage for stage in known if stage is not None]
+            if stages:
+                show(
+                    sum(stage.numCompletedTasks for stage in stages),
+                    sum(stage.numTasks for stage in stages),
+                )
+
+    watcher = Thread(target=watch, name="pbloom-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
