@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -31,28 +31,54 @@ def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile
     """The Parquet files behind files, folders and globs, sorted and once each; and the names
     behind which there are none.
 
-    Spark lists them, hidden ones left out, and reads none. In folders a file is taken for Parquet
-    if it is called so.
+    Spark lists them, hidden and empty ones left out, and reads none. In folders a file is taken for
+    Parquet if it is called so. A name with a scheme is a URI, as `inputFiles()` gives them.
     """
-    found = _listed(spark, names)
-    if found is not None:
-        return sorted(found.values(), key=lambda file: file.path), []
-    # Spark takes all or none of several names.
-    each = {name: _listed(spark, [name]) for name in names}
-    files = {path: file for found in each.values() if found for path, file in found.items()}
-    nothing = [name for name, found in each.items() if not found]
+    files = _listed_at_all(spark, names)
+    nothing = []
+    if len(names) > 1:
+        obvious = set(files).union(*(_parents(path) for path in files))
+        for name in names:
+            if opened_by_executors(name).rstrip("/") not in obvious:
+                # A glob, or there is nothing.
+                found = _listed(spark, [name]) or {}
+                files |= found
+                nothing += [] if found else [name]
+    elif not files:
+        nothing = list(names)
     return sorted(files.values(), key=lambda file: file.path), nothing
 
 
+def _parents(path: str) -> Iterator[str]:
+    """The folders above a file."""
+    end = path.rfind("/")
+    while end > 0:
+        yield path[:end]
+        end = path.rfind("/", 0, end)
+
+
+def _listed_at_all(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile]:
+    """The files behind those of `names` behind which there are any: Spark takes all or none of
+    several, and so halves are tried."""
+    files = _listed(spark, names)
+    if files is not None:
+        return files
+    if len(names) < 2:
+        return {}
+    middle = len(names) // 2
+    return _listed_at_all(spark, names[:middle]) | _listed_at_all(spark, names[middle:])
+
+
 def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | None:
-    """The files behind all `names`; None if there are none behind one of them."""
+    """The files behind all `names`; None if one of them is not there."""
     from pyspark.errors import AnalysisException
 
     if not all(names):
         return None
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        rows = reader.load(list(names)).select("path", "length", "modificationTime").collect()
+        frame = reader.load([_as_pattern(name) for name in names])
+        rows = frame.select("path", "length", "modificationTime").collect()
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             return None
@@ -60,18 +86,38 @@ def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | 
     named = {opened_by_executors(name) for name in names}
     files = {}
     for path, size, modified in rows:
-        file = LakeFile(opened_by_executors(path), size, modified.astimezone(UTC))
+        file = LakeFile(_spelled_by_executors(path), size, modified.astimezone(UTC))
         if file.path in named or file.path.endswith(SUFFIXES):
             files[file.path] = file
-    return files or None
+    return files
 
 
-def opened_by_executors(path: str) -> str:
-    """The same file as pyarrow and the operating system name it; Spark has names of Hadoop's."""
-    if path.startswith("file:///"):
-        return unquote(path[7:], errors="surrogateescape")
+# What is escaped in a URI; Spark, which gives URIs, does not take them.
+_ESCAPED = re.compile("(?:%[0-9A-Fa-f]{2})+")
+
+
+def _as_pattern(name: str) -> str:
+    """A name as Spark takes it; what was escaped is no wildcard."""
+    return _ESCAPED.sub(_protected, name) if "://" in name else name
+
+
+def _protected(escapes: re.Match[str]) -> str:
+    return re.sub(r"[][{}*?\\]", r"\\\g<0>", _unescaped(escapes))
+
+
+def _unescaped(escapes: re.Match[str]) -> str:
+    return unquote(escapes[0], errors="surrogateescape")
+
+
+def opened_by_executors(name: str) -> str:
+    """What executors open for a file or folder that somebody names."""
+    return _spelled_by_executors(_ESCAPED.sub(_unescaped, name) if "://" in name else name)
+
+
+def _spelled_by_executors(path: str) -> str:
+    """A path of Spark's as pyarrow and the operating system name it."""
     if path.startswith("file:/"):
-        return path[5:]
+        return "/" + path[6:].lstrip("/")
     if path.startswith("dbfs:/"):
         return "/dbfs/" + path[6:].lstrip("/")
     scheme, colon, rest = path.partition("://")
