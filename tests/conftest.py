@@ -10,6 +10,8 @@ ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 SHARED = ROOT.parent / "shared"
 
+pytest_plugins = ["spark_session"]
+
 
 def missing(what: str) -> NoReturn:
     """Skip a test for want of `what`; under PBLOOM_STRICT=1 only the shared folder may be missing."""
