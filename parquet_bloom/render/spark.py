@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -71,12 +72,20 @@ def _chunks(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _findings(report: Report) -> tuple[Row, Sequence[Row]]:
-    rows = [
-        (document["path"], finding["rule"], finding["severity"], finding["message"])
+    """The findings of each file; those that say the same of many row groups in one line."""
+    rows = Counter(
+        (
+            document["path"],
+            finding["rule"],
+            finding["severity"],
+            finding["column"] or "",
+            finding["message"],
+        )
         for document in report.documents()
         for finding in document["findings"]
-    ]
-    return ("file", "rule", "severity", "finding"), rows
+    )
+    header = ("file", "rule", "severity", "column", "finding", "times")
+    return header, [(*row, str(times)) for row, times in rows.items()]
 
 
 def _remaining(report: Report) -> tuple[Row, Sequence[Row]]:
