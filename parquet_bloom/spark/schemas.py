@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql.types import (
     BinaryType,
+    BooleanType,
     DoubleType,
     IntegerType,
     LongType,
@@ -49,3 +50,34 @@ BUILT = StructType(
 )
 """The filter of one column chunk of a file in parts, or the `message` why it gets none; row group
 -1: why the file cannot be built in parts."""
+
+FILTER = StructType(
+    [
+        StructField("path", StringType(), False),
+        StructField("row_group", IntegerType()),
+        StructField("num_rows", LongType()),
+        StructField("column", StringType()),
+        StructField("physical_type", StringType()),
+        StructField("logical_type", StringType()),
+        StructField("num_values", LongType()),
+        StructField("chunk_bytes", LongType()),
+        StructField("offset", LongType()),
+        StructField("length", LongType()),
+        StructField("header_bytes", IntegerType()),
+        StructField("num_bytes", LongType()),
+        StructField("num_blocks", LongType()),
+        StructField("algorithm", StringType()),
+        StructField("hash", StringType()),
+        StructField("compression", StringType()),
+        StructField("fill", DoubleType()),
+        StructField("fpp", DoubleType()),
+        StructField("ndv_estimate", DoubleType()),
+        StructField("dialect", StringType()),
+        StructField("stored_bytes", LongType()),
+        StructField("encrypted", BooleanType()),
+        StructField("reason", StringType()),
+        StructField("error", StringType()),
+    ]
+)
+"""One column chunk and its filter, or the `reason` why it has none; or the `error` why a file
+cannot be read, with nothing else but its path. See FilterInspection and ColumnInspection."""

@@ -1,0 +1,81 @@
+"""What a query on the data source asks for."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Self
+
+_OPTIONS = ("path", "paths", "mode", "columns", "pushdown", "keysfile")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """`names` of files, folders and globs; leaf `columns`, None for all of them; whether a query
+    fails with the first bad file; whether Spark may push filters; a keys file, for executors."""
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    failfast: bool
+    pushdown: bool
+    keysfile: str | None
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> Self:
+        """Names of options in any case. Raises ValueError for what cannot be an option's value,
+        and for a misspelt name; others pass, because catalogs add options of their own."""
+        given = {name.lower(): value for name, value in options.items()}
+        for name in given:
+            if name not in _OPTIONS and (close := get_close_matches(name, _OPTIONS, 1, 0.75)):
+                raise ValueError(f"option {name}: no such option, did you mean {close[0]}")
+        return cls(
+            names=_names(given),
+            columns=_columns(given["columns"]) if "columns" in given else None,
+            failfast=_choice(given, "mode", ("permissive", "failfast")) == "failfast",
+            pushdown=_choice(given, "pushdown", ("false", "true")) == "true",
+            keysfile=given.get("keysfile"),
+        )
+
+
+def _choice(given: Mapping[str, str], name: str, choices: tuple[str, str]) -> str:
+    """One of the two, the first if the option is not given."""
+    value = given.get(name, choices[0])
+    if value.lower() not in choices:
+        raise ValueError(f"option {name}: expected {' or '.join(choices)}, found {value!r}")
+    return value.lower()
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    """A line of CSV, where quotes allow for a name with a comma."""
+    try:
+        names = next(csv.reader([text], strict=True), [])
+    except csv.Error as error:
+        raise ValueError(
+            f"option columns: expected names with commas between them: {error}"
+        ) from None
+    if not names or not all(names):
+        raise ValueError("option columns: an empty name, expected a leaf column")
+    return tuple(names)
+
+
+def _names(given: Mapping[str, str]) -> tuple[str, ...]:
+    """`load` makes `path` of one name, and of several `paths`, a list in JSON."""
+    names = [given["path"]] if "path" in given else []
+    if "paths" in given:
+        names += _listed(given["paths"])
+    if not names:
+        raise ValueError("option path: missing, expected a file, a folder or a glob")
+    return tuple(names)
+
+
+def _listed(text: str) -> list[str]:
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"option paths: expected names as a list in JSON, found {text!r}")
+    return names
