@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -119,23 +119,31 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
             yield row | {"bits": bits[index].as_buffer()}
 
 
+def _is_as_seen(path: str, seen: set[str | None], options: Options) -> bool:
+    """Whether all parts have seen the file that is there now, and it is to be built in parts."""
+    # A part that could not open it, perhaps for want of a key, makes it a matter of the whole.
+    if None in seen:
+        return False
+    with open_file(path) as file:
+        return seen == {version_of(file)} and _is_wanted(file, options)
+
+
 def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
     """Write the filters of one file, or build it as a whole."""
     kinds = groupby(rows, lambda row: row["row_group"] == SEEN)
     _, by_parts = next(kinds)
     seen = {row["message"] for row in by_parts}
-    with open_file(path) as file:
-        is_whole = seen != {version_of(file)} or not _is_wanted(file, options)
-    if is_whole:
+    if not _is_as_seen(path, seen, options):
         return build_outcome(path, options)
 
     def built(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> Iterator[Built]:
         if {version_of(file)} != seen:
             raise RewriteError(f"{path}: changed while it was built")
         _, filters = next(kinds, (False, iter(())))
-        for chunk, row in zip(chunks, filters, strict=True):
-            if (row["row_group"], row["column"]) != (chunk.row_group, chunk.leaf.index):
-                raise RewriteError(f"{path}: {chunk.where}: its filter got lost between two tasks")
+        for chunk, row in zip_longest(chunks, filters):
+            place = chunk and (chunk.row_group, chunk.leaf.index)
+            if place != (row and (row["row_group"], row["column"])):
+                raise RewriteError(f"{path}: filters of it got lost between two tasks")
             bits = row["bits"]
             yield chunk, row["message"] if bits is None else SplitBlockBloomFilter.from_bytes(bits)
 
