@@ -184,10 +184,13 @@ def _report(
 ) -> Report:
     started = datetime.now(UTC)
     files, nothing = list_files(spark, [os.fspath(name) for name in _names(paths)])
-    wanted = [file for file in files if since is None or file.modified >= since]
+    # A time without a zone is local.
+    start = None if since is None else since.astimezone(UTC)
+    wanted = [file for file in files if start is None or file.modified >= start]
     outcomes = job.run(spark, wanted, verb, options, tasks)
     missing = [Outcome(name, "error", message=f"{name}: no Parquet files") for name in nothing]
-    return _report_of(verb, [*missing, *outcomes], started)
+    everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
+    return _report_of(verb, everything, started)
 
 
 def _report_of(verb: str, outcomes: Iterable[Outcome], started: datetime) -> Report:
