@@ -19,6 +19,7 @@ from benchmarks.kms import BenchmarkKms
 
 SEED = 20240131
 ROW_GROUP_ROWS = 1 << 20  # pyarrow's default
+SMALL_FILE_ROWS = 5000
 ID_BYTES = 25
 FIRST_TIMESTAMP = 1_704_067_200_000_000  # 2024-01-01T00:00:00Z in microseconds
 
@@ -115,12 +116,34 @@ def write_wide(columns: int, file: Path) -> None:
             writer.write_table(values.slice(start, 10))
 
 
+def write_huge(rows: int, file: Path) -> None:
+    """The usual ten columns in one large file, a million rows at a time."""
+    rng = np.random.default_rng(SEED)
+    file.parent.mkdir(exist_ok=True)
+    first = events(rng, min(rows, ROW_GROUP_ROWS))
+    with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+        for start in range(0, rows, ROW_GROUP_ROWS):
+            writer.write_table(first.slice(0, rows - start))
+
+
+def write_small_files(count: int, folder: Path) -> None:
+    """Many files of a few thousand rows of the usual ten columns."""
+    folder.mkdir()
+    rng = np.random.default_rng(SEED)
+    some = events(rng, 100 * SMALL_FILE_ROWS)
+    for number in range(count):
+        part = some.slice(number % 100 * SMALL_FILE_ROWS, SMALL_FILE_ROWS)
+        pq.write_table(part, folder / f"part-{number:05}.parquet", compression="zstd")
+
+
 KINDS: dict[str, Callable[[int, Path], None]] = {
     "events": write_events,
     "events-ctr": write_ctr_events,
     "events-gcm": write_gcm_events,
+    "huge": write_huge,
     "many-row-groups": write_many_row_groups,
     "one-row-group": write_one_row_group,
+    "small-files": write_small_files,
     "wide": write_wide,
 }
 

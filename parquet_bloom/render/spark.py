@@ -26,8 +26,9 @@ def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:
     """What was done to how many files, and why nothing to others."""
 
     def key(outcome: Outcome) -> tuple[str, str]:
+        message = outcome.message or ""
         is_alike = outcome.status in ("unchanged", "skipped")
-        return outcome.status, (outcome.message or "") if is_alike else ""
+        return outcome.status, message if is_alike else message.partition(";")[0]
 
     done = [each for each in report.outcomes if each not in report.troubles]
     rows = []

@@ -11,9 +11,19 @@ Each function runs one job and returns when it is done. Extra: `parquet_bloom[sp
 from __future__ import annotations
 
 from parquet_bloom.spark.outcome import Outcome, Report
-from parquet_bloom.spark.verbs import advise, build, clean_temp, inspect, probe, strip, validate
+from parquet_bloom.spark.schemas import OUTCOME
+from parquet_bloom.spark.verbs import (
+    advise,
+    build,
+    clean_temp,
+    inspect,
+    probe,
+    strip,
+    validate,
+)
 
 __all__ = [
+    "OUTCOME",
     "Outcome",
     "Report",
     "advise",

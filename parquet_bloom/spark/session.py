@@ -30,8 +30,8 @@ def session(
     master: str | None, remote: str | None, configuration: Mapping[str, str]
 ) -> Iterator[SparkSession]:
     """A session on the cluster `master`, or through Connect at `remote`; on all processors of this
-    machine without either, but under spark-submit on what that says. It is stopped afterwards,
-    unless it was there before.
+    machine without either, but under spark-submit on what that says; it is stopped afterwards. If
+    there is one already, and nobody names another, that one.
 
     Raises SparkError if PySpark is missing or the session cannot be had.
     """
@@ -40,16 +40,13 @@ def session(
     except ImportError as error:
         raise SparkError(f"{error}: expected PySpark: pip install 'parquet-bloom[spark]'") from None
     existing = SparkSession.getActiveSession()
+    if existing is not None and master is None and remote is None:
+        for name, value in configuration.items():
+            existing.conf.set(name, value)
+        yield existing
+        return
     builder = SparkSession.builder.appName("pbloom")
-    settings = dict(configuration)
-    if remote is not None:
-        builder = builder.remote(remote)
-    elif master is not None or not _is_submitted():
-        builder = builder.master(master or settings.pop("spark.master", "local[*]"))
-        # Workers on this machine are to be of this environment.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        settings = LOCAL | settings
-    for name, value in settings.items():
+    for name, value in _settings(builder, master, remote, configuration).items():
         builder = builder.config(name, value)
     try:
         spark = builder.getOrCreate()
@@ -59,8 +56,25 @@ def session(
     try:
         yield spark
     finally:
-        if existing is None:
-            spark.stop()
+        spark.stop()
+
+
+def _settings(
+    builder: SparkSession.Builder,
+    master: str | None,
+    remote: str | None,
+    configuration: Mapping[str, str],
+) -> dict[str, str]:
+    """Where the session is to be, and what it is to be like."""
+    if remote is not None:
+        builder.remote(remote)
+        return dict(configuration)
+    if master is None and _is_submitted():
+        return dict(configuration)
+    builder.master(master or configuration.get("spark.master", "local[*]"))
+    # Workers on this machine are to be of this environment.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return LOCAL | dict(configuration)
 
 
 def _is_submitted() -> bool:

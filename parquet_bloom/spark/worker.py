@@ -127,7 +127,7 @@ def outcome_of_build(report: Any) -> Outcome:
         status=status,
         filters=len(report.filters),
         bytes=report.bytes_added,
-        message="; ".join(reasons) or None,
+        message="; ".join(reasons if report.output else ["dry run", *reasons]) or None,
         document=document_of(report),
     )
 
@@ -152,6 +152,7 @@ def _strip(path: str, options: Options) -> Outcome:
         status="removed" if report.removed else "unchanged",
         filters=len(report.removed),
         bytes=report.size_after - report.size_before,
+        message=None if report.output else "dry run",
         document=document_of(report),
     )
 
