@@ -12,6 +12,9 @@ from parquet_bloom.render.terminal import Row, size, write_line, write_table
 if TYPE_CHECKING:
     from parquet_bloom.spark.outcome import Outcome, Report
 
+# What the message of an outcome begins with if nothing was written.
+DRY_RUN = "dry run"
+
 
 def write_spark(report: Report) -> None:
     """One line about all files, and a table by what the verb is about."""
@@ -27,8 +30,9 @@ def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:
 
     def key(outcome: Outcome) -> tuple[str, str]:
         message = outcome.message or ""
-        is_alike = outcome.status in ("unchanged", "skipped")
-        return outcome.status, message if is_alike else message.partition(";")[0]
+        if outcome.status in ("unchanged", "skipped"):
+            return outcome.status, message
+        return outcome.status, DRY_RUN if message.startswith(DRY_RUN) else ""
 
     done = [each for each in report.outcomes if each not in report.troubles]
     rows = []

@@ -1,0 +1,190 @@
+"""`pbloom spark`: exact text, the local verbs' JSON, exit codes, one line per complaint."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import parquet_bloom as pb
+from parquet_bloom.cli import cli
+
+
+@pytest.fixture
+def lake(spark, tmp_path):
+    """Two files in folders of their own, in a lake."""
+    folder = tmp_path / "lake"
+    for day in (1, 2):
+        (folder / f"day={day}").mkdir(parents=True)
+        table = pa.table({"id": [day * 1_000_003 * n for n in range(2000)], "flag": [True] * 2000})
+        pq.write_table(
+            table, folder / f"day={day}" / "a.parquet", row_group_size=500, use_dictionary=False
+        )
+    return folder
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["spark", *map(str, arguments)])
+
+
+def lines(result):
+    """Without how long it took."""
+    first, *others = result.stdout.splitlines()
+    return [first.rpartition("; ")[0], *others]
+
+
+def test_build_and_what_it_says_the_second_time(lake):
+    result = run("build", lake, "-c", "id")
+    size = sum(file.stat().st_size for file in lake.rglob("*.parquet"))
+    assert result.exit_code == 0, result.output
+    assert lines(result) == [
+        "build: 2 added",
+        "status\tfiles\tfilters\tbytes\treason",
+        "added\t2\t8\t8.2 KiB\t",
+    ]
+    again = run("build", lake, "-c", "id")
+    assert lines(again) == [
+        "build: 2 unchanged",
+        "status\tfiles\tfilters\tbytes\treason",
+        "unchanged\t2\t0\t0 B\thas a filter already",
+    ]
+    assert size == sum(file.stat().st_size for file in lake.rglob("*.parquet"))
+
+
+def test_a_dry_run_writes_nothing(lake):
+    before = {file: file.read_bytes() for file in lake.rglob("*.parquet")}
+    result = run("build", lake, "-c", "id", "--dry-run")
+    assert lines(result)[2] == "added\t2\t8\t8.2 KiB\tdry run"
+    assert {file: file.read_bytes() for file in lake.rglob("*.parquet")} == before
+
+
+def test_trouble_is_named_and_the_rest_is_done(lake):
+    bad = lake / "bad.parquet"
+    bad.write_bytes(b"PAR1")
+    result = run("build", lake, lake / "none", "-c", "id")
+    assert result.exit_code == 2
+    assert lines(result)[0] == "build: 2 added, 2 error"
+    assert result.stderr.splitlines() == [
+        f"pbloom: {bad}: not a Parquet file: 4 bytes, expected 12 or more",
+        f"pbloom: {lake}/none: no Parquet files",
+    ]
+
+
+def test_json_is_that_of_the_local_verb(lake):
+    run("build", lake, "-c", "id")
+    result = run("inspect", lake, "--json")
+    documents = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [document["path"] for document in documents] == [
+        f"{lake}/day=1/a.parquet",
+        f"{lake}/day=2/a.parquet",
+    ]
+    local = CliRunner().invoke(cli, ["inspect", "--json", str(lake)])
+    assert documents == [json.loads(line) for line in local.stdout.splitlines()]
+
+
+def test_inspect_counts_by_column(lake):
+    run("build", lake, "-c", "id")
+    result = run("inspect", lake)
+    assert lines(result) == [
+        "inspect: 2 read",
+        "column\twith filter\twithout\tbytes\thighest FPP",
+        f"id\t8\t0\t8.1 KiB\t{highest_fpp(lake):.2g}",
+        "flag\t0\t8\t0 B\t",
+    ]
+
+
+def highest_fpp(lake):
+    return max(
+        column.filter.fpp
+        for file in lake.rglob("*.parquet")
+        for group in pb.inspect(file, columns=["id"]).row_groups
+        for column in group.columns
+    )
+
+
+def test_validate_tells_by_its_exit_code(lake):
+    run("build", lake, "-c", "id")
+    assert run("validate", lake, "--no-config").exit_code == 0
+    result = run("validate", lake, "--no-config", "--max-fpp", "1e-9")
+    assert result.exit_code == 1
+    assert lines(result)[:2] == [
+        "validate: 2 read",
+        "file\trule\tseverity\tcolumn\tfinding\ttimes",
+    ]
+    assert all("\terror\tid\t" in line for line in lines(result)[2:])
+
+
+def test_probe_tells_by_its_exit_code(lake):
+    run("build", lake, "-c", "id")
+    found = run("probe", lake, "-c", "id", "-v", "1000003")
+    assert found.exit_code == 0
+    assert lines(found)[1:] == [
+        "file\tvalue\tverdict\trows to read",
+        f"{lake}/day=1/a.parquet\t1000003\tmaybe\t500",
+    ]
+    absent = run("probe", lake, "-c", "id", "-v", "-5", "-v", "-6")
+    assert (absent.exit_code, lines(absent)) == (1, ["probe: 2 read"])
+
+
+def test_advise_by_column(lake):
+    result = run("advise", lake, "-c", "id")
+    assert result.exit_code == 0
+    assert lines(result)[1] == "column\tverdict\tfiles\tfilters take\treason"
+    assert lines(result)[2].startswith("id\t")
+
+
+def test_strip_gives_the_files_back(lake):
+    before = {file: file.read_bytes() for file in lake.rglob("*.parquet")}
+    run("build", lake, "-c", "id")
+    result = run("strip", lake)
+    assert lines(result)[2] == "removed\t2\t8\t-8.2 KiB\t"
+    assert {file: file.read_bytes() for file in lake.rglob("*.parquet")} == before
+
+
+def test_clean_temp_removes_what_is_old_enough(lake):
+    left = lake / "day=1" / f".a.parquet.{'0' * 16}.pbloom-tmp"
+    left.write_bytes(b"half")
+    assert lines(run("clean-temp", lake)) == ["clean-temp: no files"]
+    result = run("clean-temp", lake, "--older-than", "0s")
+    assert lines(result) == ["clean-temp: 1 removed", "file\tbytes", f"{left}\t4 B"]
+    assert not left.exists()
+
+
+def test_reports_are_appended(spark, lake):
+    history = lake / "_pbloom"
+    run("build", lake, "-c", "id", "--report", history)
+    run("build", lake, "-c", "id", "--report", history)
+    rows = spark.read.parquet(str(history)).orderBy("started_at", "path").collect()
+    assert [(row.verb, row.status, row.filters) for row in rows] == [
+        *[("build", "added", 4)] * 2,
+        *[("build", "unchanged", 0)] * 2,
+    ]
+    assert len({row.run_id for row in rows}) == 2
+    assert lines(run("inspect", lake))[0] == "inspect: 2 read"
+
+
+def test_since(lake):
+    assert lines(run("build", lake, "-c", "id", "--since", "1h"))[0] == "build: 2 added"
+    later = datetime.now(UTC) + timedelta(hours=1)
+    assert lines(run("strip", lake, "--since", later.isoformat())) == ["strip: no files"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("build", "x"), "Missing option '-c' / '--column'"),
+        (
+            ("build", "x", "-c", "a", "--since", "yesterday"),
+            "yesterday: expected a number and s, m",
+        ),
+        (("build", "x", "-c", "a", "--conf", "novalue"), "expected NAME=VALUE"),
+        (("build", "x", "-c", "a", "--master", "m", "--remote", "r"), "at most one of --master"),
+        (("validate", "x", "--diagnose", "--no-deep"), "--diagnose looks up values"),
+    ],
+)
+def test_usage_errors_before_any_session(arguments, said):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
