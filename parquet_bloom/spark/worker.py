@@ -84,7 +84,8 @@ def row_of(outcome: Outcome) -> pa.RecordBatch:
 
 def document_of(report: Any) -> str:
     """What `--json` prints."""
-    return json.dumps(asdict(report), ensure_ascii=False, allow_nan=False)
+    fields = report if isinstance(report, dict) else asdict(report)
+    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
 
 
 def _keys(options: Options) -> Keys | None:
@@ -223,7 +224,7 @@ def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
                 outcome,
                 filters=already,
                 message=", ".join(report.recommended) or None,
-                document=document_of(report),
+                document=document_of({**asdict(report), "recommended": report.recommended}),
             )
         )
 
