@@ -48,8 +48,8 @@ def build(
     since then. tasks: how many can run at the same time. keys_file: for encrypted files, a JSON
     file of keys that the executors can read. The others as of parquet_bloom.build.
 
-    Raises ValueError for sizes that cannot be, SparkError if the job fails as a whole. What happens
-    to single files is in the report.
+    Raises ValueError for numbers that cannot be, SparkError if the job fails as a whole. What
+    happens to single files is in the report.
     """
     Size(fpp, max_bytes, ndv, exact_blocks)
     if not columns:
@@ -156,6 +156,7 @@ def clean_temp(
 ) -> Report:
     """Remove what killed attempts have left beside the files of `paths`, and in `paths` that are
     folders: temporary files that nobody has written to for `older_than` seconds."""
+    _check_tasks(tasks)
     started = datetime.now(UTC)
     names = [os.fspath(name) for name in _names(paths)]
     files, _ = list_files(spark, names)
@@ -164,6 +165,11 @@ def clean_temp(
     work = [LakeFile(folder, 0, datetime.now(UTC)) for folder in sorted(folders)]
     outcomes = job.run(spark, work, "clean_temp", {"older_than": older_than}, tasks)
     return _report_of("clean-temp", outcomes, started)
+
+
+def _check_tasks(tasks: int | None) -> None:
+    if tasks is not None and tasks < 1:
+        raise ValueError(f"tasks: {tasks}, expected 1 or more")
 
 
 def _names(paths: Paths) -> list[str | os.PathLike[str]]:
@@ -182,6 +188,7 @@ def _report(
     tasks: int | None,
     since: datetime | None,
 ) -> Report:
+    _check_tasks(tasks)
     started = datetime.now(UTC)
     files, nothing = list_files(spark, [os.fspath(name) for name in _names(paths)])
     # A time without a zone is local.
