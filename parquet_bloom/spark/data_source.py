@@ -82,12 +82,7 @@ class BloomDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """`schema`: FILTER, or some of its columns if the user says so."""
-        types = {field.name: field.dataType for field in FILTER}
-        for field in schema:
-            if types.get(field.name) != field.dataType:
-                raise ValueError(
-                    f"schema: {field.name} {field.dataType.simpleString()}: no such column"
-                )
+        _check_schema(schema)
         # Spark fails queries on readers that could take filters while it is told to push none.
         kind = NarrowingReader if self._options.pushdown else BloomReader
         return kind(self._options, schema)
@@ -193,6 +188,16 @@ class NarrowingReader(BloomReader):
                 self._wanted[name] = self._wanted.get(name, values) & values
             else:
                 yield filter
+
+
+def _check_schema(schema: StructType) -> None:
+    types = {field.name: field.dataType.simpleString() for field in FILTER}
+    for field in schema:
+        name, found = field.name, field.dataType.simpleString()
+        if name not in types:
+            raise ValueError(f"schema: {name} {found}: no such column")
+        if found != types[name]:
+            raise ValueError(f"schema: {name} {found}: expected {name} {types[name]}")
 
 
 def _error_row(path: str, said: str) -> Row:
