@@ -330,6 +330,16 @@ def test_a_relative_path_becomes_absolute(lake, monkeypatch):
     assert {row["path"] for row in rows} == {f"{lake}/d=1/built.parquet"}
 
 
+def test_names_of_hadoops_become_those_that_executors_open(lake):
+    names = ["s3a://bucket/x.parquet", "dbfs:/nothing/x.parquet", f"file:{lake}/d=*/b*.parquet"]
+    partitions = BloomDataSource({"paths": json.dumps(names)}).reader(FILTER).partitions()
+    assert sorted(partition.value for partition in partitions) == [
+        (("/dbfs/nothing/x.parquet",), ()),
+        ((f"{lake}/d=1/built.parquet",), ()),
+        (("s3://bucket/x.parquet",), ()),
+    ]
+
+
 def test_a_file_named_twice_is_read_once(lake):
     names = json.dumps([f"{lake}/d=1", f"file://{lake}/d=1/../d=1".replace("%", "%25")])
     source = BloomDataSource({"paths": names})
