@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench thrift clean
+.PHONY: demo test cluster lint bench thrift clean
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -14,6 +14,10 @@ demo: .venv/installed
 
 test: .venv/dev
 	$(BIN)/python -m pytest -q
+
+# A Spark cluster on this machine, on which things go wrong: all of it, not the part that `test` has.
+cluster: .venv/dev
+	PBLOOM_CLUSTER=full $(BIN)/python -m pytest -q -m cluster
 
 lint: .venv/dev
 	$(BIN)/ruff check .

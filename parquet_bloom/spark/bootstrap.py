@@ -26,9 +26,17 @@ def on_executor(
         if archive is not None:
             from pyspark import SparkFiles
 
-            folder = os.path.join(SparkFiles.getRootDirectory(), archive)
+            folder = os.path.realpath(os.path.join(SparkFiles.getRootDirectory(), archive))
             if folder not in sys.path:
                 sys.path.insert(0, folder)
+            import parquet_bloom
+
+            found = os.path.realpath(str(parquet_bloom.__file__))
+            if not found.startswith(folder + os.sep):
+                raise ImportError(
+                    f"{found}: was loaded by this Python worker before, expected what was shipped:"
+                    " ship before the first job of an application"
+                )
         work = getattr(importlib.import_module(module), function)
         yield from work(pickle.loads(pickled), batches)
 

@@ -6,6 +6,7 @@ would do it again whenever somebody looks at it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ BY_TASK = {"advise", "clean_temp"}
 
 # Of a small job's numbers, enough for each slot to get some.
 MANY_NUMBERS = 1 << 20
+
+# How Python begins and ends one; what Java adds is indented or no name of one word.
+_TRACEBACK = "Traceback (most recent call last)"
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt)(: |$)")
 
 
 def run(
@@ -122,7 +127,8 @@ def _numbered(paths: Iterable[str]) -> dict[str, int]:
 
 
 def _as_ours(error: Exception) -> SparkError:
-    """What Spark says, on one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = lines[0] if lines else type(error).__name__
+    """What Spark says, on one line; of a traceback from the executors the line that it ends with."""
+    lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
+    ends = [line for line in lines if _RAISED.match(line)] if _TRACEBACK in str(error) else []
+    said = ends[-1] if ends else lines[0].strip() if lines else type(error).__name__
     return SparkError(f"the Spark job failed: {said}")

@@ -147,11 +147,14 @@ def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
             bits = row["bits"]
             yield chunk, row["message"] if bits is None else SplitBlockBloomFilter.from_bytes(bits)
 
-    return outcome_of_build(
-        build_with(
+    try:
+        report = build_with(
             built, path, columns=options["columns"], size=size_of(options),
             existing=options["existing"], row_groups=None, in_place=True, overwrite=False,
             force=options["force"], dry_run=options["dry_run"], verify=options["verify"], keys=None,
             expose_filter_location=False, progress=None,
-        )
-    )  # fmt: skip
+        )  # fmt: skip
+    except RewriteError:
+        # Another attempt at the same may have changed it meanwhile.
+        return build_outcome(path, options)
+    return outcome_of_build(report)

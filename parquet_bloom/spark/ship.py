@@ -1,16 +1,111 @@
-"""The installed package on executors that do not have it."""
+"""The installed package on executors that do not have it: for classic sessions and for Connect."""
 
 from __future__ import annotations
 
+import atexit
+import hashlib
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from parquet_bloom.errors import SparkError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Where the session remembers what was shipped.
-_SETTING = "parquet_bloom.archive"
+# Where the session remembers what was shipped; `--conf` takes no name without the prefix.
+_SETTING = "spark.parquet_bloom.archive"
+
+# What the package needs on executors and what their Python need not have, unlike pyarrow and numpy.
+DEPENDENCIES = ("cffi", "cramjam", "cryptography", "thrift", "xxhash")
+
+# Of our folder, what the kernel is compiled from, and what Python makes itself.
+_SOURCES = {".c", ".h", ".pyc", ".pyx"}
+
+# The earliest that a zip can say: when files were written makes no difference.
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+
+
+def ship(spark: SparkSession) -> str:
+    """Give the package as it is installed here, with its compiled kernel and the dependencies that
+    executors may lack, to the executors of this session; returns the folder there that has it.
+
+    Call it before the first job. The verbs put that folder first on the executors' path, so that
+    they run this version whatever is installed there. The executors need the same Python and
+    platform as this process, with pyarrow and numpy. Raises SparkError if files are missing.
+    """
+    archive, folder = _archive(_installed())
+    if shipped(spark) != folder:
+        spark.addArtifacts(f"{archive}#{folder}", archive=True)
+        spark.conf.set(_SETTING, folder)
+    return folder
 
 
 def shipped(spark: SparkSession) -> str | None:
     """The folder on the executors in which `ship` put the package; None if it did not."""
     return spark.conf.get(_SETTING, None)
+
+
+def _installed() -> dict[str, bytes]:
+    """Every file that travels, by its name below the folder, sorted."""
+    found = {name: path for package in DEPENDENCIES for name, path in _recorded(package)}
+    found |= _ours()
+    try:
+        return {name: found[name].read_bytes() for name in sorted(found)}
+    except OSError as error:
+        raise SparkError(
+            f"{error.filename}: is part of the installation, but: {error.strerror}"
+        ) from None
+
+
+def _ours() -> dict[str, Path]:
+    """The folder of this package, wherever an editable install has it."""
+    from parquet_bloom.native import _kernel
+
+    root = Path(__file__).parents[1]
+    ours = [path for path in root.rglob("*") if path.suffix not in _SOURCES and path.is_file()]
+    return {
+        path.relative_to(root.parent).as_posix(): path for path in [*ours, Path(_kernel.__file__)]
+    }
+
+
+def _recorded(package: str) -> Iterator[tuple[str, Path]]:
+    """The files that the installer has written down, without scripts, which lie elsewhere."""
+    try:
+        files = distribution(package).files
+    except PackageNotFoundError:
+        raise SparkError(f"{package}: is not installed, expected it to be shipped") from None
+    if files is None:
+        raise SparkError(f"{package}: its installation has no list of files, expected RECORD")
+    for file in files:
+        if ".." not in file.parts and file.suffix not in _SOURCES:
+            yield file.as_posix(), Path(str(file.locate()))
+
+
+def _archive(files: dict[str, bytes]) -> tuple[Path, str]:
+    """A zip of `files`, and its name without the suffix: the same for the same files."""
+    digest = hashlib.sha256()
+    for name, content in files.items():
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    folder = f"parquet_bloom-{digest.hexdigest()[:16]}"
+    archive = _folder() / f"{folder}.zip"
+    if not archive.exists():
+        with zipfile.ZipFile(archive, "w") as zipped:
+            for name, content in files.items():
+                entry = zipfile.ZipInfo(name, _LONG_AGO)
+                zipped.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    return archive, folder
+
+
+@cache
+def _folder() -> Path:
+    """Of this process and as long as it lives: executors that join later fetch from it, too."""
+    folder = Path(tempfile.mkdtemp(prefix="parquet_bloom-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

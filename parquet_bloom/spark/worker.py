@@ -50,8 +50,16 @@ def work(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
 
 def outcome_of(request: Request, path: str) -> Outcome:
     """Do the verb on one file."""
-    verb, options = _VERBS[request["verb"]], dict(request["options"])
-    return attempt(path, lambda: verb(path, options))
+    verb = _VERBS[request["verb"]]
+
+    def done() -> Outcome:
+        try:
+            return verb(path, dict(request["options"]))
+        except RewriteError:
+            # If another attempt at the same has changed it meanwhile, nothing is left to do.
+            return verb(path, dict(request["options"]))
+
+    return attempt(path, done)
 
 
 def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
