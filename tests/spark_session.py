@@ -7,8 +7,7 @@ of its own; both in one process do not go together, and so test_spark_connect.py
 
 import os
 import sys
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -41,42 +40,50 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark(
+    tmp_path_factory: pytest.TempPathFactory,
+    record_testsuite_property: Callable[[str, object], None],
+) -> Iterator[Any]:
     if not ParquetJava.is_here():
         missing(ParquetJava.needs)
-    session = start()
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    settings = SETTINGS | {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    session = connected(settings) if IS_CONNECT else classic(settings)
+    record_testsuite_property("session", type(session).__module__)
     yield session
     session.stop()
 
 
-def start() -> Any:
-    """The session that tests share."""
+def classic(settings: dict[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    builder = SparkSession.builder.appName("parquet_bloom")
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    if not IS_CONNECT:
-        session = builder.master(MASTER).getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        return session
-    with warnings.catch_warnings():
-        # The server has started with all of them, and the session sets them once more.
-        warnings.filterwarnings("ignore", "Failed to set spark", UserWarning)
-        return builder.remote(MASTER).getOrCreate()
+    builder = SparkSession.builder.appName("parquet_bloom").master(MASTER)
+    session = builder.config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def connected(settings: dict[str, str]) -> Any:
+    """What builder.remote(MASTER) gives, but at a free port: others may test at the same time."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    os.environ |= {"SPARK_LOCAL_REMOTE": "1", "SPARK_CONNECT_MODE_ENABLED": "1"}
+    port = {"spark.connect.grpc.binding.port": "0"}
+    ConnectSession._start_connect_server(MASTER, settings | port)
+    jvm = SparkSession._instantiatedSession._jvm
+    service = getattr(jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
+    url = f"sc://localhost:{getattr(service, 'MODULE$').localPort()}"
+    return ConnectSession.builder.remote(url).getOrCreate()
 
 
 def scanned(frame: Any) -> tuple[list[Any], int]:
     """The rows of a frame, and how many rows its scan of Parquet files put out, as Spark counts."""
     rows = frame.collect()
     if IS_CONNECT:
-        scans = [node for node in frame.executionInfo.metrics if "Scan parquet" in node.name]
-        return rows, sum(
-            metric.value
-            for node in scans
-            for metric in node.metrics
-            if metric.name == "numOutputRows"
-        )
+        _, nodes = frame.executionInfo.metrics.extract_graph()
+        scans = [node for node in nodes.values() if "Scan parquet" in node.name]
+        found = [each for scan in scans for each in scan.metrics if each.name == "numOutputRows"]
+        return rows, sum(each.value for each in found)
     scan = frame._jdf.queryExecution().executedPlan().collectLeaves().apply(0)
     return rows, scan.metrics().get("numOutputRows").get().value()

@@ -1,0 +1,57 @@
+"""Small lakes, and what is in them afterwards."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parquet_bloom.spark import job, packing
+
+# Row groups of a file.
+GROUPS = 4
+
+
+def write(path, start=0, rows=1000):
+    """A file of ids, names and cities, each row group with some from the whole range."""
+    ids = [
+        start + each % (rows // GROUPS) * GROUPS + each // (rows // GROUPS) for each in range(rows)
+    ]
+    table = pa.table(
+        {
+            "id": ids,
+            "name": [f"name {each}" for each in ids],
+            "place": [{"city": each} for each in ids],
+        }
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path, row_group_size=rows // GROUPS, use_dictionary=False)
+    return path
+
+
+def write_table(folder):
+    """A partitioned table of two files, and one that is none."""
+    for place in range(2):
+        write(folder / f"part={place}" / f"{place}.parquet", 1000 * place)
+    (folder / "bad.parquet").write_bytes(b"PAR1 no footer PAR1")
+    return folder
+
+
+def snapshot(folder):
+    """Every file below a folder: name, and inode, time of the last change and bytes."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            status = path.stat()
+            name = str(path.relative_to(folder))
+            found[name] = status.st_ino, status.st_mtime_ns, path.read_bytes()
+    return found
+
+
+def contents(folder):
+    """The bytes of every file below it."""
+    return {name: data for name, (_, _, data) in snapshot(folder).items()}
+
+
+def everything_is_huge(monkeypatch):
+    """Files of some kilobytes are built in parts."""
+    monkeypatch.setattr(job, "LEAST_HUGE", 1)
+    monkeypatch.setattr(packing, "FILE_COST", 0)
+    monkeypatch.setattr(packing, "WAVES", 8)
