@@ -5,12 +5,15 @@ import re
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT
 from spark_session import IS_CONNECT
 from test_docs import comparable
 
+import parquet_bloom as pb
 from parquet_bloom.cli import cli
 from parquet_bloom.spark.schemas import OUTCOME
 
@@ -52,13 +55,46 @@ def test_ten_minutes(spark, tmp_path):
     exec(compile(from_python, "api.py", "exec"), {})  # noqa: S102
 
 
+TABLE = (ROOT / "docs" / "filters_table.md").read_text()
+
+
+def test_queries_for_the_filters_as_a_table(spark, tmp_path):
+    """They run, and find what they say in a lake with one file that lacks a filter."""
+    pq.write_table(pa.table({"user_id": range(1000)}), tmp_path / "a.parquet")
+    pb.build(tmp_path / "a.parquet", tmp_path / "b.parquet", columns=["user_id"], fpp=0.04)
+    (tmp_path / "c.parquet").write_bytes(b"PAR1")
+    view, *queries = re.findall(r"^```sql\n(.*?)^```", TABLE, re.MULTILINE | re.DOTALL)
+    spark.sql(view.replace("/data/lake/*/*.parquet", f"{tmp_path}/*.parquet"))
+    lacking, leaky, sizes, broken = (
+        [tuple(row) for row in spark.sql(q).collect()] for q in queries
+    )
+    assert lacking == [(f"{tmp_path}/a.parquet", 1, 0, ["no filter"])]
+    assert [(row[0], row[2], row[4]) for row in leaky] == [
+        (f"{tmp_path}/b.parquet", "user_id", 1024)
+    ]
+    assert [row[:2] for row in sizes] == [("user_id", 1)]
+    assert [row[0] for row in broken] == [f"{tmp_path}/c.parquet"]
+
+
+def test_python_for_the_filters_as_a_table(spark, tmp_path):
+    folder = tmp_path / "lake" / "d=1"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"user_id": range(1000)}), folder / "a.parquet")
+    for example in re.findall(r"^```python\n(.*?)^```", TABLE, re.MULTILINE | re.DOTALL):
+        there = example.replace("/data/lake", str(tmp_path / "lake"))
+        names = {"spark": spark}
+        exec(compile(there, "example.py", "exec"), names)  # noqa: S102
+        assert names["filters"].count() == 1
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
 def test_every_field_of_an_outcome_is_described():
     text = TEXT.split("An outcome is ")[1].split("\n\n")[0]
     assert re.findall(r"`(\w+)`", text) == OUTCOME.names
 
 
 def test_options_that_are_named_are_there():
-    for name in set(re.findall(r"`?(--[a-z-]+)", TEXT)):
+    for name in set(re.findall(r"(--[a-z][a-z-]+)", TEXT)):
         assert any(
             name in option.opts
             for command in cli.commands["spark"].commands.values()
