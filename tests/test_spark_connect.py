@@ -26,7 +26,7 @@ def run(*options: str, session: str) -> str:
     done = subprocess.run(
         [*command, *(str(Path("tests", name)) for name in SUITE)],
         cwd=ROOT, env=os.environ | {"PBLOOM_SPARK": session}, capture_output=True, text=True,
-        check=False, timeout=600,
+        check=False, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-5_000:]
     return done.stdout

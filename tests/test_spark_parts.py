@@ -217,7 +217,7 @@ def test_another_file_in_the_middle_of_the_building(path, whole):
 
 
 def test_another_file_while_it_is_written(path, whole, monkeypatch):
-    """After the last look at it as a whole: nothing is written, and nobody's file is damaged."""
+    """After the last look at what the parts have seen."""
     rows, build_with = built(path), parts.build_with
 
     def late(*arguments, **options):
@@ -226,9 +226,9 @@ def test_another_file_while_it_is_written(path, whole, monkeypatch):
 
     monkeypatch.setattr(parts, "build_with", late)
     (outcome,) = written(rows)
-    assert outcome["status"] == "refused"
-    assert outcome["message"] == f"{path}: changed while it was built"
-    assert path.read_bytes() == write(path.with_name("again.parquet"), 5000).read_bytes()
+    assert outcome["status"] == "added"
+    assert path.read_bytes() == expected(write(path.with_name("again.parquet"), 5000))
+    assert whole == [str(path)]
 
 
 def test_a_file_that_is_gone(path, whole):
@@ -271,14 +271,13 @@ def only_versions(rows):
     "harmed", [lost, lost_in_the_middle, doubled, one_too_many, swapped, only_versions]
 )
 def test_filters_that_are_not_those_of_the_file(path, whole, harmed):
-    """Nothing is written with them."""
-    before = snapshot(path)
+    """Nothing is written with them, and the file is built as a whole."""
+    wanted = expected(path)
     (outcome,) = written(harmed(built(path)))
-    assert (outcome["status"], outcome["filters"]) == ("refused", 0)
-    assert outcome["message"].startswith(f"{path}: ")
-    assert outcome["message"].endswith("lost between two tasks")
-    assert snapshot(path) == before
-    assert os.listdir(path.parent) == ["huge.parquet"]
+    assert (outcome["status"], outcome["filters"]) == ("added", 2 * GROUPS)
+    assert path.read_bytes() == wanted
+    assert whole == [str(path)]
+    assert sorted(os.listdir(path.parent)) == ["huge.expected", "huge.parquet"]
 
 
 @pytest.mark.parametrize(
