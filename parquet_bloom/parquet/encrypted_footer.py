@@ -45,7 +45,7 @@ class ChunkKeys:
         self._cipher = cipher
         self._footer_key = footer_key
         self._keys = keys
-        self._found: dict[tuple[str, bytes], Key | str] = {}
+        self._found: dict[tuple[tuple[str, ...], bytes], Key | str] = {}
 
     def modules(self, chunk: EncryptedChunk) -> Modules:
         """Raises EncryptionError if a KMS fails."""
@@ -64,10 +64,11 @@ class ChunkKeys:
             return f"crypto_metadata: {error}"
         if crypto.ENCRYPTION_WITH_FOOTER_KEY is not None:
             return self._footer_key
-        if crypto.ENCRYPTION_WITH_COLUMN_KEY is None:
+        own = crypto.ENCRYPTION_WITH_COLUMN_KEY
+        if own is None:
             return "crypto_metadata names no key"
         try:
-            return self._keys.column_key(chunk.path, crypto.ENCRYPTION_WITH_COLUMN_KEY.key_metadata)
+            return self._keys.column_key(chunk.path, own.key_metadata)
         except MissingKeyError as error:
             return str(error)
 

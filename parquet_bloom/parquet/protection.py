@@ -24,13 +24,14 @@ class EncryptedChunk:
     """What tells the key of an encrypted column chunk, and what it is bound to.
 
     `ordinal` is the one that its row group says it has, None if it says nothing; `row_group` and
-    `column` are positions. `path` is the leaf column's, `crypto` its encoded crypto_metadata.
+    `column` are positions. `path` are the steps to the leaf column, `crypto` is its
+    encoded crypto_metadata.
     """
 
     row_group: int
     column: int
     ordinal: int | None
-    path: str
+    path: tuple[str, ...]
     crypto: bytes
 
 
