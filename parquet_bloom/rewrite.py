@@ -24,6 +24,7 @@ from parquet_bloom.errors import (
     RewriteError,
 )
 from parquet_bloom.files import ParquetFile
+from parquet_bloom.leaks import leaks
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
@@ -120,26 +121,8 @@ def removable_filter(file: ParquetFile, chunk: ColumnChunk) -> bloom.StoredFilte
     """The chunk's filter if its place is certain enough to drop the bytes."""
     try:
         return bloom.read_usable_header(file.source, file.footer, chunk)
-    except FilterError:
+    except (FilterError, EncryptionError):
         return None
-
-
-def leaked_ranges(
-    file: ParquetFile, places: Iterable[tuple[int, int]]
-) -> Iterator[tuple[int, int]]:
-    """Where filters of encrypted columns lie in plaintext that the footer will not point to any
-    more, as far as nothing else has these bytes."""
-    layout = file.footer.layout
-    for row_group, column in places:
-        chunk = file.footer.chunk(row_group, file.footer.leaves[column])
-        if not chunk.has_crypto_metadata:
-            continue
-        with suppress(FilterError, EncryptionError):
-            stored = bloom.read_header(file.source, file.footer, chunk)
-            if stored is not None and bloom.is_leaked(chunk, stored):
-                shared = layout.overlaps_filters(stored.offset, stored.end)
-                if not shared and not layout.overlaps_data(stored.offset, stored.end):
-                    yield stored.offset, stored.end
 
 
 def kept_end(file: ParquetFile, removed: Mapping[tuple[int, int], ColumnChunk]) -> int:
@@ -177,7 +160,7 @@ def _end_by_header(file: ParquetFile, row_group: int, column: int) -> int:
     chunk = file.footer.chunk(row_group, file.footer.leaves[column])
     try:
         stored = bloom.read_header(file.source, file.footer, chunk)
-    except FilterError:
+    except (FilterError, EncryptionError):
         return file.footer.start
     return 0 if stored is None else stored.end
 
@@ -238,8 +221,9 @@ class FileRewrite:
     def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         self._written.append(self._file.footer.tail(places))
         self._copied.result()
-        for start, end in leaked_ranges(self._file, places):
-            self._written.erase(start, end)
+        for leak in leaks(self._file, places):
+            for start, end in leak.erasable:
+                self._written.erase(start, end)
         self._written.flush()
         with naming(self.output):
             self.verify(places, digests)

@@ -20,7 +20,7 @@ LAYERS = [
     {"encryption"},
     {"parquet"},
     {"files", "chunk_filter", "chunk_pool"},
-    {"rewrite", "membership"},
+    {"leaks", "rewrite", "membership"},
     {"filter_builder"},
     {"rules", "diagnosis", "advice"},
     {"verbs"},

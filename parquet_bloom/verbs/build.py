@@ -24,6 +24,7 @@ from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import BuiltFilter, FilterBuilder, SkippedChunk
 from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.leaks import leaks
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
 from parquet_bloom.parquet.opened_chunks import Place
 from parquet_bloom.parquet.pages import check_readable, located
@@ -126,7 +127,7 @@ def build(
             size_before=file.source.size,
             size_after=size_after,
             seconds=time.perf_counter() - started,
-            notes=_notes(file, appended.filters),
+            notes=(*_notes(file, appended.filters), *_remains(file, places)),
         )
 
 
@@ -137,6 +138,11 @@ def _notes(file: ParquetFile, filters: Sequence[BuiltFilter]) -> tuple[str, ...]
     if file.footer.protection.has_untagged_pages:
         return (OF_DUCKDB, OF_CTR)
     return (OF_DUCKDB,)
+
+
+def _remains(file: ParquetFile, places: Mapping[Place, FilterPlace | None]) -> list[str]:
+    """What is still in plaintext of filters that were replaced."""
+    return [f"{leak.chunk.where}: {leak.remains}" for leak in leaks(file, places) if leak.remains]
 
 
 def _shown(
