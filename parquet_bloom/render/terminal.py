@@ -105,7 +105,7 @@ def complain(message: str) -> None:
             sys.stderr.flush()
 
 
-def complaint(error: Exception) -> str:
+def complaint(error: BaseException) -> str:
     """What went wrong, for the one who ran the command."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
