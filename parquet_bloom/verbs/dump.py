@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet import bloom
 from parquet_bloom.rewrite import resolve_target
-from parquet_bloom.storage import default_mode, output_to
+from parquet_bloom.storage import default_mode, is_url, local_path, output_to
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -141,12 +142,19 @@ def save(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write what was dumped of `source` to `output`.
+    """Write what was dumped of `source` to `output`, for those only who may read `source`.
 
     Raises RewriteError if that is `source`, or exists and `overwrite` is not set; OSError.
     """
     target = resolve_target(source, output, False, overwrite)
-    with output_to(target.path, target.overwrite, default_mode(), 0) as written:
+    with output_to(target.path, target.overwrite, _mode(source), 0) as written:
         written.append(data)
         written.flush()
         written.commit()
+
+
+def _mode(source: str | os.PathLike[str]) -> int:
+    """That of a new file, which none may read who may not read the source."""
+    if is_url(os.fspath(source)):
+        return default_mode()
+    return default_mode() & (local_path(source).stat().st_mode | stat.S_IRWXU)
