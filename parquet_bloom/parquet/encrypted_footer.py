@@ -100,6 +100,9 @@ class SealedFooter:
         self._cipher = cipher
         self._key = key
 
+    def doubt(self, path: tuple[str, ...]) -> str:
+        return ""
+
     def tail(self, raw: bytes) -> bytes:
         footer = self._crypto + self._cipher.seal(self._key, Module.FOOTER, raw)
         return footer + tail_end(len(footer), MAGIC_ENCRYPTED)
@@ -122,6 +125,9 @@ class SignedFooter:
         self._cipher = cipher
         self._key = key
 
+    def doubt(self, path: tuple[str, ...]) -> str:
+        return ""
+
     def tail(self, raw: bytes) -> bytes:
         footer = raw + self._cipher.sign(self._key, raw)
         return footer + tail_end(len(footer), MAGIC)
@@ -138,9 +144,22 @@ class UnverifiedFooter:
     fixed = MAGIC
     has_untagged_pages = False
 
-    def __init__(self, reason: str, modules: Callable[[EncryptedChunk], Modules]) -> None:
+    def __init__(
+        self, reason: str, modules: Callable[[EncryptedChunk], Modules], keys: Keys
+    ) -> None:
         self.modules = modules
         self.unverified = reason
+        self._keys = keys
+
+    def doubt(self, path: tuple[str, ...]) -> str:
+        try:
+            self._keys.column_key(path, None)
+        except MissingKeyError:
+            return ""
+        return (
+            "a key was given for the column, and the footer, whose signature was not verified, says"
+            " that it is not encrypted"
+        )
 
     def tail(self, raw: bytes) -> bytes:
         raise MissingKeyError(
@@ -198,11 +217,11 @@ def _signed(
         cipher = file_cipher(footer.encryption_algorithm, keys.aad_prefix)
     except (MissingKeyError, UnsupportedError) as error:
         reason = str(error)
-        return UnverifiedFooter(reason, lambda chunk: LockedModules(reason))
+        return UnverifiedFooter(reason, lambda chunk: LockedModules(reason), keys)
     try:
         key = keys.footer_key(footer.footer_signing_key_metadata)
     except MissingKeyError as error:
-        return UnverifiedFooter(str(error), ChunkKeys(cipher, str(error), keys).modules)
+        return UnverifiedFooter(str(error), ChunkKeys(cipher, str(error), keys).modules, keys)
     cipher.check_signature(key, raw, signature)
     return SignedFooter(cipher, key, keys)
 

@@ -47,10 +47,22 @@ def does_not_open(file: ParquetFile, chunk: ColumnChunk, error: TamperedError) -
 def check_signature(file: ParquetFile) -> Iterator[Finding]:
     """Without the key a reader believes a footer that anybody may have changed."""
     reason = file.footer.protection.unverified
-    if reason:
+    if reason and file.footer.is_signed:
         yield finding(
             "PB506", f"the footer is signed, and its signature was not verified: {reason}"
         )
+    elif reason:
+        yield finding("PB508", reason)
+
+
+def check_plain_columns(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """Columns that a footer, which anybody may have changed, shows as not encrypted."""
+    encrypted = file.footer.chunks.every("has_crypto_metadata")
+    width = len(file.footer.leaves)
+    for leaf in leaves:
+        doubt = file.footer.protection.doubt(leaf.path)
+        if doubt and not all(encrypted[leaf.index :: width]):
+            yield finding("PB508", doubt, column=leaf.name)
 
 
 def check_locked(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:

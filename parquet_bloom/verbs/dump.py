@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class DumpedFilter:
     """`header` and `bitset` are the bytes in the file, or of an encrypted column what its envelopes
-    hold if that was asked for (`is_decrypted`); `stored` is what the header says."""
+    hold if that was asked for (`is_decrypted`); `stored` is what the header says. `unverified`: why
+    the footer can be another one than was written, None if it cannot."""
 
     path: str
     row_group: int
@@ -37,6 +38,7 @@ class DumpedFilter:
     header: bytes
     bitset: bytes
     is_decrypted: bool
+    unverified: str | None = None
 
     def in_format(self, name: str) -> bytes:
         """The filter as `raw`, `hex`, `json` or `npy` (see FORMATS).
@@ -67,6 +69,7 @@ def _json(found: DumpedFilter) -> bytes:
         "column": found.column,
         **{name: getattr(found.stored, name) for name in _STORED},
         "encrypted": found.stored.is_encrypted and not found.is_decrypted,
+        "unverified": found.unverified,
         "header": found.header.hex(),
         "bitset": found.bitset.hex(),
     }
@@ -119,7 +122,10 @@ def dump(
             raise FilterError(f"{file.path}: {chunk.where}: no filter")
         read = _decrypted if decrypt else _as_stored
         header, bitset = read(file.source, stored)
-        return DumpedFilter(file.path, row_group, chunk.leaf.name, stored, header, bitset, decrypt)
+        unverified = file.footer.protection.unverified or None
+        return DumpedFilter(
+            file.path, row_group, chunk.leaf.name, stored, header, bitset, decrypt, unverified
+        )
 
 
 def _as_stored(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:

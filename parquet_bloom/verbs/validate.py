@@ -126,6 +126,7 @@ class _Validation:
     ) -> list[Finding]:
         file = self._file
         findings = [*structure.check_footer(file, leaves), *security.check_signature(file)]
+        findings += security.check_plain_columns(file, leaves)
         findings += security.check_locked(file, leaves)
         for chunk in _pointing(file, leaves):
             findings += self._read_header(chunk)
