@@ -30,6 +30,11 @@ def leaked() -> bytes:
     return sealed(filters="plaintext", copies=("bloom_filter_offset", "bloom_filter_length")).data
 
 
+def same_ordinals() -> bytes:
+    """Both row groups say that they are the first one, and what is in them is bound to that."""
+    return sealed(ordinals=lambda position: 0, bound_to=lambda position: 0).data
+
+
 def unsigned() -> bytes:
     """Without what the footer says of encryption, and without its signature."""
 
@@ -67,6 +72,7 @@ SECURITY = (
         None,
         keys=KEYS,
     ),
+    Defect("same ordinals", "PB115", making(same_ordinals), None, None, keys=KEYS),
     Defect("no signature", "PB508", making(unsigned), None, None),
     Defect("a column in plaintext", "PB508", making(unmasked), None, keys=Keys(columns=OWN_KEY)),
 )

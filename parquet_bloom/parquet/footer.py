@@ -16,6 +16,7 @@ Spec: parquet-format, README.md "File format", parquet.thrift.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -205,6 +206,19 @@ class Footer:
         """What the row group says is its place in the file; None if it says nothing."""
         group = self._row_groups[row_group]
         return self._integer(group, "ordinal") if "ordinal" in group else None
+
+    @cached_property
+    def repeated_ordinals(self) -> frozenset[int]:
+        """The row groups with an ordinal that others have, too: their encrypted modules are bound to
+        one place, and can be exchanged."""
+        ordinals = [self.ordinal(row_group) for row_group in range(self.num_row_groups)]
+        effective = [
+            row_group if found is None else found for row_group, found in enumerate(ordinals)
+        ]
+        counts = Counter(effective)
+        return frozenset(
+            row_group for row_group, found in enumerate(effective) if counts[found] > 1
+        )
 
     def _integer(self, spans: Mapping[str, tuple[int, int]], name: str) -> int:
         if name not in spans:
