@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +25,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.leaks import leaks
+from parquet_bloom.material_copy import material_copy
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
@@ -205,8 +206,8 @@ class FileRewrite:
 
     def __init__(self, file: ParquetFile, target: Target, written: Output) -> None:
         self.output: str | None = str(target.path)
-        self._target = target.path
         self._file = file
+        self._material = material_copy(file, written.path, target.overwrite)
         self._written = written
         self._copier = ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy")
         self._copied = self._copier.submit(written.copy_prefix, file.source)
@@ -229,8 +230,8 @@ class FileRewrite:
             self.verify(places, digests)
         if isinstance(self._file.source, LocalSource):
             self._file.source.check_unchanged()
-        copy_key_material(self._file, self._target)
-        self._written.commit()
+        with self._material.placed() if self._material else nullcontext():
+            self._written.commit()
 
     def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         """Open what was written and compare; nothing has the target's name yet."""
@@ -251,22 +252,6 @@ class UnverifiedRewrite(FileRewrite):
 
     def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         return
-
-
-def copy_key_material(file: ParquetFile, output: Path) -> None:
-    """Readers look for key material that is not in the file beside it, by the file's name."""
-    if not file.footer.protection.is_encrypted:
-        return
-    from parquet_bloom.encryption.key_material import ExternalMaterial
-
-    old, new = ExternalMaterial.of(file.path).path, Path(ExternalMaterial.of(str(output)).path)
-    with suppress(FileNotFoundError), closing(open_source(old)) as source:
-        if isinstance(source, LocalSource) and new.exists() and new.samefile(source.file):
-            return
-        with output_to(new, True, default_mode(), 0) as written:
-            written.append(source.read_at(0, source.size))
-            written.flush()
-            written.commit()
 
 
 @contextmanager
