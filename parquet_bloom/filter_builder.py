@@ -76,7 +76,8 @@ class FilterBuilder:
             if isinstance(built, str) or reason:
                 appended.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
             else:
-                _append_filter(chunk, built, rewrite, appended)
+                with located(self._file.footer, chunk):
+                    _append_filter(chunk, built, rewrite, appended)
             # It can take 128 MiB, and the next one begins when it is asked for.
             del built
             if progress:

@@ -27,7 +27,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.chunk_table import ChunkTable
 from parquet_bloom.parquet.layout import Layout
-from parquet_bloom.parquet.modules import LockedModules, Modules
+from parquet_bloom.parquet.modules import LockedModules, Modules, named
 from parquet_bloom.parquet.opened_chunks import Edit, Fields, OpenedChunks, Place, Seal
 from parquet_bloom.parquet.protection import UNPROTECTED, Protection
 from parquet_bloom.parquet.schema import LeafColumn, leaf_columns
@@ -363,7 +363,9 @@ class Footer:
 
     def tail(self, places: Mapping[Place, FilterPlace | None]) -> bytes:
         """What stands at the end of a file with these filters: the footer, and what follows it."""
-        return self.protection.tail(self.with_filters(places))
+        raw = self.with_filters(places)
+        with named(self.where):
+            return self.protection.tail(raw)
 
 
 def _sealed(modules: Modules, meta_data: bytes) -> bytes:

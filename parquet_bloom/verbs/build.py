@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
 OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"
+OF_KEPT = "filters that are there already are not shown: to expose where they lie, replace them"
 OF_CTR = "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"
+
+HAS_ONE = "has a filter already"
 
 Existing = Literal["keep", "replace", "error"]
 
@@ -127,7 +130,11 @@ def build(
             size_before=file.source.size,
             size_after=size_after,
             seconds=time.perf_counter() - started,
-            notes=(*_notes(file, appended.filters), *_remains(file, places)),
+            notes=(
+                *_notes(file, appended.filters),
+                *_remains(file, places),
+                *_not_shown(file, plan.skipped, expose_filter_location),
+            ),
         )
 
 
@@ -138,6 +145,14 @@ def _notes(file: ParquetFile, filters: Sequence[BuiltFilter]) -> tuple[str, ...]
     if file.footer.protection.has_untagged_pages:
         return (OF_DUCKDB, OF_CTR)
     return (OF_DUCKDB,)
+
+
+def _not_shown(
+    file: ParquetFile, skipped: Sequence[SkippedChunk], is_shown: bool
+) -> tuple[str, ...]:
+    """What was asked to be shown, and is of filters that stay as they are."""
+    kept = (file.chunk(skip.row_group, skip.column) for skip in skipped if skip.reason == HAS_ONE)
+    return (OF_KEPT,) if is_shown and any(chunk.has_crypto_metadata for chunk in kept) else ()
 
 
 def _remains(file: ParquetFile, places: Mapping[Place, FilterPlace | None]) -> list[str]:
@@ -203,4 +218,4 @@ def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -
         return None
     if existing == "error":
         raise RewriteError(f"{file.path}: {chunk.where}: has a filter already")
-    return "has a filter already" if existing == "keep" else None
+    return HAS_ONE if existing == "keep" else None
