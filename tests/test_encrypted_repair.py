@@ -182,20 +182,25 @@ def test_bits_that_another_filter_needs_stay_and_the_report_says_so(disputed, wo
             for each in pb.strip(path, keys=keys, columns=["string"], in_place=True).left
         ],
         "build": lambda: list(
-            pb.build(
-                path, keys=keys, columns=["string"], existing="replace", in_place=True
-            ).notes[1:]
+            pb.build(path, keys=keys, columns=["string"], existing="replace", in_place=True).notes[
+                1:
+            ]
         ),
     }[work]()
     with pb.open(path, keys) as file:
         start = file.chunk(0, "int64").bloom_filter_offset
         end = start + file.chunk(0, "int64").bloom_filter_length
-    reason = f"of its filter in plaintext bytes {start} to {end - 1} stay, which are in use otherwise"
-    assert said == {
-        "repair": [(0, "string", "PB501", reason)],
-        "strip": [(0, "string", reason)],
-        "build": [f"row group 0, column string: {reason}"],
-    }[work]
+    reason = (
+        f"of its filter in plaintext bytes {start} to {end - 1} stay, which are in use otherwise"
+    )
+    assert (
+        said
+        == {
+            "repair": [(0, "string", "PB501", reason)],
+            "strip": [(0, "string", reason)],
+            "build": [f"row group 0, column string: {reason}"],
+        }[work]
+    )
     assert bits[0, "int64"] in path.read_bytes()
     assert blocks_in(path.read_bytes(), {1: bits[1, "string"]}) == []
 
