@@ -80,7 +80,7 @@ class SparkError(ParquetBloomError):
     """A job on Spark failed as a whole, not one file of it."""
 
 
-def complaint(error: Exception) -> str:
+def complaint(error: BaseException) -> str:
     """What went wrong, for the one who ran the command."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

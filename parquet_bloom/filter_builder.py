@@ -105,6 +105,7 @@ class TolerantFilterBuilder(FilterBuilder):
 
 
 def append_filters(
+    file: ParquetFile,
     built: Iterable[Built],
     rewrite: Rewrite,
     reason_against: Callable[[SplitBlockBloomFilter], str],
@@ -119,7 +120,8 @@ def append_filters(
         if isinstance(filter, str) or reason:
             appended.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
         else:
-            _append_filter(chunk, filter, rewrite, appended)
+            with located(file.footer, chunk):
+                _append_filter(chunk, filter, rewrite, appended)
         # It can take 128 MiB, and the next one begins when it is asked for.
         del filter
         progress(next(done))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.chunk_filter import has_other_forms, other_forms, special_values
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.leaf_type import LeafType
@@ -93,7 +93,7 @@ def stores_values(file: ParquetFile, chunk: ColumnChunk) -> bool:
     try:
         runs = chunk_runs(file.source, file.footer, chunk)
         return any(len(part.run) for part in runs)
-    except (FormatError, UnsupportedError):
+    except (EncryptionError, FormatError, UnsupportedError):
         return True
 
 

@@ -27,6 +27,14 @@ SIGNALLED = 128
 GC_THRESHOLD = 50_000
 
 
+class EndedError(KeyboardInterrupt):
+    """A signal ends the program, as ^C does: nobody on the way may take it for a failure."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
 @contextmanager
 def in_order() -> Iterator[None]:
     """Turns what goes wrong into one line on stderr and an exit code; click shows its own errors."""
@@ -37,19 +45,25 @@ def in_order() -> Iterator[None]:
             yield
         finally:
             terminal.flush()
-    except (click.ClickException, click.exceptions.Exit):
+    except (click.ClickException, click.exceptions.Exit, SystemExit):
         raise
+    except EndedError as ended:
+        sys.exit(SIGNALLED + ended.number)
     except (KeyboardInterrupt, click.Abort):
         terminal.complain("interrupted")
         sys.exit(SIGNALLED + signal.SIGINT)
     except terminal.NobodyReadsError:
         sys.exit(SIGNALLED + signal.SIGPIPE)
-    except Exception as error:  # noqa: BLE001 -- the last resort: no traceback reaches a user
+    except BaseException as error:  # noqa: BLE001 -- the last resort: no traceback reaches a user
         terminal.complain(complaint(error))
         sys.exit(TROUBLE)
 
 
 class Program(click.Group):
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        with in_order():
+            return super().make_context(*args, **settings)
+
     def invoke(self, ctx: click.Context) -> Any:
         with in_order():
             return super().invoke(ctx)
@@ -61,7 +75,7 @@ class Program(click.Group):
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
     """End in good order, as after ^C: what is temporary goes first, undisturbed."""
     signal.signal(number, signal.SIG_IGN)
-    sys.exit(SIGNALLED + number)
+    raise EndedError(number)
 
 
 def run(commands: click.Group) -> NoReturn:

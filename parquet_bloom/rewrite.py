@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -24,6 +24,8 @@ from parquet_bloom.errors import (
     RewriteError,
 )
 from parquet_bloom.files import ParquetFile
+from parquet_bloom.leaks import leaks
+from parquet_bloom.material_copy import material_copy
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
@@ -120,26 +122,8 @@ def removable_filter(file: ParquetFile, chunk: ColumnChunk) -> bloom.StoredFilte
     """The chunk's filter if its place is certain enough to drop the bytes."""
     try:
         return bloom.read_usable_header(file.source, file.footer, chunk)
-    except FilterError:
+    except (FilterError, EncryptionError):
         return None
-
-
-def leaked_ranges(
-    file: ParquetFile, places: Iterable[tuple[int, int]]
-) -> Iterator[tuple[int, int]]:
-    """Where filters of encrypted columns lie in plaintext that the footer will not point to any
-    more, as far as nothing else has these bytes."""
-    layout = file.footer.layout
-    for row_group, column in places:
-        chunk = file.footer.chunk(row_group, file.footer.leaves[column])
-        if not chunk.has_crypto_metadata:
-            continue
-        with suppress(FilterError, EncryptionError):
-            stored = bloom.read_header(file.source, file.footer, chunk)
-            if stored is not None and bloom.is_leaked(chunk, stored):
-                shared = layout.overlaps_filters(stored.offset, stored.end)
-                if not shared and not layout.overlaps_data(stored.offset, stored.end):
-                    yield stored.offset, stored.end
 
 
 def kept_end(file: ParquetFile, removed: Mapping[tuple[int, int], ColumnChunk]) -> int:
@@ -177,7 +161,7 @@ def _end_by_header(file: ParquetFile, row_group: int, column: int) -> int:
     chunk = file.footer.chunk(row_group, file.footer.leaves[column])
     try:
         stored = bloom.read_header(file.source, file.footer, chunk)
-    except FilterError:
+    except (FilterError, EncryptionError):
         return file.footer.start
     return 0 if stored is None else stored.end
 
@@ -222,8 +206,8 @@ class FileRewrite:
 
     def __init__(self, file: ParquetFile, target: Target, written: Output) -> None:
         self.output: str | None = str(target.path)
-        self._target = target.path
         self._file = file
+        self._material = material_copy(file, written.path, target.overwrite)
         self._written = written
         self._copier = ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy")
         self._copied = self._copier.submit(written.copy_prefix, file.source)
@@ -238,15 +222,16 @@ class FileRewrite:
     def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         self._written.append(self._file.footer.tail(places))
         self._copied.result()
-        for start, end in leaked_ranges(self._file, places):
-            self._written.erase(start, end)
+        for leak in leaks(self._file, places):
+            for start, end in leak.erasable:
+                self._written.erase(start, end)
         self._written.flush()
         with naming(self.output):
             self.verify(places, digests)
         if isinstance(self._file.source, LocalSource):
             self._file.source.check_unchanged()
-        copy_key_material(self._file, self._target)
-        self._written.commit()
+        with self._material.placed() if self._material else nullcontext():
+            self._written.commit()
 
     def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         """Open what was written and compare; nothing has the target's name yet."""
@@ -267,22 +252,6 @@ class UnverifiedRewrite(FileRewrite):
 
     def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
         return
-
-
-def copy_key_material(file: ParquetFile, output: Path) -> None:
-    """Readers look for key material that is not in the file beside it, by the file's name."""
-    if not file.footer.protection.is_encrypted:
-        return
-    from parquet_bloom.encryption.key_material import ExternalMaterial
-
-    old, new = ExternalMaterial.of(file.path).path, Path(ExternalMaterial.of(str(output)).path)
-    with suppress(FileNotFoundError), closing(open_source(old)) as source:
-        if isinstance(source, LocalSource) and new.exists() and new.samefile(source.file):
-            return
-        with output_to(new, True, default_mode(), 0) as written:
-            written.append(source.read_at(0, source.size))
-            written.flush()
-            written.commit()
 
 
 @contextmanager

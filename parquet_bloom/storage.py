@@ -255,9 +255,10 @@ class Output(ABC):
         return offset
 
     def erase(self, start: int, end: int) -> None:
-        """Overwrite with zeros what was copied from the source; nothing past the end."""
-        for at in range(start, min(end, self.size), COPY_CHUNK):
-            self._write_at(at, bytes(min(COPY_CHUNK, min(end, self.size) - at)))
+        """Overwrite with zeros what was copied from the source; nothing of what was appended."""
+        end = min(end, self._prefix)
+        for at in range(start, end, COPY_CHUNK):
+            self._write_at(at, bytes(min(COPY_CHUNK, end - at)))
 
     def flush(self) -> None:
         """Nothing more will be appended: give the file its mode."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from defects_files import Defect, encrypted, making, sound
 from encrypting import FILTER_BITSET, FILTER_HEADER, FOOTER_KEY, Encrypted, Recipe, encrypt
+from hostile import edited
 
 from parquet_bloom.encryption.keys import Keys
 
@@ -29,6 +30,30 @@ def leaked() -> bytes:
     return sealed(filters="plaintext", copies=("bloom_filter_offset", "bloom_filter_length")).data
 
 
+def same_ordinals() -> bytes:
+    """Both row groups say that they are the first one, and what is in them is bound to that."""
+    return sealed(ordinals=lambda position: 0, bound_to=lambda position: 0).data
+
+
+def unsigned() -> bytes:
+    """Without what the footer says of encryption, and without its signature."""
+
+    def edit(footer: Any) -> None:
+        footer.encryption_algorithm = None
+
+    return edited(sealed().data, edit)
+
+
+def unmasked() -> bytes:
+    """Column `a` is shown as if it had never been encrypted; the signature cannot fit."""
+
+    def edit(footer: Any) -> None:
+        for group in footer.row_groups:
+            group.columns[0].crypto_metadata = group.columns[0].encrypted_column_metadata = None
+
+    return edited(sealed().data, edit)
+
+
 SECURITY = (
     Defect("plaintext", "PB501", making(lambda: encrypted(sound(), 0)), issue="B10"),
     Defect("row group 1", "PB501", making(lambda: encrypted(sound(), 1)), 1, "s", issue="B10"),
@@ -47,4 +72,7 @@ SECURITY = (
         None,
         keys=KEYS,
     ),
+    Defect("same ordinals", "PB115", making(same_ordinals), None, None, keys=KEYS),
+    Defect("no signature", "PB508", making(unsigned), None, None),
+    Defect("a column in plaintext", "PB508", making(unmasked), None, keys=Keys(columns=OWN_KEY)),
 )

@@ -33,8 +33,8 @@ class Recipe:
     `padding`: zeros behind every Thrift struct, as parquet-java leaves them. `plain_levels`: the
     levels of a DataPageV2 stand before its envelope, as there. `filters`: what becomes of those of
     encrypted columns. `copies`: what is kept in redacted copies that should not be. `strange_key`,
-    `strange_prefix`: kinds of modules that are sealed with others than they should be. `edit`:
-    changes the FileMetaData before it is sealed or signed.
+    `strange_prefix`: kinds of modules that are sealed with others than they should be. `bound_to`: the
+    ordinal that what belongs to a row group is sealed with. `edit`: changes the FileMetaData before it is sealed or signed.
     """
 
     columns: Mapping[str, bytes | None] | None = None
@@ -48,6 +48,7 @@ class Recipe:
     filters: str = "sealed"
     copies: Sequence[str] = ()
     ordinals: Callable[[int], int | None] = lambda position: position
+    bound_to: Callable[[int], int] = lambda position: position
     key_ids: Mapping[str, bytes] = field(default_factory=dict)
     filter_modules: tuple[int, int] = (FILTER_HEADER, FILTER_BITSET)
     strange_key: frozenset[int] = frozenset()
@@ -163,7 +164,8 @@ class _Encryption:
         key = b"s" * len(key) if kind in self.recipe.strange_key else key
         if kind in (PAGE, DICTIONARY) and self.recipe.algorithm == "AES_GCM_CTR_V1":
             return ctr(key, plain)
-        return gcm(key, plain, aad(self.recipe, kind, *place))
+        ordinals = (self.recipe.bound_to(place[0]), *place[1:]) if place else ()
+        return gcm(key, plain, aad(self.recipe, kind, *ordinals))
 
     def struct(self, key: bytes, kind: int, place: tuple[int, ...], struct: Any) -> bytes:
         encoded = struct if isinstance(struct, bytes) else compact.encode(struct)

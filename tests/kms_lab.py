@@ -90,7 +90,7 @@ def open_all(path, keys):
         own = chunk.crypto_metadata and chunk.crypto_metadata.ENCRYPTION_WITH_COLUMN_KEY
         if own:
             name = ".".join(own.path_in_schema)
-            key = keys.column_key(name, own.key_metadata)
+            key = keys.column_key(tuple(own.path_in_schema), own.key_metadata)
             sealed = chunk.encrypted_column_metadata
             opened = cipher.open(key, Module.COLUMN_META_DATA, sealed, 0, index)
             counts[name] = compact.decode(ttypes.ColumnMetaData, opened)[0].num_values

@@ -20,7 +20,7 @@ LAYERS = [
     {"encryption"},
     {"parquet"},
     {"files", "chunk_filter", "chunk_pool"},
-    {"rewrite", "membership"},
+    {"leaks", "material_copy", "rewrite", "membership"},
     {"filter_builder"},
     {"rules", "diagnosis", "advice"},
     {"verbs"},

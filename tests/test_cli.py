@@ -119,7 +119,7 @@ def test_inspect_json(built):
     row_groups = document.pop("row_groups")
     assert list(document) == [
         "path", "format", "size", "created_by", "encrypted", "num_rows", "num_row_groups",
-        "filter_bytes", "filter_share",
+        "filter_bytes", "filter_share", "unverified",
     ]  # fmt: skip
     assert document["filter_bytes"] == 2 * (2048 + 16)
     assert document["filter_share"] == document["filter_bytes"] / os.path.getsize("out.parquet")
@@ -185,6 +185,7 @@ def test_probe_json(built):
             }
         ],
         "bytes_read": 4 + 8 + footer + 2 * (64 + 32),
+        "unverified": None,
     }
 
 

@@ -26,7 +26,7 @@ from parquet_bloom.verbs.inspect import (
 )
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
-from parquet_bloom.verbs.strip import RemovedFilter, StripReport
+from parquet_bloom.verbs.strip import RemovedFilter, StayingFilter, StripReport
 
 README = (ROOT / "README.md").read_text()
 JSON = (ROOT / "docs" / "json.md").read_text()
@@ -120,7 +120,7 @@ def test_every_command_is_in_the_readme():
         "build": (BuildReport, BuiltFilter, SkippedChunk),
         "inspect": (FileInspection, RowGroupInspection, ColumnInspection, FilterInspection),
         "probe": (ProbeReport, ProbedValue),
-        "strip": (StripReport, RemovedFilter),
+        "strip": (StripReport, RemovedFilter, StayingFilter),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
         "diff": (FileDiff, FilterDiff, FilterSide),
         "repair": (RepairReport, RepairedFilter, LeftFilter),

@@ -1,6 +1,7 @@
 """Every command takes keys; and plain files are worked on without anything of encryption."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -41,7 +42,7 @@ COMMANDS = [
     ("inspect", "filtered.parquet", "--histogram"),
     ("probe", "filtered.parquet", "-c", "int64", "-v", "0"),
     ("probe", "filtered.parquet", "-c", "int64", "-v", "0", "--explain"),
-    ("repair", "filtered.parquet", "--rebuild", "--in-place"),
+    ("repair", "filtered.parquet", "-c", "int64,int32", "--rebuild", "--in-place"),
     ("report", "filtered.parquet", "-o", "page.html"),
     ("strip", "filtered.parquet", "--in-place"),
     ("validate", "filtered.parquet", "-c", "int64"),
@@ -90,6 +91,22 @@ def test_build_says_what_readers_make_of_it(folder):
     ]  # fmt: skip
     plain = pb.build("ctr.parquet", "plain", columns=["int32"], keys=pb.read_keys("keys.json"))
     assert plain.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(0o600, 0o600), (0o640, 0o640), (0o444, 0o644), (0o666, 0o644)]
+)
+@pytest.mark.parametrize("command", [("dump", "-c", "int64", "--decrypt"), ("report",)])
+def test_none_may_read_the_bits_who_may_not_read_the_file(mode, expected, command, folder):
+    (folder / "filtered.parquet").chmod(mode)
+    umask = os.umask(0o022)
+    try:
+        name, *rest = command
+        result = outcome(name, "filtered.parquet", *rest, "-o", "out", "--keys", "keys.json")
+    finally:
+        os.umask(umask)
+    assert result.code == 0
+    assert (folder / "out").stat().st_mode & 0o777 == expected
 
 
 def test_plain_files_load_nothing_of_encryption(tmp_path):

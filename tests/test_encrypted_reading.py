@@ -306,8 +306,21 @@ def test_without_the_footer_key_a_sealed_footer_is_an_error(tmp_path):
         pb.open(path)
 
 
-def test_plain_files_take_keys_and_need_none():
+def test_plain_files_take_keys_of_columns_and_need_none():
     path = FIXTURES / "java_filters.parquet"
-    assert filters(path, Keys(footer=FOOTER_KEY)) == filters(path)
+    keys = Keys(columns={"int64": OWN}, key_ids={"k": OWN}, master_keys={"m": OWN})
+    assert filters(path, keys) == filters(path)
     assert not pb.inspect(path).encrypted
+    assert pb.inspect(path).unverified is None
     assert pq.read_metadata(path).num_rows == pb.inspect(path).num_rows
+
+
+@pytest.mark.parametrize("keys", [{"footer": FOOTER_KEY}, {"uniform": OWN}, {"aad_prefix": b"t"}])
+def test_who_has_a_key_of_the_footer_wants_an_encrypted_file(keys):
+    path = FIXTURES / "java_filters.parquet"
+    with pytest.raises(pb.EncryptionError) as error:
+        pb.open(path, Keys(**keys))
+    assert str(error.value) == (
+        f"{path}: the footer is neither encrypted nor signed, expected one of the two, as a key or"
+        " an AAD prefix was given for it"
+    )

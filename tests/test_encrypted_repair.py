@@ -2,7 +2,7 @@
 
 import pytest
 from encrypting import FOOTER_KEY, Recipe, encrypt
-from test_encrypted_reading import OWN, SHARED_KEY, filters, keys_of
+from test_encrypted_reading import OWN, SHARED_KEY, filters, keys_of, values
 from test_encrypted_writing import PLAIN, encrypted
 
 import parquet_bloom as pb
@@ -102,6 +102,107 @@ def test_who_takes_a_leak_away_takes_its_bits(leak, work):
         for row_group, name in bits:
             file.footer.chunk(row_group, file.leaf(name))
     assert "PB501" not in {found.rule for found in pb.validate(path, keys=keys).findings}
+
+
+def longer(chunks):
+    """A length that reaches into the next filter."""
+    chunks[0, "int64"].bloom_filter_length += 64
+
+
+def shared(chunks):
+    """A filter that two column chunks point to."""
+    chunks[0, "string"].bloom_filter_offset = chunks[0, "int64"].bloom_filter_offset
+
+
+def within(chunks):
+    """A pointer to the second block of another filter, which may be taken for a header."""
+    chunks[1, "string"].bloom_filter_offset = chunks[0, "int64"].bloom_filter_offset + 40
+
+
+def unknown(chunks):
+    """No length anywhere."""
+    for chunk in chunks.values():
+        chunk.bloom_filter_length = None
+
+
+@pytest.fixture
+def disputed(request, tmp_path):
+    """A leak whose bytes the footer gives to several filters, and the bits that it points to."""
+
+    def edit(footer):
+        request.param(
+            {
+                (row_group, chunk.meta_data.path_in_schema[0]): chunk.meta_data
+                for row_group, group in enumerate(footer.row_groups)
+                for chunk in group.columns
+            }
+        )
+
+    plain = tmp_path / "plain.parquet"
+    pb.build(PLAIN, plain, columns=COLUMNS)
+    path = encrypted(tmp_path, Recipe(filters="plaintext", edit=edit), plain)
+    bits = filters(plain)
+    if request.param is shared:
+        del bits[0, "string"]
+    if request.param is within:
+        del bits[1, "string"]
+    return path, Keys(footer=FOOTER_KEY), bits
+
+
+TAKERS = {
+    "repair": lambda path, keys: pb.repair(path, keys=keys, in_place=True).left,
+    "strip": lambda path, keys: pb.strip(path, keys=keys, in_place=True).left,
+    "build": lambda path, keys: pb.build(
+        path, columns=COLUMNS, keys=keys, in_place=True, existing="replace"
+    ).notes[1:],
+}
+
+
+@pytest.mark.parametrize("work", TAKERS)
+@pytest.mark.parametrize("disputed", [longer, shared, within, unknown], indirect=True)
+def test_bits_that_several_filters_claim_are_overwritten_when_none_of_them_stays(disputed, work):
+    path, keys, bits = disputed
+    left = TAKERS[work](path, keys)
+    assert blocks_in(path.read_bytes(), bits) == []
+    assert left == ()
+    assert values(path, keys) == values(PLAIN)
+
+
+@pytest.mark.parametrize("disputed", [shared], indirect=True)
+@pytest.mark.parametrize("work", TAKERS)
+def test_bits_that_another_filter_needs_stay_and_the_report_says_so(disputed, work, tmp_path):
+    path, keys, bits = disputed
+    said = {
+        "repair": lambda: [
+            (each.row_group, each.column, each.rule, each.reason)
+            for each in pb.repair(path, keys=keys, columns=["string"], in_place=True).left
+        ],
+        "strip": lambda: [
+            (each.row_group, each.column, each.reason)
+            for each in pb.strip(path, keys=keys, columns=["string"], in_place=True).left
+        ],
+        "build": lambda: list(
+            pb.build(path, keys=keys, columns=["string"], existing="replace", in_place=True).notes[
+                1:
+            ]
+        ),
+    }[work]()
+    with pb.open(path, keys) as file:
+        start = file.chunk(0, "int64").bloom_filter_offset
+        end = start + file.chunk(0, "int64").bloom_filter_length
+    reason = (
+        f"of its filter in plaintext bytes {start} to {end - 1} stay, which are in use otherwise"
+    )
+    assert (
+        said
+        == {
+            "repair": [(0, "string", "PB501", reason)],
+            "strip": [(0, "string", reason)],
+            "build": [f"row group 0, column string: {reason}"],
+        }[work]
+    )
+    assert bits[0, "int64"] in path.read_bytes()
+    assert blocks_in(path.read_bytes(), {1: bits[1, "string"]}) == []
 
 
 def test_a_missing_length_is_that_of_both_envelopes(tmp_path):

@@ -270,6 +270,25 @@ def test_repair_drops_or_rebuilds_what_does_not_open(plain, kind, tmp_path):
     assert report.checked.filters == 4
 
 
+def test_filters_of_row_groups_with_the_same_ordinal_are_not_believed(plain, tmp_path):
+    """They can be exchanged, and nothing shows it."""
+    recipe = replace(SIGNED, ordinals=lambda position: 0, bound_to=lambda position: 0)
+    made = encrypt(plain, recipe)
+    data, keys = bytearray(made.data), pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS)
+    for kind in (FILTER_HEADER, FILTER_BITSET):
+        one, two = made.of(kind, 0, 1), made.of(kind, 1, 1)
+        data[one.start : one.end], data[two.start : two.end] = (
+            data[two.start : two.end], data[one.start : one.end],
+        )  # fmt: skip
+    path = tmp_path / "exchanged.parquet"
+    path.write_bytes(data)
+    with pb.open(path, keys) as file:
+        for found in file.probe("plain", 1 << 40):
+            assert found.verdict == "unknown"
+            assert "another row group has the same ordinal" in found.reason
+    assert not pb.validate(path, keys=keys, deep=False).ok
+
+
 # ------------------------------------------------------------------------------------------------
 # Wrong keys, as a user gives them
 

@@ -164,8 +164,12 @@ def test_a_key_of_zeros_opens_and_seals_nothing(tmp_path):
     source = encrypted(tmp_path, Recipe(footer_key=bytes(16)))
     keys = Keys(footer=bytes(16))
     assert pb.inspect(source, keys=keys).encrypted
-    with pytest.raises(pb.EncryptionError, match="all its bytes are 0"):
+    refusal = "footer key: all its bytes are 0"
+    chunk = f"{source}: row group 0, column int64"
+    with pytest.raises(pb.EncryptionError, match=rf"^{re.escape(chunk)}: {refusal}"):
         pb.build(source, columns=["int64"], keys=keys, in_place=True)
+    with pytest.raises(pb.EncryptionError, match=rf"^{re.escape(str(source))}: {refusal}"):
+        pb.strip(source, tmp_path / "out.parquet", keys=keys)
     assert os.listdir(tmp_path) == ["encrypted.parquet"]
 
 
@@ -257,6 +261,10 @@ def test_the_copy_in_a_plaintext_footer_tells_nothing_new(tmp_path):
     pb.build(out, columns=["int64"], keys=keys, in_place=True, existing="replace", fpp=0.0001)
     assert shown(out) == {"double", "int64"}
     assert pb.validate(out, keys=keys).ok
+    kept = pb.build(out, columns=["int64"], keys=keys, dry_run=True, expose_filter_location=True)
+    assert [note.partition(":")[0] for note in kept.notes] == [
+        "filters that are there already are not shown"
+    ]
     pb.strip(out, columns=["int64"], keys=keys, in_place=True)
     assert shown(out) == {"double"}
 

@@ -90,7 +90,7 @@ def test_material_of_parquet_java(reference, storage, tmp_path):
     else:
         key_metadata = metadata(**material, internalStorage=True)
     keys = Keys(master_keys=TESTING_MASTER_KEYS).for_file(str(tmp_path / "t.parquet"))
-    assert secret_of(keys.column_key("a", key_metadata)).hex() == secret
+    assert secret_of(keys.column_key(("a",), key_metadata)).hex() == secret
 
 
 @pytest.mark.parametrize("bits", [128, 192, 256])
@@ -182,8 +182,9 @@ def test_where_external_material_lies(path, expected):
         ("{}", "no key material for 'columnKey0'"),
         ("[]", "expected a JSON object"),
         ("", "expected a JSON object"),
-        ('{"columnKey0": {}}', "no key material for 'columnKey0'"),
-        ('{"columnKey0": "5"}', "no key material for 'columnKey0'"),
+        ('{"columnKey0": {}}', "'columnKey0' is no key material"),
+        ('{"columnKey0": "5"}', "'columnKey0' is no key material"),
+        ('{"columnKey0": "\\ud800"}', "'columnKey0' is no key material"),
         ('{"columnKey0": ' + "[" * 100_000 + "}", "expected a JSON object"),
     ],
 )
@@ -193,14 +194,25 @@ def test_external_material_that_is_none(text, message, tmp_path):
     reference = metadata(internalStorage=False, keyReference="columnKey0")
     keys = Keys(master_keys=MASTER_KEYS, key_material=path)
     with pytest.raises(EncryptionError) as error:
-        keys.column_key("a", reference)
+        keys.column_key(("a",), reference)
     assert str(error.value) == f"{path}: {message}"
+
+
+def test_a_reference_that_is_not_there_is_a_missing_key(tmp_path):
+    path = tmp_path / "material.json"
+    path.write_text("{}")
+    reference = metadata(internalStorage=False, keyReference="columnKey0")
+    with pytest.raises(MissingKeyError) as error:
+        Keys(master_keys=MASTER_KEYS, key_material=path).column_key(("a",), reference)
+    assert str(error.value) == f"{path}: no key material for 'columnKey0'"
+    keys = Keys(master_keys=MASTER_KEYS, key_material=path, uniform=SECRET)
+    assert secret_of(keys.column_key(("a",), reference)) == SECRET
 
 
 def test_external_material_of_no_file():
     with pytest.raises(EncryptionError, match="'columnKey0' is in a file that was not given"):
         Keys(master_keys=MASTER_KEYS).column_key(
-            "a", metadata(internalStorage=False, keyReference="columnKey0")
+            ("a",), metadata(internalStorage=False, keyReference="columnKey0")
         )
 
 
@@ -243,7 +255,7 @@ def test_external_material_of_no_file():
 def test_material_that_is_not_as_it_should_be(change, message):
     fields = {**json.loads(single(SECRET)), **change}
     with pytest.raises(EncryptionError) as error:
-        Keys(master_keys=MASTER_KEYS).column_key("a", json.dumps(fields).encode())
+        Keys(master_keys=MASTER_KEYS).column_key(("a",), json.dumps(fields).encode())
     assert str(error.value) == message
 
 
@@ -262,14 +274,14 @@ def double(kek=b"k" * 16, dek=SECRET, kek_id=b"id", aad=b"id"):
 
 def test_double_wrapping():
     keys = Keys(master_keys=MASTER_KEYS)
-    assert secret_of(keys.column_key("a", double())) == SECRET
+    assert secret_of(keys.column_key(("a",), double())) == SECRET
     other = double(kek=b"o" * 16, dek=b"another key 16 b", kek_id=b"other", aad=b"other")
-    assert secret_of(keys.column_key("a", other)) == b"another key 16 b"
+    assert secret_of(keys.column_key(("a",), other)) == b"another key 16 b"
     # Of two files that say the same id of different keys, neither gets the other's.
     clash = double(kek=b"o" * 16, dek=b"another key 16 b")
-    assert secret_of(keys.column_key("a", clash)) == b"another key 16 b"
+    assert secret_of(keys.column_key(("a",), clash)) == b"another key 16 b"
     with pytest.raises(TamperedError) as error:
-        keys.column_key("a", double(aad=b"other"))
+        keys.column_key(("a",), double(aad=b"other"))
     assert str(error.value) == (
         "key material: wrappedDEK does not open with key-encryption key wrapped by master key 'm1':"
         " one of both is wrong"
@@ -282,10 +294,10 @@ def test_local_wrapping_of_parquet_java():
     envelope = {"masterKeyVersion": "NO_VERSION", "encryptedKey": inner}
     fields = {**json.loads(single(SECRET)), "wrappedDEK": json.dumps(envelope)}
     keys = Keys(master_keys=MASTER_KEYS)
-    assert secret_of(keys.column_key("a", json.dumps(fields).encode())) == SECRET
+    assert secret_of(keys.column_key(("a",), json.dumps(fields).encode())) == SECRET
     fields["wrappedDEK"] = json.dumps({**envelope, "masterKeyVersion": "7"})
     with pytest.raises(EncryptionError, match="has a master key version, expected NO_VERSION"):
-        keys.column_key("a", json.dumps(fields).encode())
+        keys.column_key(("a",), json.dumps(fields).encode())
 
 
 @pytest.mark.parametrize(
@@ -293,6 +305,45 @@ def test_local_wrapping_of_parquet_java():
 )
 def test_metadata_that_is_no_material(key_metadata):
     assert key_material(key_metadata, None) is None
+
+
+ALONE = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("keys", "fields", "message"),
+    [
+        ({}, {"masterKeyID": ALONE}, "no key for column a (wrapped by master key '\\ud800')"),
+        ({}, {"masterKeyID": 1}, "no key for column a (key id '{"),
+        (
+            {"master_keys": {"x": SECRET}},
+            {"masterKeyID": ALONE},
+            "no key for column a (wrapped by master key '\\ud800')",
+        ),
+        (
+            {"master_keys": {ALONE: SECRET}},
+            {"masterKeyID": ALONE},
+            "the wrapped key does not open with master key \ud800",
+        ),
+        ({"master_keys": MASTER_KEYS}, {"wrappedDEK": ALONE}, "master key m1: the wrapped key is"),
+        (
+            {"master_keys": MASTER_KEYS},
+            {"internalStorage": False, "keyReference": ALONE},
+            "key material: '\\ud800' is in a file that was not given",
+        ),
+        (
+            {"kms_client": LabKms(None)},
+            {"masterKeyID": ALONE},
+            "KMS client, master key '\\ud800': ",
+        ),
+    ],
+)
+def test_half_a_character_is_no_key(keys, fields, message):
+    """JSON can have one half of a surrogate pair alone, which no encoding takes."""
+    key_metadata = json.dumps({**json.loads(single(SECRET)), **fields}).encode()
+    with pytest.raises(EncryptionError) as error:
+        Keys(**keys).column_key(("a",), key_metadata)
+    assert str(error.value).startswith(message)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -366,7 +417,7 @@ def test_a_client_that_denies_a_key_means_that_it_is_missing(kind):
             raise kind("not you")
 
     with pytest.raises(MissingKeyError, match=f"^KMS client, master key 'm1': {kind.__name__}: "):
-        Keys(kms_client=Denies()).column_key("a", single(SECRET))
+        Keys(kms_client=Denies()).column_key(("a",), single(SECRET))
 
 
 @pytest.mark.parametrize("returned", [SECRET, bytearray(SECRET), SECRET.decode()])
@@ -375,7 +426,7 @@ def test_what_a_client_may_return(returned):
         def unwrap_key(self, wrapped_key, master_key_identifier):
             return returned
 
-    assert secret_of(Keys(kms_client=Kms()).column_key("a", single(SECRET))) == SECRET
+    assert secret_of(Keys(kms_client=Kms()).column_key(("a",), single(SECRET))) == SECRET
 
 
 def test_a_url_in_a_file_goes_nowhere(tmp_path):

@@ -33,7 +33,7 @@ def show(path, columns, keys):
     """Say what keys there are, or what they open."""
     click.echo(repr(keys) if path is None else open_all(path, keys))
     for column in columns:
-        click.echo(f"{column}: {keys.column_key(column, None).source}")
+        click.echo(f"{column}: {keys.column_key((column,), None).source}")
 
 
 @pytest.fixture
@@ -183,6 +183,8 @@ EXPECTED = "expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"
         (["--footer-key", ""], f"footer key: {EXPECTED}"),
         (["--footer-key", "env:UNSET"], "footer key (env:UNSET): the environment variable is not"),
         (["--footer-key", "file:nowhere"], "nowhere: No such file or directory"),
+        (["--footer-key", "fd:999999,hex"], "footer key (fd:999999): Bad file descriptor"),
+        (["--master-key", f"{HEX}:m1"], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
         (["--uniform-key", f"hex:{HEX}00"], "uniform key (hex:…): 17 bytes, expected 16, 24 or 32"),
         (["--column-key", f"a={HEX}"], "key of a column: expected NAME=KEYSPEC, KEYSPEC being hex"),
         (["--column-key", "a=env:K", "--column-key", "a=env:L"], "key of a column a: given twice"),

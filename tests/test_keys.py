@@ -31,10 +31,10 @@ def test_path_then_id_then_kms_then_uniform():
         "uniform": SECRETS["uniform"],
     }
     for expected in ("path", "id", "kms", "uniform"):
-        assert secret_of(Keys(**ways).column_key("a", id_or_material)) == SECRETS[expected]
+        assert secret_of(Keys(**ways).column_key(("a",), id_or_material)) == SECRETS[expected]
         ways.pop(next(iter(ways)))
     with pytest.raises(MissingKeyError):
-        Keys(**ways).column_key("a", id_or_material)
+        Keys(**ways).column_key(("a",), id_or_material)
 
 
 def test_footer_then_id_then_retriever_then_uniform():
@@ -53,7 +53,7 @@ def test_footer_then_id_then_retriever_then_uniform():
 
 def test_the_footer_key_is_for_no_column():
     with pytest.raises(MissingKeyError):
-        Keys(footer=SECRET).column_key("a", None)
+        Keys(footer=SECRET).column_key(("a",), None)
     with pytest.raises(MissingKeyError):
         Keys(columns={"a": SECRET}).footer_key(None)
 
@@ -61,18 +61,48 @@ def test_the_footer_key_is_for_no_column():
 def test_a_group_has_the_keys_of_its_leaves():
     keys = Keys(columns={"a": b"a" * 16, "a.b.c": b"c" * 16, "a.b": b"b" * 16})
     for column, expected in {"a": b"a", "a.x": b"a", "a.b.d.e": b"b", "a.b.c": b"c"}.items():
-        assert secret_of(keys.column_key(column, None)) == expected * 16
+        assert secret_of(keys.column_key(tuple(column.split(".")), None)) == expected * 16
     for column in ("ab", "b", "b.a"):
         with pytest.raises(MissingKeyError):
-            keys.column_key(column, None)
+            keys.column_key(tuple(column.split(".")), None)
+
+
+def test_a_dot_in_a_name_makes_no_group():
+    keys = Keys(columns={"a": b"a" * 16})
+    with pytest.raises(MissingKeyError, match=r"^no key for column a\.b \("):
+        keys.column_key(("a.b",), None)
+    keys = Keys(columns={"a.b": b"b" * 16})
+    for path in (("a.b",), ("a", "b"), ("a.b", "c"), ("a", "b", "c")):
+        assert secret_of(keys.column_key(path, None)) == b"b" * 16
+
+
+def test_who_denies_a_key_does_not_end_the_search():
+    """What was said first is said if nobody has it."""
+    known, unknown = single(SECRET), single(SECRET)
+
+    class Denies:
+        def unwrap_key(self, wrapped_key, master_key_identifier):
+            raise PermissionError("not you")
+
+    ways = {
+        "kms_client": Denies(),
+        "key_retriever": {known: SECRETS["kms"]}.__getitem__,
+        "uniform": SECRETS["uniform"],
+    }
+    assert secret_of(Keys(**ways).column_key(("a",), known)) == SECRETS["kms"]
+    assert secret_of(Keys(**ways).column_key(("a",), unknown)) == SECRETS["uniform"]
+    ways.pop("uniform")
+    with pytest.raises(MissingKeyError) as error:
+        Keys(**ways).column_key(("a",), unknown)
+    assert str(error.value) == "KMS client, master key 'm1': PermissionError: not you"
 
 
 def test_keys_without_metadata_are_found_by_path_or_uniform_only():
     keys = Keys(key_ids={"": SECRET}, key_retriever=lambda metadata: SECRET)
     with pytest.raises(MissingKeyError) as error:
-        keys.column_key("a", None)
+        keys.column_key(("a",), None)
     assert str(error.value) == "no key for column a (the file names no key)"
-    assert secret_of(Keys(uniform=SECRET).column_key("a", None)) == SECRET
+    assert secret_of(Keys(uniform=SECRET).column_key(("a",), None)) == SECRET
 
 
 @pytest.mark.parametrize(
@@ -106,8 +136,8 @@ def test_the_same_key_is_the_same_object():
     keys = Keys(key_retriever=retrieve, kms_client=kms, columns={"c": SECRET})
     for find in (
         lambda keys: keys.footer_key(b"kf"),
-        lambda keys: keys.column_key("a", material),
-        lambda keys: keys.column_key("c", None),
+        lambda keys: keys.column_key(("a",), material),
+        lambda keys: keys.column_key(("c",), None),
     ):
         assert find(keys) is find(keys) is find(keys.for_file("/a/b.parquet"))
     assert asked == [b"kf"]
@@ -212,8 +242,9 @@ def test_keys_show_nothing(caplog):
     for secret in (SECRET.decode(), HEX, "s3cr3t"):
         assert secret not in f"{keys} {keys!r} {caplog.text}"
     for write_out in (pickle.dumps, copy.copy, copy.deepcopy, json.dumps):
-        with pytest.raises(TypeError):
-            write_out(keys)
+        for each in (keys, keys._kms, KmsConnection("", "", "s3cr3t")):
+            with pytest.raises(TypeError):
+                write_out(each)
     with pytest.raises(TypeError):
         vars(keys)
 
@@ -226,7 +257,7 @@ def test_tracebacks_show_nothing():
         lambda: key_of(HEX, "footer key"),
         lambda: table_of("columns", [f"a={HEX}"]),
         lambda: Keys(footer=SECRET + b"1"),
-        lambda: Keys(master_keys={"m1": SECRET}).column_key("x", single(SECRET)),
+        lambda: Keys(master_keys={"m1": SECRET}).column_key(("x",), single(SECRET)),
         lambda: FileCipher(None, b"").check_signature(keys.footer_key(None), b"", bytes(28)),
     ]
     for fail in failures:

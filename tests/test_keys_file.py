@@ -43,12 +43,14 @@ def test_all_names_of_a_keys_file(tmp_path, monkeypatch):
     assert read == settings
     keys = keys_of(read)
     assert secret_of(keys.footer_key(None)) == SECRET
-    assert secret_of(keys.column_key("a", None)) == b"a" * 16
-    assert secret_of(keys.column_key("x", b"kb")) == b"b" * 16
-    assert secret_of(keys.column_key("x", None)) == b"u" * 16
-    assert secret_of(keys.column_key("x", single(b"wrapped with m1."))) == b"wrapped with m1."
-    assert secret_of(keys.column_key("x", single(b"wrapped with m2.", "m2"))) == b"wrapped with m2."
-    assert secret_of(keys.column_key("x", b"other")) == b"other..........."
+    assert secret_of(keys.column_key(("a",), None)) == b"a" * 16
+    assert secret_of(keys.column_key(("x",), b"kb")) == b"b" * 16
+    assert secret_of(keys.column_key(("x",), None)) == b"u" * 16
+    assert secret_of(keys.column_key(("x",), single(b"wrapped with m1."))) == b"wrapped with m1."
+    assert (
+        secret_of(keys.column_key(("x",), single(b"wrapped with m2.", "m2"))) == b"wrapped with m2."
+    )
+    assert secret_of(keys.column_key(("x",), b"other")) == b"other..........."
     assert keys.aad_prefix == b"tester"
     assert repr(keys) == (
         "Keys(footer key (env:KF), uniform key (ascii:…), key of column a (ascii:…), key id kb"
@@ -142,7 +144,8 @@ def test_a_key_list_that_is_none(tmp_path):
     with pytest.raises(EncryptionError) as error:
         read_keys_file(path)
     assert str(error.value) == (
-        f"{path}: parquet.encryption.key.list: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"
+        f"{path}: parquet.encryption.key.list: expected ID=KEYSPEC or ID:BASE64,ID:BASE64, each a"
+        " key of 16, 24 or 32 bytes"
     )
 
 

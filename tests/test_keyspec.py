@@ -14,6 +14,7 @@ from parquet_bloom.errors import EncryptionError
 
 SECRET = b"0123456789012345"
 HEX = SECRET.hex()
+BASE64 = base64.b64encode(SECRET).decode()
 
 
 @pytest.mark.parametrize("secret", [SECRET, SECRET + b"abcdefgh", SECRET * 2, bytes(range(16))])
@@ -95,6 +96,16 @@ def test_no_encoding_is_guessed(tmp_path, monkeypatch):
         ("env:BAD,raw", "footer key (env:BAD): 17 bytes, expected 16, 24 or 32"),
         ("fd:three", "footer key (fd:three): expected the number of a file descriptor"),
         ("fd:-1", "footer key (fd:-1): expected the number of a file descriptor"),
+        (f"fd:{10**19}", f"footer key (fd:{10**19}): expected the number of a file descriptor"),
+        (
+            f"fd:{'9' * 5000}",
+            f"footer key (fd:{'9' * 5000}): expected the number of a file descriptor",
+        ),
+        ("hex:\udcff", "footer key: not hex"),
+        ("ascii:\udcff", "footer key: not ascii"),
+        ("hex:\ud800", "footer key: expected text in UTF-8"),
+        ("env:\ud800", "footer key (env:\ud800): expected text in UTF-8"),
+        ("file:\ud800,hex", "footer key (file:\ud800): expected text in UTF-8"),
     ],
 )
 def test_a_bad_keyspec_is_not_shown(spec, message, monkeypatch):
@@ -110,8 +121,12 @@ def test_a_bad_keyspec_is_not_shown(spec, message, monkeypatch):
 def test_a_key_file_that_is_not_there_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         key_of(f"file:{tmp_path}/nowhere", "footer key")
-    with pytest.raises(OSError, match="Bad file descriptor"):
+    with pytest.raises(OSError, match="Bad file descriptor") as error:
         key_of("fd:999999", "footer key")
+    assert error.value.filename == "footer key (fd:999999)"
+    with pytest.raises(OSError, match="Bad file descriptor") as error:
+        text_of("fd:999999", "KMS token")
+    assert error.value.filename == "KMS token (fd:999999)"
 
 
 def test_what_never_ends_is_not_read_to_its_end():
@@ -142,6 +157,10 @@ def test_aad_prefixes():
     assert Keys().aad_prefix is None
     with pytest.raises(EncryptionError, match=r"^AAD prefix: not hex$"):
         prefix_of("hex:0")
+    # A byte that was typed and is no UTF-8; and what only JSON can say.
+    assert prefix_of("\udcff") == b"\xff"
+    with pytest.raises(EncryptionError, match=r"^AAD prefix: expected text in UTF-8$"):
+        prefix_of("\ud800")
 
 
 @pytest.mark.parametrize(
@@ -152,8 +171,12 @@ def test_aad_prefixes():
         ("columns", ["a=file:/k=hex:x"], {"a": "file:/k=hex:x"}),
         ("key_ids", ["kf=hex:00"], {"kf": "hex:00"}),
         ("master_keys", ["m=env:M"], {"m": "env:M"}),
-        ("master_keys", ["k1:QQ==, k2 : QUE="], {"k1": "base64:QQ==", "k2": "base64:QUE="}),
-        ("master_keys", ["arn:aws:k1:QQ=="], {"arn:aws:k1": "base64:QQ=="}),
+        (
+            "master_keys",
+            [f"k1:{BASE64}, k2 : {BASE64}"],
+            {"k1": f"base64:{BASE64}", "k2": f"base64:{BASE64}"},
+        ),
+        ("master_keys", [f"arn:aws:k1:{BASE64}"], {"arn:aws:k1": f"base64:{BASE64}"}),
         ("kms_conf", ["a.b=c=d", "e="], {"a.b": "c=d", "e": ""}),
     ],
 )
@@ -169,6 +192,11 @@ def test_tables(name, texts, table):
         ("columns", ["a=env:A", "a=env:B"], "key of a column a: given twice"),
         ("master_keys", [HEX], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
         ("master_keys", [f":{HEX}"], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
+        # The other way round, or without an id: ids are shown.
+        ("master_keys", [f"{HEX}:m1"], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
+        ("master_keys", [f"{HEX}:mine"], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
+        ("master_keys", [f"base64:{BASE64}"], "master key: expected ID=KEYSPEC or ID:BASE64"),
+        ("master_keys", [f"hex:{HEX}"], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
         ("kms_conf", ["ab"], "KMS configuration: expected NAME=VALUE"),
     ],
 )
@@ -177,3 +205,4 @@ def test_tables_that_are_none(name, texts, message):
         table_of(name, texts)
     assert str(error.value).startswith(message)
     assert HEX not in str(error.value)
+    assert BASE64 not in str(error.value)

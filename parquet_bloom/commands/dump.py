@@ -47,9 +47,12 @@ def dump(
       pbloom dump events.bloom.parquet -c user_id -g 0 --format hex
     """
     from parquet_bloom.render.terminal import write_bytes
+    from parquet_bloom.render.unverified import complain_if_unverified
     from parquet_bloom.verbs.dump import dump as dump_filter, save  # isort: skip
 
-    data = dump_filter(file, column, row_group, keys=keys, decrypt=decrypt).in_format(form)
+    dumped = dump_filter(file, column, row_group, keys=keys, decrypt=decrypt)
+    complain_if_unverified(file, dumped.unverified)
+    data = dumped.in_format(form)
     if output == Path("-"):
         write_bytes(data)
     else:

@@ -45,6 +45,7 @@ def inspect(
     from parquet_bloom.render.histogram import write_histograms, write_histograms_json
     from parquet_bloom.render.inspect import write_inspection
     from parquet_bloom.render.terminal import write_json
+    from parquet_bloom.render.unverified import complain_if_unverified
     from parquet_bloom.verbs.inspect import inspect as inspect_file
     from parquet_bloom.verbs.occupancy import occupancies
 
@@ -52,6 +53,7 @@ def inspect(
         report = inspect_file(
             path, columns=columns or None, row_groups=row_groups or None, keys=keys
         )
+        complain_if_unverified(path, report.unverified)
         if histogram:
             write = write_histograms_json if as_json else write_histograms
             write(report, occupancies(report, keys))

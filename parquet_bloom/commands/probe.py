@@ -51,6 +51,7 @@ def probe(
     """
     from parquet_bloom.render.probe import write_explanations, write_probe, write_rows_to_read
     from parquet_bloom.render.terminal import write_json
+    from parquet_bloom.render.unverified import complain_if_unverified
     from parquet_bloom.verbs.probe import explain, probe as probe_file  # isort: skip
 
     literals = [*values, *(line.rstrip("\r\n") for line in values_from or ())]
@@ -65,6 +66,7 @@ def probe(
 
     def work(path: str) -> None:
         report = probe_file(path, column, literals, read_as=read_as, keys=keys)
+        complain_if_unverified(path, report.unverified)
         absent.append(report.is_absent)
         if explained:
             write_explanations(path, explain(path, column, literals, read_as=read_as, keys=keys))

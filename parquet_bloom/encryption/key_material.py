@@ -16,13 +16,13 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 from typing import Any
 
 from parquet_bloom.encryption.cipher import Key
-from parquet_bloom.encryption.kms import Kms
+from parquet_bloom.encryption.clients import MadeKeys
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
 from parquet_bloom.storage import open_source
 
@@ -30,7 +30,10 @@ _TYPE = "PKMT1"
 # 1000 columns take some 500 kB.
 _MAX_FILE_BYTES = 64 << 20
 # Of a key id that a file gives, this much is in a message.
-_SHOWN_BYTES = 64
+_SHOWN_LENGTH = 64
+
+# Makes a key of a wrapped one and the id of its master key.
+Unwrap = Callable[[str, str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMat
         reference = _get(fields, "keyReference", str)
         if beside is None:
             raise EncryptionError(
-                f"key material: {_cut(reference.encode())} is in a file that was not given"
+                f"key material: {_cut(reference)} is in a file that was not given"
             )
         fields = beside.fields(reference)
     kek = None
@@ -81,13 +84,13 @@ def shown(key_metadata: bytes | None) -> str:
     fields = _json_object(key_metadata) or {}
     for name, what in (("masterKeyID", "wrapped by master key"), ("keyReference", "key material")):
         if isinstance(fields.get(name), str):
-            return f"{what} {_cut(fields[name].encode())}"
-    return f"key id {_cut(key_metadata)}"
+            return f"{what} {_cut(fields[name])}"
+    return f"key id {_cut(key_metadata.decode(errors='backslashreplace'))}"
 
 
-def _cut(text: bytes) -> str:
-    cut = text[:_SHOWN_BYTES]
-    return repr(cut.decode(errors="backslashreplace")) + ("…" if cut != text else "")
+def _cut(text: str) -> str:
+    """In quotes; its repr has no surrogates either, which JSON can have alone."""
+    return repr(text[:_SHOWN_LENGTH]) + ("…" if len(text) > _SHOWN_LENGTH else "")
 
 
 class ExternalMaterial:
@@ -103,11 +106,17 @@ class ExternalMaterial:
         return ExternalMaterial(f"{folder}{slash}_KEY_MATERIAL_FOR_{name}.json")
 
     def fields(self, reference: str) -> dict[str, Any]:
-        """The material of this reference. Raises MissingKeyError if there is no such file."""
+        """The material of this reference.
+
+        Raises MissingKeyError if there is no such file or nothing for the reference in it,
+        EncryptionError for what is no key material.
+        """
         text = self._entries.get(reference)
-        fields = _json_object(text.encode()) if isinstance(text, str) else None
+        if text is None:
+            raise MissingKeyError(f"{self.path}: no key material for {_cut(reference)}")
+        fields = _json_object(text) if isinstance(text, str) else None
         if fields is None:
-            raise EncryptionError(f"{self.path}: no key material for {_cut(reference.encode())}")
+            raise EncryptionError(f"{self.path}: {_cut(reference)} is no key material")
         return fields
 
     @cached_property
@@ -131,25 +140,21 @@ class Unwrapper:
     """Unwraps key material, each key once: the same material is the same Key."""
 
     def __init__(self) -> None:
-        self._keys: dict[KeyMaterial, Key] = {}
-        self._keks: dict[tuple[str, KeyEncryptionKey], Key] = {}
-        self._lock = Lock()
+        self._keys = MadeKeys[KeyMaterial]()
+        self._keks = MadeKeys[tuple[str, KeyEncryptionKey]]()
 
-    def key(self, material: KeyMaterial, kms: Kms) -> Key:
+    def key(self, material: KeyMaterial, unwrap: Unwrap) -> Key:
         """The key of a module.
 
         Raises EncryptionError if the client fails, MissingKeyError if it has no such master key.
         """
-        with self._lock:
-            if material not in self._keys:
-                source = f"key wrapped by master key {_cut(material.master_key_id.encode())}"
-                self._keys[material] = Key(self._secret(material, kms), source)
-            return self._keys[material]
+        source = f"key wrapped by master key {_cut(material.master_key_id)}"
+        return self._keys.get(material, lambda: Key(self._secret(material, unwrap), source))
 
-    def _secret(self, material: KeyMaterial, kms: Kms) -> bytes:
+    def _secret(self, material: KeyMaterial, unwrap: Unwrap) -> bytes:
         if material.kek is None:
-            return kms.unwrap(material.wrapped_dek, material.master_key_id)
-        key = self._kek(material.master_key_id, material.kek, kms)
+            return unwrap(material.wrapped_dek, material.master_key_id)
+        key = self._kek(material.master_key_id, material.kek, unwrap)
         try:
             return key.open_gcm(_decode(material.wrapped_dek, "wrappedDEK"), material.kek.id)
         except TamperedError:
@@ -157,15 +162,14 @@ class Unwrapper:
                 f"key material: wrappedDEK does not open with {key.source}: one of both is wrong"
             ) from None
 
-    def _kek(self, master_key_id: str, kek: KeyEncryptionKey, kms: Kms) -> Key:
-        place = (master_key_id, kek)
-        if place not in self._keks:
-            source = f"key-encryption key wrapped by master key {_cut(master_key_id.encode())}"
-            self._keks[place] = Key(kms.unwrap(kek.wrapped, master_key_id), source)
-        return self._keks[place]
+    def _kek(self, master_key_id: str, kek: KeyEncryptionKey, unwrap: Unwrap) -> Key:
+        source = f"key-encryption key wrapped by master key {_cut(master_key_id)}"
+        return self._keks.get(
+            (master_key_id, kek), lambda: Key(unwrap(kek.wrapped, master_key_id), source)
+        )
 
 
-def _json_object(data: bytes) -> dict[str, Any] | None:
+def _json_object(data: bytes | str) -> dict[str, Any] | None:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from threading import Lock
 from typing import Any, NoReturn
 
 from parquet_bloom.encryption.cipher import Key
+from parquet_bloom.encryption.clients import MadeKeys, as_bytes, ask
 from parquet_bloom.encryption.key_material import (
     ExternalMaterial,
+    Unwrap,
     Unwrapper,
     key_material,
     shown,
 )
 from parquet_bloom.encryption.keyspec import Secret, key_of, prefix_of
-from parquet_bloom.encryption.kms import Kms, KmsClient, LocalKms, as_bytes, failed
+from parquet_bloom.encryption.kms import Kms, KmsClient, LocalKms
 from parquet_bloom.errors import MissingKeyError
 
 
@@ -72,7 +73,7 @@ class Keys:
         self._columns = _keys(columns, "key of column")
         self._key_ids = _keys(key_ids, "key id")
         self._master_keys = _keys(master_keys, "master key")
-        self._local_kms = Kms(LocalKms(self._master_keys))
+        self._local_kms = LocalKms(self._master_keys)
         self._kms = _kms(kms_client)
         self._retriever = None if key_retriever is None else _Retriever(key_retriever)
         self._unwrapper = Unwrapper()
@@ -111,43 +112,56 @@ class Keys:
         """The key that sealed or signed the footer. Raises MissingKeyError if there is none."""
         return self._find(self._footer, "the footer", key_metadata)
 
-    def column_key(self, column: str, key_metadata: bytes | None) -> Key:
-        """The key of a leaf column with a key of its own. Raises MissingKeyError if there is none.
+    def column_key(self, path: tuple[str, ...], key_metadata: bytes | None) -> Key:
+        """The key of a leaf column with a key of its own; `path` are the steps to it, of which one
+        may have a dot in its name.
 
-        EncryptionError if a KMS or a key retriever fails, or key material is not as it should be.
+        Raises MissingKeyError if there is none, EncryptionError if a KMS or a key retriever fails,
+        or key material is not as it should be.
         """
         given = next(
-            (self._columns[path] for path in _self_and_parents(column) if path in self._columns),
+            (self._columns[name] for name in _self_and_groups(path) if name in self._columns),
             None,
         )
-        return self._find(given, f"column {column}", key_metadata)
+        return self._find(given, f"column {'.'.join(path)}", key_metadata)
 
     def _find(self, given: Key | None, what: str, key_metadata: bytes | None) -> Key:
         if given is not None:
             return given
+        problem: MissingKeyError | None = None
         if key_metadata is not None:
-            key = self._by_id(key_metadata) or self._by_metadata(key_metadata)
-            if key is not None:
-                return key
+            for way in (self._by_id, self._by_material, self._by_retriever):
+                try:
+                    key = way(key_metadata)
+                except MissingKeyError as error:
+                    problem = problem or error
+                else:
+                    if key is not None:
+                        return key
         if self._uniform is not None:
             return self._uniform
-        raise MissingKeyError(f"no key for {what} ({shown(key_metadata)})")
+        raise problem or MissingKeyError(f"no key for {what} ({shown(key_metadata)})")
 
     def _by_id(self, key_metadata: bytes) -> Key | None:
         return self._key_ids.get(key_metadata.decode(errors="replace"))
 
-    def _by_metadata(self, key_metadata: bytes) -> Key | None:
-        """What a KMS or the retriever makes of the metadata."""
-        if self._kms is not None or self._master_keys:
-            material = key_material(key_metadata, self._material)
-            kms = None if material is None else self._kms_with(material.master_key_id)
-            if material is not None and kms is not None:
-                return self._unwrapper.key(material, kms)
-        return None if self._retriever is None else self._retriever.key(key_metadata)
+    def _by_material(self, key_metadata: bytes) -> Key | None:
+        if self._kms is None and not self._master_keys:
+            return None
+        material = key_material(key_metadata, self._material)
+        unwrap = None if material is None else self._unwrap_with(material.master_key_id)
+        if material is None or unwrap is None:
+            return None
+        return self._unwrapper.key(material, unwrap)
 
-    def _kms_with(self, master_key_id: str) -> Kms | None:
+    def _unwrap_with(self, master_key_id: str) -> Unwrap | None:
         """Who unwraps with this master key: it is here, or a KMS may have it."""
-        return self._local_kms if master_key_id in self._master_keys else self._kms
+        if master_key_id in self._master_keys:
+            return self._local_kms.unwrap_key
+        return None if self._kms is None else self._kms.unwrap
+
+    def _by_retriever(self, key_metadata: bytes) -> Key | None:
+        return None if self._retriever is None else self._retriever.key(key_metadata)
 
 
 class _Retriever:
@@ -155,24 +169,18 @@ class _Retriever:
 
     def __init__(self, function: Callable[[bytes], bytes | None]) -> None:
         self._function = function
-        self._keys: dict[bytes, Key] = {}
-        self._lock = Lock()
+        self._keys = MadeKeys[bytes]()
 
-    def key(self, key_metadata: bytes) -> Key | None:
-        """None if the function has no key."""
-        with self._lock:
-            if key_metadata not in self._keys:
-                what = f"key retriever, {shown(key_metadata)}"
-                try:
-                    secret = self._function(key_metadata)
-                except (KeyError, PermissionError):
-                    return None
-                except Exception as error:
-                    raise failed(what, error) from error
-                if secret is None:
-                    return None
-                self._keys[key_metadata] = Key(as_bytes(secret, what), what)
-            return self._keys[key_metadata]
+    def key(self, key_metadata: bytes) -> Key:
+        """Raises MissingKeyError if the function has no key, EncryptionError if it fails."""
+        return self._keys.get(key_metadata, lambda: self._retrieved(key_metadata))
+
+    def _retrieved(self, key_metadata: bytes) -> Key:
+        what = f"key retriever, {shown(key_metadata)}"
+        secret = ask(lambda: self._function(key_metadata), what)
+        if secret is None:
+            raise MissingKeyError(f"{what}: no key")
+        return Key(as_bytes(secret, what), what)
 
 
 def _kms(client: KmsClient | Kms | None) -> Kms | None:
@@ -183,8 +191,7 @@ def _keys(secrets: Mapping[str, Secret] | None, what: str) -> dict[str, Key]:
     return {name: key_of(secret, f"{what} {name}") for name, secret in (secrets or {}).items()}
 
 
-def _self_and_parents(column: str) -> Iterator[str]:
-    path = column
-    while path:
-        yield path
-        path = path.rpartition(".")[0]
+def _self_and_groups(path: tuple[str, ...]) -> Iterator[str]:
+    """The dotted paths of a leaf and the groups that it is in, from the inside out."""
+    for length in range(len(path), 0, -1):
+        yield ".".join(path[:length])

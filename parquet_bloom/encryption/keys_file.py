@@ -23,9 +23,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from parquet_bloom.encryption.clients import load_callable
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, text_of
-from parquet_bloom.encryption.kms import KmsConnection, load_callable, load_kms
+from parquet_bloom.encryption.kms import KmsConnection, load_kms
 from parquet_bloom.errors import ConfigError, EncryptionError
 
 Settings = dict[str, Any]

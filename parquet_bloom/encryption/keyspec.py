@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
-from parquet_bloom.encryption.cipher import Key
+from parquet_bloom.encryption.cipher import KEY_BYTES, Key
 from parquet_bloom.errors import EncryptionError
 
 Secret = Key | bytes | str
@@ -29,6 +29,9 @@ EXPECTED = "hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"
 
 # Far more than any key or token; what is read from a descriptor may never end.
 _MAX_BYTES = 64 << 10
+
+# No system has more of them.
+_DESCRIPTOR = re.compile(r"[0-9]{1,9}")
 
 _NAMED = re.compile(rf"(.+?)=((?:{'|'.join(_LITERALS + _SOURCES)}):.*)", re.DOTALL)
 
@@ -44,7 +47,7 @@ def key_of(secret: Secret, name: str) -> Key:
         return Key(secret, name)
     scheme, _, rest = secret.partition(":")
     if scheme in _LITERALS:
-        return Key(_decode(scheme, rest.encode(), name), f"{name} ({scheme}:…)")
+        return Key(_decode(scheme, _typed(rest, name), name), f"{name} ({scheme}:…)")
     place, encoding = _place(secret, name)
     source = f"{name} ({place})"
     return Key(_decoded(_read(place, source), encoding, source), source)
@@ -57,10 +60,11 @@ def text_of(spec: str, name: str) -> str:
         return rest
     if scheme not in _SOURCES:
         raise EncryptionError(f"{name}: expected ascii:…, env:VAR, file:PATH or fd:N")
+    source = f"{name} ({spec})"
     try:
-        return _read(spec, name).decode().rstrip("\r\n")
+        return _read(spec, source).decode().rstrip("\r\n")
     except UnicodeDecodeError:
-        raise EncryptionError(f"{name} ({spec}): expected text in UTF-8") from None
+        raise EncryptionError(f"{source}: expected text in UTF-8") from None
 
 
 def prefix_of(prefix: bytes | str) -> bytes:
@@ -68,8 +72,8 @@ def prefix_of(prefix: bytes | str) -> bytes:
     if isinstance(prefix, bytes):
         return prefix
     if prefix.startswith("hex:"):
-        return _decode("hex", prefix[4:].encode(), "AAD prefix")
-    return prefix.encode()
+        return _decode("hex", _typed(prefix[4:], "AAD prefix"), "AAD prefix")
+    return _typed(prefix, "AAD prefix")
 
 
 def named_keys(text: str, what: str) -> dict[str, str]:
@@ -91,15 +95,26 @@ def master_keys(text: str, what: str) -> dict[str, str]:
 def listed_keys(text: str, what: str) -> dict[str, str]:
     """`ID:BASE64, ID:BASE64` as KEYSPECs by id.
 
+    What is not BASE64 of a key is refused here: the other half may be one, and ids are shown.
     Source: `parquet.encryption.key.list`, parquet-java, InMemoryKMS.
     """
     keys = {}
     for item in text.split(","):
-        key_id, colon, encoded = item.strip().rpartition(":")
-        if not colon or not key_id:
-            raise EncryptionError(f"{what}: expected ID=KEYSPEC or ID:BASE64,ID:BASE64")
-        keys[key_id.strip()] = f"base64:{encoded.strip()}"
+        key_id, _, encoded = map(str.strip, item.rpartition(":"))
+        if not key_id or key_id in _LITERALS + _SOURCES or not _is_key(encoded):
+            raise EncryptionError(
+                f"{what}: expected ID=KEYSPEC or ID:BASE64,ID:BASE64, each a key of 16, 24 or 32"
+                " bytes"
+            )
+        keys[key_id] = f"base64:{encoded}"
     return keys
+
+
+def _is_key(encoded: str) -> bool:
+    try:
+        return len(base64.b64decode(encoded, validate=True)) in KEY_BYTES
+    except ValueError:
+        return False
 
 
 def _place(spec: str, name: str) -> tuple[str, str | None]:
@@ -110,8 +125,18 @@ def _place(spec: str, name: str) -> tuple[str, str | None]:
     return (place, encoding) if comma and encoding in _DECODERS else (spec, None)
 
 
+def _typed(text: str, name: str) -> bytes:
+    """The bytes that were typed, in UTF-8 or not. JSON can have text that nobody can type."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        raise EncryptionError(f"{name}: expected text in UTF-8") from None
+
+
 def _read(place: str, name: str) -> bytes:
     scheme, _, rest = place.partition(":")
+    # Neither a variable nor a file can have such a name.
+    _typed(rest, name)
     return _READERS[scheme](rest, name)
 
 
@@ -128,10 +153,13 @@ def _from_file(path: str, name: str) -> bytes:
 
 
 def _from_descriptor(number: str, name: str) -> bytes:
-    if not number.isdecimal():
+    if not _DESCRIPTOR.fullmatch(number):
         raise EncryptionError(f"{name}: expected the number of a file descriptor")
-    with open(int(number), "rb", closefd=False) as file:
-        return file.read(_MAX_BYTES)
+    try:
+        with open(int(number), "rb", closefd=False) as file:
+            return file.read(_MAX_BYTES)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from None
 
 
 _READERS: Mapping[str, Callable[[str, str], bytes]] = {

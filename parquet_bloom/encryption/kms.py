@@ -7,14 +7,14 @@ classes of pyarrow's users. Nothing in here connects to anything: a client of th
 from __future__ import annotations
 
 import base64
-import importlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from parquet_bloom.encryption.cipher import Key
-from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
+from parquet_bloom.encryption.clients import as_bytes, ask, load_callable
+from parquet_bloom.errors import EncryptionError, TamperedError
 
 # The version that a wrapped key has if master keys have none.
 # Source: parquet-java, LocalWrapKmsClient.
@@ -40,14 +40,14 @@ class LocalKms:
         self.master_keys = dict(master_keys)
 
     def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
-        """Raises TamperedError unless the wrapped key opens."""
+        """Raises TamperedError unless the wrapped key opens, EncryptionError if it is none."""
         key = self.master_keys[master_key_identifier]
         try:
             sealed = base64.b64decode(_local(wrapped_key), validate=True)
         except (ValueError, RecursionError):
             raise EncryptionError(f"{key.source}: the wrapped key is not base64") from None
         try:
-            return key.open_gcm(sealed, master_key_identifier.encode())
+            return key.open_gcm(sealed, master_key_identifier.encode(errors="surrogatepass"))
         except TamperedError:
             raise TamperedError(
                 f"the wrapped key does not open with {key.source}: the master key or the wrapped"
@@ -68,8 +68,17 @@ def _local(wrapped_key: str) -> str:
     return str(envelope.get("encryptedKey"))
 
 
+class _Secretive:
+    """Is neither pickled nor copied."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} is neither pickled nor copied")
+
+
 @dataclass(frozen=True, slots=True)
-class Kms:
+class Kms(_Secretive):
     """A client, and what it says when something is wrong; `token` is not in that."""
 
     client: KmsClient
@@ -78,23 +87,18 @@ class Kms:
     def unwrap(self, wrapped_key: str, master_key_id: str) -> bytes:
         """The key.
 
-        A client that says KeyError or PermissionError has no such key, or not for this user: a
-        MissingKeyError. All else that it raises is an EncryptionError.
+        A client that says KeyError, PermissionError or MissingKeyError has no such key, or not for
+        this user: a MissingKeyError. All else that it raises is an EncryptionError.
         """
         what = f"KMS client, master key {master_key_id!r}"
-        try:
-            secret: Any = self.client.unwrap_key(wrapped_key, master_key_id)
-        except EncryptionError:
-            raise
-        except (KeyError, PermissionError) as error:
-            raise MissingKeyError(_said(what, error, self.token)) from error
-        except Exception as error:
-            raise EncryptionError(_said(what, error, self.token)) from error
+        secret: Any = ask(
+            lambda: self.client.unwrap_key(wrapped_key, master_key_id), what, self.token
+        )
         return as_bytes(secret, what)
 
 
 @dataclass(frozen=True, slots=True)
-class KmsConnection:
+class KmsConnection(_Secretive):
     """What a KMS client is made with, by the names of pyarrow's KmsConnectionConfig."""
 
     kms_instance_id: str = ""
@@ -109,52 +113,11 @@ def load_kms(name: str, connection: KmsConnection) -> Kms:
     Raises EncryptionError if there is none, or if it fails.
     """
     factory = load_callable(name, "KMS client")
-    try:
-        client: KmsClient = factory(_as_pyarrow(connection))
-    except Exception as error:
-        what = f"KMS client {name}"
-        raise EncryptionError(_said(what, error, connection.key_access_token)) from error
+    what, token = f"KMS client {name}", connection.key_access_token
+    client: KmsClient = ask(lambda: factory(_as_pyarrow(connection)), what, token)
     if not callable(getattr(client, "unwrap_key", None)):
-        raise EncryptionError(f"KMS client {name}: no method unwrap_key")
-    return Kms(client, connection.key_access_token)
-
-
-def load_callable(name: str, what: str) -> Callable[..., Any]:
-    """What `module:name` names, `what` being what it is to a user. Raises EncryptionError."""
-    module, colon, attribute = name.partition(":")
-    if not (module and colon and attribute):
-        raise EncryptionError(f"{what}: expected MODULE:NAME, found {name}")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise EncryptionError(
-            f"{what} {name}: {error}: expected one on the module search path (PYTHONPATH)"
-        ) from error
-    if not callable(found):
-        raise EncryptionError(f"{what} {name}: cannot be called")
-    called: Callable[..., Any] = found
-    return called
-
-
-def as_bytes(secret: Any, what: str) -> bytes:
-    """A key that the user's code returned; text is what pyarrow takes, too, in UTF-8."""
-    if isinstance(secret, str):
-        return secret.encode()
-    if isinstance(secret, bytes | bytearray | memoryview):
-        return bytes(secret)
-    raise EncryptionError(f"{what}: returned {type(secret).__name__}, expected bytes")
-
-
-def failed(what: str, error: Exception) -> EncryptionError:
-    """Code of the user's failed: what it says, on one line."""
-    return EncryptionError(_said(what, error))
-
-
-def _said(what: str, error: Exception, token: str = "") -> str:
-    said = " ".join(f"{what}: {type(error).__name__}: {error}".split())
-    return said.replace(token, "…") if token else said
+        raise EncryptionError(f"{what}: no method unwrap_key")
+    return Kms(client, token)
 
 
 def _as_pyarrow(connection: KmsConnection) -> Any:

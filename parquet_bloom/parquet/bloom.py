@@ -179,6 +179,13 @@ def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> No
     where = stored.where
     if is_leaked(chunk, stored):
         raise FilterError(f"{where}: the column is encrypted and its filter is in plaintext")
+    doubt = "" if chunk.has_crypto_metadata else footer.protection.doubt(chunk.leaf.path)
+    if doubt:
+        raise FilterError(f"{where}: {doubt}")
+    if chunk.has_crypto_metadata and chunk.row_group in footer.repeated_ordinals:
+        raise FilterError(
+            f"{where}: another row group has the same ordinal: the encrypted filter may be its own"
+        )
     if (stored.algorithm, stored.hash, stored.compression) != (SPLIT_BLOCK, XXHASH, UNCOMPRESSED):
         raise FilterError(
             f"{where}: filter header says algorithm {stored.algorithm}, hash {stored.hash},"

@@ -45,7 +45,7 @@ class ChunkKeys:
         self._cipher = cipher
         self._footer_key = footer_key
         self._keys = keys
-        self._found: dict[tuple[str, bytes], Key | str] = {}
+        self._found: dict[tuple[tuple[str, ...], bytes], Key | str] = {}
 
     def modules(self, chunk: EncryptedChunk) -> Modules:
         """Raises EncryptionError if a KMS fails."""
@@ -64,10 +64,11 @@ class ChunkKeys:
             return f"crypto_metadata: {error}"
         if crypto.ENCRYPTION_WITH_FOOTER_KEY is not None:
             return self._footer_key
-        if crypto.ENCRYPTION_WITH_COLUMN_KEY is None:
+        own = crypto.ENCRYPTION_WITH_COLUMN_KEY
+        if own is None:
             return "crypto_metadata names no key"
         try:
-            return self._keys.column_key(chunk.path, crypto.ENCRYPTION_WITH_COLUMN_KEY.key_metadata)
+            return self._keys.column_key(chunk.path, own.key_metadata)
         except MissingKeyError as error:
             return str(error)
 
@@ -99,6 +100,9 @@ class SealedFooter:
         self._cipher = cipher
         self._key = key
 
+    def doubt(self, path: tuple[str, ...]) -> str:
+        return ""
+
     def tail(self, raw: bytes) -> bytes:
         footer = self._crypto + self._cipher.seal(self._key, Module.FOOTER, raw)
         return footer + tail_end(len(footer), MAGIC_ENCRYPTED)
@@ -121,6 +125,9 @@ class SignedFooter:
         self._cipher = cipher
         self._key = key
 
+    def doubt(self, path: tuple[str, ...]) -> str:
+        return ""
+
     def tail(self, raw: bytes) -> bytes:
         footer = raw + self._cipher.sign(self._key, raw)
         return footer + tail_end(len(footer), MAGIC)
@@ -137,9 +144,22 @@ class UnverifiedFooter:
     fixed = MAGIC
     has_untagged_pages = False
 
-    def __init__(self, reason: str, modules: Callable[[EncryptedChunk], Modules]) -> None:
+    def __init__(
+        self, reason: str, modules: Callable[[EncryptedChunk], Modules], keys: Keys
+    ) -> None:
         self.modules = modules
         self.unverified = reason
+        self._keys = keys
+
+    def doubt(self, path: tuple[str, ...]) -> str:
+        try:
+            self._keys.column_key(path, None)
+        except MissingKeyError:
+            return ""
+        return (
+            "a key was given for the column, and the footer, whose signature was not verified, says"
+            " that it is not encrypted"
+        )
 
     def tail(self, raw: bytes) -> bytes:
         raise MissingKeyError(
@@ -197,11 +217,11 @@ def _signed(
         cipher = file_cipher(footer.encryption_algorithm, keys.aad_prefix)
     except (MissingKeyError, UnsupportedError) as error:
         reason = str(error)
-        return UnverifiedFooter(reason, lambda chunk: LockedModules(reason))
+        return UnverifiedFooter(reason, lambda chunk: LockedModules(reason), keys)
     try:
         key = keys.footer_key(footer.footer_signing_key_metadata)
     except MissingKeyError as error:
-        return UnverifiedFooter(str(error), ChunkKeys(cipher, str(error), keys).modules)
+        return UnverifiedFooter(str(error), ChunkKeys(cipher, str(error), keys).modules, keys)
     cipher.check_signature(key, raw, signature)
     return SignedFooter(cipher, key, keys)
 

@@ -16,6 +16,7 @@ Spec: parquet-format, README.md "File format", parquet.thrift.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +27,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.chunk_table import ChunkTable
 from parquet_bloom.parquet.layout import Layout
-from parquet_bloom.parquet.modules import LockedModules, Modules
+from parquet_bloom.parquet.modules import LockedModules, Modules, named
 from parquet_bloom.parquet.opened_chunks import Edit, Fields, OpenedChunks, Place, Seal
 from parquet_bloom.parquet.protection import UNPROTECTED, Protection
 from parquet_bloom.parquet.schema import LeafColumn, leaf_columns
@@ -206,6 +207,19 @@ class Footer:
         group = self._row_groups[row_group]
         return self._integer(group, "ordinal") if "ordinal" in group else None
 
+    @cached_property
+    def repeated_ordinals(self) -> frozenset[int]:
+        """The row groups with an ordinal that others have, too: their encrypted modules are bound to
+        one place, and can be exchanged."""
+        ordinals = [self.ordinal(row_group) for row_group in range(self.num_row_groups)]
+        effective = [
+            row_group if found is None else found for row_group, found in enumerate(ordinals)
+        ]
+        counts = Counter(effective)
+        return frozenset(
+            row_group for row_group, found in enumerate(effective) if counts[found] > 1
+        )
+
     def _integer(self, spans: Mapping[str, tuple[int, int]], name: str) -> int:
         if name not in spans:
             return 0
@@ -349,7 +363,9 @@ class Footer:
 
     def tail(self, places: Mapping[Place, FilterPlace | None]) -> bytes:
         """What stands at the end of a file with these filters: the footer, and what follows it."""
-        return self.protection.tail(self.with_filters(places))
+        raw = self.with_filters(places)
+        with named(self.where):
+            return self.protection.tail(raw)
 
 
 def _sealed(modules: Modules, meta_data: bytes) -> bytes:

@@ -53,6 +53,10 @@ class Layout:
             or self.overlaps_indexes(start, end)
         )
 
+    def data_in(self, start: int, end: int) -> list[Range]:
+        """The ranges of column chunks and page indexes that share bytes with [start, end)."""
+        return [*self._pages.sharing(start, end), *self._indexes.sharing(start, end)]
+
     def is_outside(self, start: int, end: int) -> bool:
         """Whether [start, end) touches the magic or the footer."""
         return start < MAGIC_BYTES or end > self._end
@@ -78,9 +82,9 @@ class _Ranges:
     """Ranges in order of their starts, and for each the greatest end up to there."""
 
     def __init__(self, ranges: Iterable[Range]) -> None:
-        ordered = sorted(ranges)
-        self._starts = [start for start, _ in ordered]
-        self._ends = list(accumulate((end for _, end in ordered), max))
+        self._ordered = sorted(ranges)
+        self._starts = [start for start, _ in self._ordered]
+        self._ends = list(accumulate((end for _, end in self._ordered), max))
 
     @property
     def last(self) -> int:
@@ -92,6 +96,11 @@ class _Ranges:
         before = bisect_left(self._starts, end)
         return before > 0 and self._ends[before - 1] > start
 
+    def sharing(self, start: int, end: int) -> list[Range]:
+        """Those of them that share bytes with [start, end)."""
+        before = self._ordered[: bisect_left(self._starts, end)]
+        return [found for found in before if found[1] > start]
+
     def overlap_another(self, start: int, end: int) -> bool:
         """The same for [start, end) that is among them."""
         first = bisect_left(self._starts, start)
@@ -100,6 +109,17 @@ class _Ranges:
 
     def num_at(self, start: int) -> int:
         return bisect_right(self._starts, start) - bisect_left(self._starts, start)
+
+
+def without(whole: Range, taken: Iterable[Range]) -> Iterator[Range]:
+    """The parts of `whole` that share no bytes with `taken`, in order."""
+    start, end = whole
+    for taken_start, taken_end in sorted(taken):
+        if start < min(taken_start, end):
+            yield start, min(taken_start, end)
+        start = max(start, taken_end)
+    if start < end:
+        yield start, end
 
 
 def _filter_ranges(chunks: ChunkTable, end: int) -> Iterator[Range]:

@@ -97,13 +97,13 @@ class OpenedChunks:
         self._raw = footer.raw
         self._protection = footer.protection
         self._footer_where = footer.where
-        self._names = [leaf.name for leaf in footer.leaves]
+        self._leaves = footer.leaves
         self._modules: dict[Place, Modules] = {}
         self._sealed: dict[Place, SealedMetaData] = {}
         self._opened: dict[Place, bytes] = {}
         is_encrypted = scanned.every("has_crypto_metadata")
         for index in compress(range(len(is_encrypted)), is_encrypted):
-            place = divmod(index, len(self._names))
+            place = divmod(index, len(self._leaves))
             try:
                 self._add(place, footer.ordinal(place[0]))
             except (EncryptionError, UnsupportedError):
@@ -130,7 +130,7 @@ class OpenedChunks:
         start, end = self.table.span(*place)
         fields = self._spans(start)
         crypto = self._raw[slice(*fields.get(_CRYPTO_METADATA, (0, 0)))]
-        chunk = EncryptedChunk(*place, ordinal, self._names[place[1]], crypto)
+        chunk = EncryptedChunk(*place, ordinal, self._leaves[place[1]].path, crypto)
         modules = self._modules[place] = self._protection.modules(chunk)
         if _ENCRYPTED_COLUMN_METADATA not in fields:
             return
@@ -150,7 +150,7 @@ class OpenedChunks:
 
     def _named(self, place: Place) -> str:
         """How a message names a chunk."""
-        return f"{self._footer_where}: row group {place[0]}, column {self._names[place[1]]}"
+        return f"{self._footer_where}: row group {place[0]}, column {self._leaves[place[1]].name}"
 
     def _binary(self, span: tuple[int, int]) -> bytes:
         """A binary value without its length."""

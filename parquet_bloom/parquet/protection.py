@@ -2,6 +2,7 @@
 
     plain     FileMetaData | length (4) | PAR1
     signed    FileMetaData | signature (28) | length (4) | PAR1
+    unsigned  the same, of whose encryption somebody has taken away what the footer said
     sealed    FileCryptoMetaData | sealed FileMetaData | length (4) | PARE
 
 Spec: parquet-format, README.md "File format", Encryption.md section 5.
@@ -13,10 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from parquet_bloom.errors import EncryptionError
 from parquet_bloom.parquet.modules import LockedModules, Modules
 
 MAGIC = b"PAR1"
 MAGIC_ENCRYPTED = b"PARE"
+
+UNSIGNED = "columns are encrypted, and the footer neither says how nor is signed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +28,14 @@ class EncryptedChunk:
     """What tells the key of an encrypted column chunk, and what it is bound to.
 
     `ordinal` is the one that its row group says it has, None if it says nothing; `row_group` and
-    `column` are positions. `path` is the leaf column's, `crypto` its encoded crypto_metadata.
+    `column` are positions. `path` are the steps to the leaf column, `crypto` is its
+    encoded crypto_metadata.
     """
 
     row_group: int
     column: int
     ordinal: int | None
-    path: str
+    path: tuple[str, ...]
     crypto: bytes
 
 
@@ -57,6 +62,9 @@ class Protection(Protocol):
     @property
     def fixed(self) -> bytes: ...
 
+    def doubt(self, path: tuple[str, ...]) -> str:
+        """Why it is not believed that the leaf column at `path` is not encrypted; empty if it is."""
+
     def tail(self, raw: bytes) -> bytes:
         """FileMetaData with what precedes and follows it, to the end of the file.
 
@@ -80,6 +88,9 @@ class Unprotected:
     unverified = ""
     fixed = b""
 
+    def doubt(self, path: tuple[str, ...]) -> str:
+        return ""
+
     def tail(self, raw: bytes) -> bytes:
         return raw + tail_end(len(raw), MAGIC)
 
@@ -87,7 +98,20 @@ class Unprotected:
         return
 
     def modules(self, chunk: EncryptedChunk) -> Modules:
-        return LockedModules("the footer does not say how")
+        return LockedModules(UNSIGNED)
+
+
+class UnsignedFooter(Unprotected):
+    """Of a file with encrypted columns, whose footer nobody vouches for."""
+
+    is_encrypted = True
+    unverified = UNSIGNED
+
+    def tail(self, raw: bytes) -> bytes:
+        raise EncryptionError(UNSIGNED)
+
+    def check_writable(self) -> None:
+        self.tail(b"")
 
 
 def tail_end(length: int, magic: bytes) -> bytes:

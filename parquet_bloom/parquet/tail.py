@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import FooterError, NotSupportedFileError
+from parquet_bloom.errors import (
+    EncryptionError,
+    FooterError,
+    MissingKeyError,
+    NotSupportedFileError,
+)
 from parquet_bloom.parquet.footer import Footer
-from parquet_bloom.parquet.protection import MAGIC, MAGIC_ENCRYPTED
+from parquet_bloom.parquet.protection import MAGIC, MAGIC_ENCRYPTED, UnsignedFooter
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -23,7 +28,8 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
 
     Raises NotSupportedFileError if it is no Parquet file, FooterError if the footer cannot be
     there; of an encrypted one MissingKeyError, TamperedError, and UnsupportedError for encryption
-    that is not the format's.
+    that is not the format's; EncryptionError if it is not encrypted and `keys` have one for its
+    footer.
     """
     where = source.path
     if source.size < len(MAGIC) + TAIL_BYTES:
@@ -60,7 +66,25 @@ def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | N
         return open_sealed_footer(data, start, where, keys)
     footer = Footer(data, start, where)
     if not footer.is_signed:
-        return footer
+        _check_may_be_plain(keys, where)
+        is_plain = not any(footer.chunks.every("has_crypto_metadata"))
+        return footer if is_plain else Footer(data, start, where, UnsignedFooter())
     from parquet_bloom.parquet.encrypted_footer import verify_signed_footer
 
     return verify_signed_footer(footer, keys)
+
+
+def _check_may_be_plain(keys: Keys | None, where: str) -> None:
+    """Raise EncryptionError if there is a key, or AAD prefix, that only an encrypted footer needs:
+    who can write the file can also take its encryption away, and nothing else would show it."""
+    if keys is None:
+        return
+    if keys.aad_prefix is None:
+        try:
+            keys.footer_key(None)
+        except MissingKeyError:
+            return
+    raise EncryptionError(
+        f"{where}: the footer is neither encrypted nor signed, expected one of the two, as a key or"
+        " an AAD prefix was given for it"
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from parquet_bloom.render.terminal import Row, percent, shortened, size, write_line, write_table
+from parquet_bloom.render.chunks import lines_by_reason
+from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
 
 if TYPE_CHECKING:
-    from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
+    from parquet_bloom.filter_builder import BuiltFilter
     from parquet_bloom.verbs.build import BuildReport
 
 
@@ -27,7 +27,7 @@ def write_build(report: BuildReport) -> None:
                 for column in dict.fromkeys(item.column for item in report.filters)
             ],
         )
-    for line in _skipped_lines(report.skipped):
+    for line in lines_by_reason("skipped", report.skipped):
         write_line(line)
     for note in report.notes:
         write_line(f"note: {note}")
@@ -41,13 +41,3 @@ def _column_row(column: str, filters: list[BuiltFilter]) -> Row:
         size(max(item.num_bytes for item in filters)),
         percent(max(item.fpp for item in filters)),
     )
-
-
-def _skipped_lines(skipped: Sequence[SkippedChunk]) -> list[str]:
-    groups: dict[tuple[str, str], list[str]] = {}
-    for chunk in skipped:
-        groups.setdefault((chunk.column, chunk.reason), []).append(str(chunk.row_group))
-    return [
-        f"skipped {column}, row groups {shortened(row_groups)}: {reason}"
-        for (column, reason), row_groups in groups.items()
-    ]

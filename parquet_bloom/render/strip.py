@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_bloom.render.chunks import lines_by_reason
 from parquet_bloom.render.terminal import size, write_line
 
 if TYPE_CHECKING:
@@ -11,8 +12,11 @@ if TYPE_CHECKING:
 
 
 def write_strip(report: StripReport) -> None:
+    """What was removed from one file; what was left, by reason."""
     target = report.output or f"{report.path} (dry run)"
     write_line(
         f"{target}: {len(report.removed)} filters removed, {size(report.bytes_removed)} less,"
         f" {report.seconds:.2f} s"
     )
+    for line in lines_by_reason("left", report.left):
+        write_line(line)

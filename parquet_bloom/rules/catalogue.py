@@ -149,6 +149,8 @@ _RULES = (
          "The footer is signed, and there is no key to verify the signature with"),
     Rule("PB507", "location-shown", NOTE,
          "The footer shows where the filter of an encrypted column lies"),
+    Rule("PB508", "encryption-taken-away", ERROR,
+         "What the footer should say of encryption is missing"),
 )  # fmt: skip
 
 RULES = MappingProxyType({rule.id: rule for rule in _RULES})

@@ -21,7 +21,7 @@ from itertools import count
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import FilterError, FormatError, TamperedError, UnsupportedError
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import Membership, check_membership, membership_room
@@ -97,6 +97,19 @@ def _chunks_with(file: ParquetFile, field: str) -> Iterator[ColumnChunk]:
             chunk = file.footer.chunk(row_group, file.footer.leaves[column])
             if not chunk.has_file_path and not chunk.is_locked:
                 yield chunk
+
+
+def locked(file: ParquetFile, wanted: Collection[Key]) -> Iterator[tuple[ColumnChunk, Finding]]:
+    """Of the chunks `wanted`, the encrypted ones without a key: why they are left as they are."""
+    for row_group, column in sorted(wanted):
+        chunk = file.footer.chunk(row_group, file.footer.leaves[column])
+        if chunk.is_locked:
+            stored, _ = structure.read_header(file, chunk)
+            if stored is not None and bloom.is_leaked(chunk, stored):
+                message = f"{NO_KEY}, and the filter is in plaintext"
+                yield chunk, chunk_finding("PB501", chunk, message)
+            else:
+                yield chunk, chunk_finding("PB408", chunk, NO_KEY)
 
 
 # ------------------------------------------------------------------------------------------------

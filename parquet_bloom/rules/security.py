@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parquet_bloom.errors import TamperedError
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import NO_KEY, ParquetFile
+from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.schema import LeafColumn
@@ -46,10 +47,42 @@ def does_not_open(file: ParquetFile, chunk: ColumnChunk, error: TamperedError) -
 def check_signature(file: ParquetFile) -> Iterator[Finding]:
     """Without the key a reader believes a footer that anybody may have changed."""
     reason = file.footer.protection.unverified
-    if reason:
+    if reason and file.footer.is_signed:
         yield finding(
             "PB506", f"the footer is signed, and its signature was not verified: {reason}"
         )
+    elif reason:
+        yield finding("PB508", reason)
+
+
+def check_plain_columns(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """Columns that a footer, which anybody may have changed, shows as not encrypted."""
+    encrypted = file.footer.chunks.every("has_crypto_metadata")
+    width = len(file.footer.leaves)
+    for leaf in leaves:
+        doubt = file.footer.protection.doubt(leaf.path)
+        if doubt and not all(encrypted[leaf.index :: width]):
+            yield finding("PB508", doubt, column=leaf.name)
+
+
+def check_locked(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """Columns without a key, of whose filters nothing is known, not even whether there are any."""
+    encrypted = file.footer.chunks.every("has_crypto_metadata")
+    offsets = file.footer.chunks.every("bloom_filter_offset")
+    width = len(file.footer.leaves)
+    for leaf in leaves:
+        hidden = [
+            row_group
+            for row_group in range(file.num_row_groups)
+            if encrypted[row_group * width + leaf.index]
+            and offsets[row_group * width + leaf.index] == _kernel.ABSENT
+            and file.footer.chunk(row_group, leaf).is_locked
+        ]
+        if hidden:
+            yield finding(
+                "PB408", f"{NO_KEY}: whether there are filters, and right ones, is not known of"
+                f" {len(hidden)} row groups", column=leaf.name,
+            )  # fmt: skip
 
 
 def check_copies(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:

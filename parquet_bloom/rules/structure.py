@@ -28,6 +28,12 @@ def check_footer(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Fi
             "PB115", f"pages reach past {file.footer.start}, where the data ends: every place"
             " behind them is doubtful",
         )  # fmt: skip
+    if file.footer.repeated_ordinals and any(file.footer.chunks.every("has_crypto_metadata")):
+        groups = ", ".join(map(str, sorted(file.footer.repeated_ordinals)))
+        yield finding(
+            "PB115", f"row groups {groups} have ordinals that others have, too: who can write the"
+            " file can exchange what is encrypted in them, filters as well",
+        )  # fmt: skip
     yield from _lengths_without_offset(file, {leaf.index for leaf in leaves})
 
 

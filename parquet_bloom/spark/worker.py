@@ -125,11 +125,13 @@ def build_outcome(path: str, options: Options) -> Outcome:
 
 def outcome_of_build(report: Any) -> Outcome:
     """What a BuildReport says."""
+    from parquet_bloom.verbs.build import HAS_ONE
+
     reasons = list(dict.fromkeys(skip.reason for skip in report.skipped))
     status: Status = "skipped"
     if report.filters:
         status = "added"
-    elif reasons == ["has a filter already"] or not report.skipped:
+    elif reasons == [HAS_ONE] or not report.skipped:
         status = "unchanged"
     return Outcome(
         path=report.path,

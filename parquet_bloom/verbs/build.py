@@ -30,6 +30,7 @@ from parquet_bloom.filter_builder import (
     append_filters,
 )
 from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.leaks import leaks
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
 from parquet_bloom.parquet.opened_chunks import Place
 from parquet_bloom.parquet.pages import check_readable, located
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
 OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"
+OF_KEPT = "filters that are there already are not shown: to expose where they lie, replace them"
 OF_CTR = "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"
+
+HAS_ONE = "has a filter already"
 
 Existing = Literal["keep", "replace", "error"]
 
@@ -157,6 +161,7 @@ def build_with(
             file, None if is_idle else target, kept_end(file, plan.replaced), verify
         ) as rewrite:
             appended = append_filters(
+                file,
                 built(file, plan.chunks),
                 rewrite,
                 (lambda filter: "") if force else size.reason_against,
@@ -179,7 +184,11 @@ def build_with(
             size_before=file.source.size,
             size_after=size_after,
             seconds=time.perf_counter() - started,
-            notes=_notes(file, appended.filters),
+            notes=(
+                *_notes(file, appended.filters),
+                *_remains(file, places),
+                *_not_shown(file, plan.skipped, expose_filter_location),
+            ),
         )
 
 
@@ -190,6 +199,19 @@ def _notes(file: ParquetFile, filters: Sequence[BuiltFilter]) -> tuple[str, ...]
     if file.footer.protection.has_untagged_pages:
         return (OF_DUCKDB, OF_CTR)
     return (OF_DUCKDB,)
+
+
+def _not_shown(
+    file: ParquetFile, skipped: Sequence[SkippedChunk], is_shown: bool
+) -> tuple[str, ...]:
+    """What was asked to be shown, and is of filters that stay as they are."""
+    kept = (file.chunk(skip.row_group, skip.column) for skip in skipped if skip.reason == HAS_ONE)
+    return (OF_KEPT,) if is_shown and any(chunk.has_crypto_metadata for chunk in kept) else ()
+
+
+def _remains(file: ParquetFile, places: Mapping[Place, FilterPlace | None]) -> list[str]:
+    """What is still in plaintext of filters that were replaced."""
+    return [f"{leak.chunk.where}: {leak.remains}" for leak in leaks(file, places) if leak.remains]
 
 
 def _shown(
@@ -252,4 +274,4 @@ def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -
         return None
     if existing == "error":
         raise RewriteError(f"{file.path}: {chunk.where}: has a filter already")
-    return "has a filter already" if existing == "keep" else None
+    return HAS_ONE if existing == "keep" else None

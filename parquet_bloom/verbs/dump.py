@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet import bloom
 from parquet_bloom.rewrite import resolve_target
-from parquet_bloom.storage import default_mode, output_to
+from parquet_bloom.storage import default_mode, is_url, local_path, output_to
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class DumpedFilter:
     """`header` and `bitset` are the bytes in the file, or of an encrypted column what its envelopes
-    hold if that was asked for (`is_decrypted`); `stored` is what the header says."""
+    hold if that was asked for (`is_decrypted`); `stored` is what the header says. `unverified`: why
+    the footer can be another one than was written, None if it cannot."""
 
     path: str
     row_group: int
@@ -36,6 +38,7 @@ class DumpedFilter:
     header: bytes
     bitset: bytes
     is_decrypted: bool
+    unverified: str | None = None
 
     def in_format(self, name: str) -> bytes:
         """The filter as `raw`, `hex`, `json` or `npy` (see FORMATS).
@@ -66,6 +69,7 @@ def _json(found: DumpedFilter) -> bytes:
         "column": found.column,
         **{name: getattr(found.stored, name) for name in _STORED},
         "encrypted": found.stored.is_encrypted and not found.is_decrypted,
+        "unverified": found.unverified,
         "header": found.header.hex(),
         "bitset": found.bitset.hex(),
     }
@@ -118,7 +122,10 @@ def dump(
             raise FilterError(f"{file.path}: {chunk.where}: no filter")
         read = _decrypted if decrypt else _as_stored
         header, bitset = read(file.source, stored)
-        return DumpedFilter(file.path, row_group, chunk.leaf.name, stored, header, bitset, decrypt)
+        unverified = file.footer.protection.unverified or None
+        return DumpedFilter(
+            file.path, row_group, chunk.leaf.name, stored, header, bitset, decrypt, unverified
+        )
 
 
 def _as_stored(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
@@ -141,12 +148,19 @@ def save(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write what was dumped of `source` to `output`.
+    """Write what was dumped of `source` to `output`, for those only who may read `source`.
 
     Raises RewriteError if that is `source`, or exists and `overwrite` is not set; OSError.
     """
     target = resolve_target(source, output, False, overwrite)
-    with output_to(target.path, target.overwrite, default_mode(), 0) as written:
+    with output_to(target.path, target.overwrite, _mode(source), 0) as written:
         written.append(data)
         written.flush()
         written.commit()
+
+
+def _mode(source: str | os.PathLike[str]) -> int:
+    """That of a new file, which none may read who may not read the source."""
+    if is_url(os.fspath(source)):
+        return default_mode()
+    return default_mode() & (local_path(source).stat().st_mode | stat.S_IRWXU)

@@ -63,7 +63,10 @@ class RowGroupInspection:
 
 @dataclass(frozen=True, slots=True)
 class FileInspection:
-    """One file. `filter_bytes` are those of the filters inspected; `filter_share` is of `size`."""
+    """One file. `filter_bytes` are those of the filters inspected; `filter_share` is of `size`.
+
+    `unverified`: why the footer of an encrypted file can be another one than was written, None if
+    it cannot."""
 
     path: str
     format: str
@@ -75,6 +78,7 @@ class FileInspection:
     row_groups: tuple[RowGroupInspection, ...]
     filter_bytes: int
     filter_share: float
+    unverified: str | None = None
 
 
 def inspect(
@@ -117,6 +121,7 @@ def inspect(
             row_groups=groups,
             filter_bytes=filter_bytes,
             filter_share=filter_bytes / file.source.size,
+            unverified=file.footer.protection.unverified or None,
         )
 
 

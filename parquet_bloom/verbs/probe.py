@@ -38,12 +38,14 @@ class ProbedValue:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """The verdicts on all values in one file, and the bytes that were read for them."""
+    """The verdicts on all values in one file, and the bytes that were read for them. `unverified`:
+    why the footer of an encrypted file can be another one than was written, None if it cannot."""
 
     path: str
     column: str
     results: tuple[ProbedValue, ...]
     bytes_read: int
+    unverified: str | None = None
 
     @property
     def is_absent(self) -> bool:
@@ -72,7 +74,8 @@ def probe(
             _probed(value, verdicts)
             for value, verdicts in zip(values, file.probe_encodings(leaf, encodings), strict=True)
         )
-        return ProbeReport(file.path, leaf.name, results, file.source.bytes_read)
+        unverified = file.footer.protection.unverified or None
+        return ProbeReport(file.path, leaf.name, results, file.source.bytes_read, unverified)
 
 
 def _encoded(file: ParquetFile, leaf: LeafColumn, value: str, read_as: str | None) -> Encodings:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +21,7 @@ from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder, append_filters
 from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.leaks import leaks
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
 from parquet_bloom.rewrite import (
     bitset_digest,
@@ -36,6 +37,7 @@ from parquet_bloom.rules.mends import (
     Key,
     examine,
     examine_values,
+    locked,
     mended_places,
     settle,
 )
@@ -124,7 +126,8 @@ def repair(
         check_rewritable(file)
         file.footer.check_row_counts()
         check_pages(file)
-        filters = _filters(file, columns, row_groups)
+        wanted = _wanted(file, columns, row_groups)
+        filters = examine(file, wanted)
         if drop_bad or rebuild:
             examine_values(file, filters, threads, progress)
         settle(file, filters)
@@ -138,7 +141,11 @@ def repair(
         with rewriting(file, written, file.footer.start, verify) as rewrite:
             builder = TolerantFilterBuilder(file, size, threads)
             appended = append_filters(
-                builder.built(wanting), rewrite, size.reason_against, of_all(progress, wanting)
+                file,
+                builder.built(wanting),
+                rewrite,
+                size.reason_against,
+                of_all(progress, wanting),
             )
             places = mended | appended.places
             size_after = file.source.size
@@ -150,7 +157,11 @@ def repair(
             path=file.path,
             output=None if target is None else str(target.path),
             repaired=tuple(done for each in filters for done in outcomes.repaired(each)),
-            left=tuple(left for each in filters for left in outcomes.left(each)),
+            left=(
+                *(left for each in filters for left in outcomes.left(each)),
+                *_remains(file, places),
+                *(_left(chunk, why, "") for chunk, why in locked(file, wanted)),
+            ),
             bytes_added=size_after - file.source.size,
             size_before=file.source.size,
             size_after=size_after,
@@ -158,12 +169,11 @@ def repair(
         )
 
 
-def _filters(
+def _wanted(
     file: ParquetFile, columns: Sequence[str] | None, row_groups: Sequence[int] | None
-) -> list[Examined]:
+) -> set[Key]:
     leaves = file.leaves(columns)
-    wanted = {(group, leaf.index) for group in file.row_groups(row_groups) for leaf in leaves}
-    return examine(file, wanted)
+    return {(group, leaf.index) for group in file.row_groups(row_groups) for leaf in leaves}
 
 
 def _wanting(filters: Sequence[Examined]) -> list[ColumnChunk]:
@@ -178,6 +188,13 @@ def _digests(file: ParquetFile, filters: Sequence[Examined]) -> dict[Key, int]:
         for each in filters
         if each.stored and each.length and not each.fatal
     }
+
+
+def _remains(file: ParquetFile, places: Mapping[Key, FilterPlace | None]) -> Iterator[LeftFilter]:
+    """What is still in plaintext of encrypted columns' filters that nobody points to any more."""
+    for leak in leaks(file, places):
+        if leak.remains:
+            yield LeftFilter(leak.chunk.row_group, leak.chunk.leaf.name, "PB501", leak.remains)
 
 
 class _Outcomes:

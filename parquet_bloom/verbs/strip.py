@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parquet_bloom.files import NO_KEY
 from parquet_bloom.files import open as open_file
+from parquet_bloom.leaks import leaks
+from parquet_bloom.parquet.footer import ColumnChunk
 from parquet_bloom.parquet.pages import located
 from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, rewriting
 
@@ -24,12 +27,23 @@ class RemovedFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class StayingFilter:
+    """A filter, or what there is of it in plaintext, that could not be removed; or there may be one
+    and nobody knows."""
+
+    row_group: int
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StripReport:
     """What strip did to one file. Sizes in bytes; `output` is None for a dry run."""
 
     path: str
     output: str | None
     removed: tuple[RemovedFilter, ...]
+    left: tuple[StayingFilter, ...]
     bytes_removed: int
     size_before: int
     size_after: int
@@ -51,8 +65,8 @@ def strip(
     """Write `source` without the filters of `columns` (default: all) in `row_groups`.
 
     A filter that cannot be read loses its pointer, and its bytes stay. keys: for encrypted files,
-    that of the footer and those of `columns`; by default, what there is no key to stays. Raises ColumnError, FormatError, UnsupportedError,
-    EncryptionError, RewriteError, OSError.
+    that of the footer and those of `columns`; by default, what there is no key to is left. Raises
+    ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
     started = time.perf_counter()
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
@@ -63,19 +77,20 @@ def strip(
             for row_group in file.row_groups(row_groups)
             for leaf in file.leaves(columns)
         }
+        locked = {
+            key: chunk for key, chunk in chunks.items() if columns is None and chunk.is_locked
+        }
         pointing = {
-            key: chunk
-            for key, chunk in chunks.items()
-            if (chunk.bloom_filter_offset is not None or chunk.bloom_filter_length is not None)
-            and not (columns is None and chunk.is_locked)
+            key: chunk for key, chunk in chunks.items() if key not in locked and _may_point(chunk)
         }
         for chunk in pointing.values():
             with located(file.footer, chunk):
                 chunk.modules.check_writable()
+        places = dict.fromkeys(pointing)
         size_after = file.source.size
         with rewriting(file, target, kept_end(file, pointing), verify) as rewrite:
             if pointing or not in_place:
-                rewrite.finish(dict.fromkeys(pointing), {})
+                rewrite.finish(places, {})
                 size_after = rewrite.size
         return StripReport(
             path=file.path,
@@ -84,8 +99,25 @@ def strip(
                 RemovedFilter(chunk.row_group, chunk.leaf.name, chunk.bloom_filter_offset or 0)
                 for chunk in pointing.values()
             ),
+            left=(
+                *(_left(chunk, NO_KEY) for chunk in locked.values()),
+                *(_left(leak.chunk, leak.remains) for leak in leaks(file, places) if leak.remains),
+            ),
             bytes_removed=file.source.size - size_after,
             size_before=file.source.size,
             size_after=size_after,
             seconds=time.perf_counter() - started,
         )
+
+
+def _may_point(chunk: ColumnChunk) -> bool:
+    """Whether the footer says anything of a filter, or nobody knows."""
+    return (
+        chunk.bloom_filter_offset is not None
+        or chunk.bloom_filter_length is not None
+        or chunk.is_locked
+    )
+
+
+def _left(chunk: ColumnChunk, reason: str) -> StayingFilter:
+    return StayingFilter(chunk.row_group, chunk.leaf.name, reason)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from xxhash import xxh3_128_digest
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
-from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError
+from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES
@@ -126,6 +126,8 @@ class _Validation:
     ) -> list[Finding]:
         file = self._file
         findings = [*structure.check_footer(file, leaves), *security.check_signature(file)]
+        findings += security.check_plain_columns(file, leaves)
+        findings += security.check_locked(file, leaves)
         for chunk in _pointing(file, leaves):
             findings += self._read_header(chunk)
         filters = self._in_order()
@@ -293,5 +295,5 @@ def _diagnosis(view: FilterView, membership: Membership) -> Diagnosis | None:
 
     try:
         return diagnose(view.file, view.chunk, view.stored, membership)
-    except (FormatError, UnsupportedError):
+    except (EncryptionError, FormatError, UnsupportedError):
         return None
