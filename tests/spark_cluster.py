@@ -277,3 +277,9 @@ def ship_twice() -> list[str]:
     from parquet_bloom.spark.ship import ship
 
     return [ship(_SESSIONS[-1]), ship(_SESSIONS[-1])]
+
+
+def add_archive(path: str, folder: str) -> None:
+    """What a user does without `ship`."""
+    _SESSIONS[-1].addArtifacts(f"{path}#{folder}", archive=True)
+    _SESSIONS[-1].conf.set("spark.parquet_bloom.archive", folder)
