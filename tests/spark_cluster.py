@@ -11,9 +11,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import get_context
 from pathlib import Path
@@ -202,7 +204,10 @@ def driver(
     try:
         yield pool.submit
     finally:
-        pool.submit(_end).result(DEADLINE)
+        # Not by stop(): that of Connect goes on asking a server which it has just stopped. Spark's
+        # process ends with the one that has started it.
+        with suppress(BrokenProcessPool):
+            pool.submit(os._exit, 0).result(DEADLINE)
         pool.shutdown()
 
 
@@ -216,12 +221,9 @@ def _begin(log: Path, make: Callable[..., None], arguments: tuple[Any, ...]) -> 
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
+    tempfile.tempdir = str(log.parent)
     os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     make(*arguments)
-
-
-def _end() -> None:
-    _SESSIONS[0].stop()
 
 
 def classic(url: str) -> None:
@@ -277,3 +279,9 @@ def ship_twice() -> list[str]:
     from parquet_bloom.spark.ship import ship
 
     return [ship(_SESSIONS[-1]), ship(_SESSIONS[-1])]
+
+
+def add_archive(path: str, folder: str) -> None:
+    """What a user does without `ship`."""
+    _SESSIONS[-1].addArtifacts(f"{path}#{folder}", archive=True)
+    _SESSIONS[-1].conf.set("spark.parquet_bloom.archive", folder)

@@ -7,10 +7,12 @@ local command writes, and what killed attempts have left can be swept.
 """
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import spark_cluster
-from conftest import missing
+from conftest import ROOT, missing
 from spark_cluster import Cluster, Conductor, driver, run_verb
 
 import parquet_bloom as pb
@@ -33,6 +35,17 @@ SESSIONS = ["classic", "connect"] if IS_FULL else ["classic"]
 # Where an attempt is killed: nothing is copied, all but the last bytes, before it takes the name,
 # the checksum file is put aside, it has the name and nobody knows.
 PLACES = ["copy_prefix", "flush", "commit", "_take_name", "__exit__"] if IS_FULL else ["commit"]
+
+
+def full(test):
+    """Only there for `make cluster`."""
+    return test if IS_FULL else None
+
+
+# Beside the standard library.
+WORKERS_NEED = ("numpy", "pandas", "pyarrow", "pyspark", "py4j", "dateutil", "pytz", "six")
+DEPENDENCIES = ("cramjam", "thrift", "xxhash")
+TOP_MODULES = [path.name for path in ROOT.glob("*.py")]
 
 NAMES = [f"f{number}.parquet" for number in range(4)]
 STOPPED = "f1.parquet"
@@ -252,11 +265,46 @@ def test_executors_with_an_older_version(submit, lake, wanted, tmp_path):
     check_files(lake, wanted)
 
 
-def python_without(folder):
-    """A Python with what Spark's workers need, and neither our package nor its dependencies."""
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel that an installer would get, built out of a copy: the build leaves things behind."""
+    folder = tmp_path_factory.mktemp("wheel")
+    kept = shutil.ignore_patterns("*.so", "*.pyc", "_kernel.c")
+    shutil.copytree(ROOT / "parquet_bloom", folder / "source" / "parquet_bloom", ignore=kept)
+    for name in ("pyproject.toml", "README.md", "LICENSE", *TOP_MODULES):
+        shutil.copy(ROOT / name, folder / "source")
+    options = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
+    command = [sys.executable, "-m", "pip", "wheel", *options, folder / "source"]
+    subprocess.run(command, check=True)
+    return next(folder.glob("*.whl"))
+
+
+@full
+def test_the_wheel_installed_on_the_cluster(submit, lake, wanted, wheel, tmp_path):
+    python = python_without(tmp_path, *DEPENDENCIES)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    submit(spark_cluster.new_session, str(python)).result()
+    assert statuses(build(submit, lake).result()) == dict.fromkeys(NAMES, "added")
+    check_files(lake, wanted)
+
+
+@full
+def test_the_wheel_as_an_archive(submit, lake, wanted, wheel, tmp_path):
+    """As docs/spark.md has it: renamed, as Spark unpacks nothing that is called .whl."""
+    renamed = shutil.copy(wheel, tmp_path / "pbloom.zip")
+    python = python_without(tmp_path, *DEPENDENCIES)
+    submit(spark_cluster.new_session, str(python)).result()
+    submit(spark_cluster.add_archive, str(renamed), "pbloom").result()
+    assert statuses(build(submit, lake).result()) == dict.fromkeys(NAMES, "added")
+    check_files(lake, wanted)
+
+
+def python_without(folder, *more):
+    """A Python with what Spark's workers need and `more`, without our package."""
     site = folder / "site"
     site.mkdir()
-    for name in ("numpy", "pandas", "pyarrow", "pyspark", "py4j", "dateutil", "pytz", "six"):
+    for name in (*WORKERS_NEED, *more):
         for path in Path(np.__file__).parents[1].glob(f"{name}*"):
             (site / path.name).symlink_to(path)
     python = folder / "python"
