@@ -276,7 +276,7 @@ def new_session(python: str) -> None:
 
 
 def ship_twice() -> list[str]:
-    from parquet_bloom.spark.ship import ship
+    from parquet_bloom.spark.shipping import ship
 
     return [ship(_SESSIONS[-1]), ship(_SESSIONS[-1])]
 

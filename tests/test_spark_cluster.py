@@ -34,7 +34,7 @@ SESSIONS = ["classic", "connect"] if IS_FULL else ["classic"]
 
 # Where an attempt is killed: nothing is copied, all but the last bytes, before it takes the name,
 # the checksum file is put aside, it has the name and nobody knows.
-PLACES = ["copy_prefix", "flush", "commit", "_take_name", "__exit__"] if IS_FULL else ["commit"]
+PLACES = ["copy_prefix", "flush", "commit", "_take_name", "__exit__"]
 
 
 def full(test):
@@ -124,7 +124,8 @@ def check_sweeping(submit, folder, expected):
     assert leftovers(folder) == set()
 
 
-@pytest.mark.parametrize("least_huge", [None, 1] if IS_FULL else [None], ids=str)
+@full
+@pytest.mark.parametrize("least_huge", [None, 1], ids=str)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_killed_executor(submit, lake, wanted, place, least_huge):
     with Conductor() as conductor:
@@ -189,6 +190,7 @@ def test_a_speculative_copy_of_a_slow_task(submit, lake, wanted):
     check_sweeping(submit, lake, 1)
 
 
+@full
 def test_a_copy_that_comes_too_late(submit, lake, wanted):
     """The slow one goes on when the other has written the file, and is the one that is heard."""
     with Conductor() as conductor:
@@ -254,6 +256,7 @@ def test_executors_without_the_package(submit, lake, wanted, tmp_path):
     check_files(lake, wanted)
 
 
+@full
 def test_executors_with_an_older_version(submit, lake, wanted, tmp_path):
     python = python_without(tmp_path)
     older = tmp_path / "site" / "parquet_bloom"

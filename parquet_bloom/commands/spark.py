@@ -98,7 +98,7 @@ def _on_spark(command: Any) -> Any:
         job: Job = command(**given)
         with session(master, remote, conf) as spark:
             if ship:
-                from parquet_bloom.spark.ship import ship as ship_package
+                from parquet_bloom.spark.shipping import ship as ship_package
 
                 ship_package(spark)
             with progress(click.get_current_context().info_name or "") as show, shown(spark, show):

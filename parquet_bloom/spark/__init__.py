@@ -11,7 +11,8 @@ Each function runs one job and returns when it is done. Extra: `parquet_bloom[sp
 from __future__ import annotations
 
 from parquet_bloom.spark.outcome import Outcome, Report
-from parquet_bloom.spark.schemas import OUTCOME
+from parquet_bloom.spark.schemas import FILTER, OUTCOME
+from parquet_bloom.spark.shipping import ship
 from parquet_bloom.spark.verbs import (
     advise,
     build,
@@ -23,6 +24,7 @@ from parquet_bloom.spark.verbs import (
 )
 
 __all__ = [
+    "FILTER",
     "OUTCOME",
     "Outcome",
     "Report",
@@ -31,6 +33,7 @@ __all__ = [
     "clean_temp",
     "inspect",
     "probe",
+    "ship",
     "strip",
     "validate",
 ]

@@ -15,7 +15,7 @@ from parquet_bloom.spark.bootstrap import on_executor
 from parquet_bloom.spark.listing import LakeFile
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.packing import LEAST_HUGE, Piece, pack
-from parquet_bloom.spark.ship import shipped
+from parquet_bloom.spark.shipping import shipped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

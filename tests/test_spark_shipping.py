@@ -12,7 +12,7 @@ import pytest
 import parquet_bloom
 from parquet_bloom.errors import SparkError
 from parquet_bloom.native import _kernel
-from parquet_bloom.spark import ship
+from parquet_bloom.spark import shipping
 
 
 class Conf(dict):
@@ -33,24 +33,26 @@ class Session:
 
 def test_shipping_twice_adds_one_archive():
     session = Session()
-    assert ship.shipped(session) is None
-    folder = ship.ship(session)
-    assert ship.ship(session) == folder == ship.shipped(session)
+    assert shipping.shipped(session) is None
+    folder = shipping.ship(session)
+    assert shipping.ship(session) == folder == shipping.shipped(session)
     [added] = session.added
     path, _, fragment = added.partition("#")
     assert fragment == folder == Path(path).stem
     again = Session()
-    assert ship.ship(again) == folder
+    assert shipping.ship(again) == folder
     assert again.added == [added]
 
 
 def test_the_archive_has_the_code_and_the_kernel_and_what_they_need():
-    path, _ = ship._archive(ship._installed())
+    path, _ = shipping._archive(shipping._installed())
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         kernel = f"parquet_bloom/native/{Path(_kernel.__file__).name}"
         assert archive.read(kernel) == Path(_kernel.__file__).read_bytes()
-        assert archive.read("parquet_bloom/spark/ship.py") == Path(ship.__file__).read_bytes()
+        assert (
+            archive.read("parquet_bloom/spark/shipping.py") == Path(shipping.__file__).read_bytes()
+        )
     assert names == sorted(set(names))
     tops = {name.partition("/")[0].partition(".")[0] for name in names}
     assert {"cffi", "_cffi_backend", "cramjam", "cryptography", "thrift", "xxhash"} <= tops
@@ -59,7 +61,7 @@ def test_the_archive_has_the_code_and_the_kernel_and_what_they_need():
 
 def test_the_archive_alone_is_enough(tmp_path):
     """To build without any site-packages, and to decrypt."""
-    path, _ = ship._archive(ship._installed())
+    path, _ = shipping._archive(shipping._installed())
     with zipfile.ZipFile(path) as archive:
         archive.extractall(tmp_path)
     code = (
@@ -77,35 +79,35 @@ def test_the_archive_alone_is_enough(tmp_path):
 
 
 def test_the_name_depends_on_the_content_alone(monkeypatch, tmp_path):
-    first, name = ship._archive({"a": b"1", "b": b"2"})
-    monkeypatch.setattr(ship, "_folder", lambda: tmp_path)
-    second, same = ship._archive({"a": b"1", "b": b"2"})
+    first, name = shipping._archive({"a": b"1", "b": b"2"})
+    monkeypatch.setattr(shipping, "_folder", lambda: tmp_path)
+    second, same = shipping._archive({"a": b"1", "b": b"2"})
     assert (first != second, name) == (True, same)
     assert first.read_bytes() == second.read_bytes()
     others = [{"a": b"1", "b": b"3"}, {"a": b"12", "b": b""}, {"ab": b"1", "": b"2"}]
-    assert name not in [ship._archive(other)[1] for other in others]
+    assert name not in [shipping._archive(other)[1] for other in others]
 
 
 def test_a_package_that_is_not_installed(monkeypatch):
-    monkeypatch.setattr(ship, "DEPENDENCIES", ("no-such-package",))
+    monkeypatch.setattr(shipping, "DEPENDENCIES", ("no-such-package",))
     with pytest.raises(SparkError, match=r"^no-such-package: is not installed, expected it"):
-        ship.ship(Session())
+        shipping.ship(Session())
 
 
 def test_a_package_without_a_list_of_files(monkeypatch):
     class Bare:
         files = None
 
-    monkeypatch.setattr(ship, "distribution", lambda name: Bare)
+    monkeypatch.setattr(shipping, "distribution", lambda name: Bare)
     with pytest.raises(SparkError, match=r"^cffi: its installation has no list of files"):
-        ship.ship(Session())
+        shipping.ship(Session())
 
 
 def test_a_file_that_has_gone(monkeypatch, tmp_path):
     gone = tmp_path / "gone.py"
-    monkeypatch.setattr(ship, "_recorded", lambda package: [("gone.py", gone)])
+    monkeypatch.setattr(shipping, "_recorded", lambda package: [("gone.py", gone)])
     with pytest.raises(SparkError) as raised:
-        ship.ship(Session())
+        shipping.ship(Session())
     assert (
         str(raised.value) == f"{gone}: is part of the installation, but: No such file or directory"
     )
