@@ -46,11 +46,11 @@ class MaterialCopy:
 
 
 def material_copy(file: ParquetFile, output: Path, overwrite: bool) -> MaterialCopy | None:
-    """What `output`, which is no link, needs beside it; None if nothing, or if it is there.
+    """What `output`, another file and no link, needs beside it; None if nothing, or if it is there.
 
     Raises RewriteError if there is other material and `overwrite` is not set.
     """
-    if not file.footer.protection.is_encrypted or _is_source(file, output):
+    if not file.footer.protection.is_encrypted:
         return None
     from parquet_bloom.encryption.key_material import ExternalMaterial
 
@@ -70,15 +70,6 @@ def material_copy(file: ParquetFile, output: Path, overwrite: bool) -> MaterialC
             f"{path}: exists already, with other key material: use overwrite to replace it"
         )
     return MaterialCopy(path, data, mode, before)
-
-
-def _is_source(file: ParquetFile, output: Path) -> bool:
-    """Whether a file is rewritten in place, which keeps its keys."""
-    return (
-        isinstance(file.source, LocalSource)
-        and output.exists()
-        and output.samefile(file.source.file)
-    )
 
 
 def _content(path: Path) -> bytes | None:

@@ -25,7 +25,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.leaks import leaks
-from parquet_bloom.material_copy import material_copy
+from parquet_bloom.material_copy import MaterialCopy, material_copy
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
@@ -40,7 +40,7 @@ from parquet_bloom.storage import (
     open_source,
     output_to,
 )
-from parquet_bloom.tables import check_not_in_table
+from parquet_bloom.tables import check_not_in_remote_table, check_not_in_table
 
 # How much of a bitset is read at once to be compared.
 VERIFY_BYTES = 4 << 20
@@ -50,10 +50,19 @@ Places = Mapping[tuple[int, int], FilterPlace | None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the new version goes, and whether it may replace what is there."""
+    """Where the new version goes, a path or URL, and whether it may replace what is there."""
 
-    path: Path
+    name: str
     overwrite: bool
+    in_place: bool = False
+
+    def output(self, mode: int, prefix: int) -> Output:
+        """The new version, which keeps `prefix` bytes; a new file gets `mode`."""
+        if is_url(self.name):
+            from parquet_bloom.remote import RemoteReplacement
+
+            return RemoteReplacement(self.name, prefix)
+        return output_to(Path(self.name), self.overwrite, mode, prefix)
 
 
 def resolve_target(
@@ -66,11 +75,13 @@ def resolve_target(
     where = os.fspath(source)
     if (output is None) == (not in_place):
         raise RewriteError(f"{where}: expected either an output or in_place")
-    if is_url(os.fspath(output or source)):
-        raise RewriteError(f"{os.fspath(output or source)}: expected a local path to write to")
     if output is None:
-        check_not_in_table(local_path(source))
-        return Target(local_path(source), True)
+        return _in_place(where)
+    if is_url(os.fspath(output)):
+        raise RewriteError(
+            f"{os.fspath(output)}: expected a local path to write to: behind URLs, files are only"
+            " changed in place"
+        )
     path = local_path(output)
     if path.is_dir():
         raise RewriteError(f"{path}: is a folder, expected a file to write")
@@ -78,7 +89,16 @@ def resolve_target(
         raise RewriteError(f"{path}: is a pipe or device, expected a file to write")
     if path.exists():
         _check_may_overwrite(source, path, overwrite)
-    return Target(path, overwrite)
+    return Target(str(path), overwrite)
+
+
+def _in_place(source: str) -> Target:
+    if is_url(source):
+        check_not_in_remote_table(source)
+        return Target(source, overwrite=True, in_place=True)
+    path = local_path(source)
+    check_not_in_table(path)
+    return Target(str(path), overwrite=True, in_place=True)
 
 
 def _check_may_overwrite(source: str | os.PathLike[str], path: Path, overwrite: bool) -> None:
@@ -202,15 +222,21 @@ class DryRewrite:
 
 
 class FileRewrite:
-    """The new version in a temporary file beside the target."""
+    """The new version in a temporary file."""
 
     def __init__(self, file: ParquetFile, target: Target, written: Output) -> None:
-        self.output: str | None = str(target.path)
+        self.output: str | None = target.name
         self._file = file
-        self._material = material_copy(file, written.path, target.overwrite)
+        self._material = self._material_for(target)
         self._written = written
         self._copier = ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy")
         self._copied = self._copier.submit(written.copy_prefix, file.source)
+
+    def _material_for(self, target: Target) -> MaterialCopy | None:
+        """What else has to be written; a file in its place keeps its keys."""
+        if target.in_place:
+            return None
+        return material_copy(self._file, Path(target.name).resolve(), target.overwrite)
 
     @property
     def size(self) -> int:
@@ -228,8 +254,7 @@ class FileRewrite:
         self._written.flush()
         with naming(self.output):
             self.verify(places, digests)
-        if isinstance(self._file.source, LocalSource):
-            self._file.source.check_unchanged()
+        self._file.source.check_unchanged()
         with self._material.placed() if self._material else nullcontext():
             self._written.commit()
 
@@ -265,7 +290,7 @@ def rewriting(
     if target is None:
         yield DryRewrite(file, prefix)
         return
-    with output_to(target.path, target.overwrite, _mode(file), prefix) as written:
+    with target.output(_mode(file), prefix) as written:
         rewrite = (FileRewrite if verify else UnverifiedRewrite)(file, target, written)
         try:
             yield rewrite

@@ -1,8 +1,9 @@
 """Files as the formats need them: ranged reads of a source, an atomic output.
 
-A source is a local path or a URL of a file system that pyarrow knows (`s3://`, `gs://`, …). An
-output is local: a hidden temporary file in the target's own folder, complete before it takes the
-target's name, so that a kill at any point leaves what was there or the new file.
+A source is a local path or a URL of a file system that pyarrow knows (`s3://`, `gs://`, …). A local
+output is a hidden temporary file in the target's own folder, complete before it takes the target's
+name, so that a kill at any point leaves what was there or the new file. What is behind URLs is in
+`remote`, which only they import.
 
 What is lost if the machine goes down depends on what was there. A Replacement is on the disk before
 it takes the place of a file, and its folder after that: the old content has no other copy. A
@@ -15,21 +16,17 @@ import errno
 import os
 import re
 import stat
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from parquet_bloom.errors import FormatError, RewriteError
+from parquet_bloom.leftovers import TEMPORARY_SUFFIX, hidden_name
 
 COPY_CHUNK = 16 << 20
-TEMPORARY_SUFFIX = ".pbloom-tmp"
-
-# A name may have 255 bytes; with the suffix and what makes it unique, this much of one fits.
-NAME_BYTES = 200
 
 # Mode of a file that is made from none, before the umask.
 DEFAULT_MODE = 0o666
@@ -40,9 +37,6 @@ NO_KERNEL_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
 NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
-
-# What a temporary file is called, and what is put aside for it.
-_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -56,6 +50,9 @@ class Source(Protocol):
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Exactly `length` bytes from `offset`; raises FormatError if the file ends before."""
+
+    def check_unchanged(self) -> None:
+        """Raise RewriteError if the path no longer names the file as it was opened."""
 
     def close(self) -> None: ...
 
@@ -98,15 +95,29 @@ def local_path(path: str | os.PathLike[str]) -> Path:
 def open_source(path: str | os.PathLike[str]) -> Source:
     """Open a local path or URL for ranged reads. Raises OSError if it cannot be opened."""
     text = os.fspath(path)
-    return RemoteSource(text) if is_url(text) else LocalSource(local_path(text), text)
+    if is_url(text):
+        # Only here is pyarrow needed, which takes longer to import than most files take to build.
+        from parquet_bloom.remote import RemoteSource
+
+        return RemoteSource(text)
+    return LocalSource(local_path(text), text)
 
 
-def _check_length(path: str, offset: int, expected: int, found: int) -> None:
+def check_length(path: str, offset: int, expected: int, found: int) -> None:
+    """Raise FormatError unless a read gave all the bytes that were asked for."""
     if found != expected:
         raise FormatError(
             f"{path}: bytes {offset} to {offset + expected}: expected {expected} bytes,"
             f" found {found}"
         )
+
+
+def changed(path: str, before: int, now: int) -> RewriteError:
+    """What is wrong with a file of `before` bytes that has become another one, of `now` bytes."""
+    return RewriteError(
+        f"{path}: changed while it was read: expected it as opened, {before} bytes, found {now}"
+        " bytes; nothing was written"
+    )
 
 
 class LocalSource:
@@ -133,18 +144,14 @@ class LocalSource:
                 more := os.pread(self.descriptor, length - len(data), offset + len(data))
             ):
                 data += more
-        _check_length(self.path, offset, length, len(data))
+        check_length(self.path, offset, length, len(data))
         self.bytes_read += length
         return data
 
     def check_unchanged(self) -> None:
-        """Raise RewriteError if the path no longer names the file as it was opened."""
         now = os.stat(self.file)
         if _identity(now) != _identity(self.status):
-            raise RewriteError(
-                f"{self.path}: changed while it was read: expected it as opened,"
-                f" {self.status.st_size} bytes, found {now.st_size} bytes; nothing was written"
-            )
+            raise changed(self.path, self.size, now.st_size)
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -157,53 +164,28 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
     )  # fmt: skip
 
 
-class RemoteSource:
-    """A file behind a URL, through pyarrow's file systems."""
-
-    def __init__(self, url: str) -> None:
-        import pyarrow as pa
-        from pyarrow import fs
-
-        self.path = url
-        self.bytes_read = 0
-        try:
-            system, inner = fs.FileSystem.from_uri(url)
-            self._file: Any = system.open_input_file(inner)
-        except pa.ArrowInvalid as error:
-            raise OSError(errno.EINVAL, str(error).splitlines()[0], url) from None
-        self.size = self._file.size()
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        data: bytes = self._file.read_at(length, offset)
-        _check_length(self.path, offset, length, len(data))
-        self.bytes_read += length
-        return data
-
-    def close(self) -> None:
-        self._file.close()
-
-
 class Output(ABC):
-    """A temporary file that takes the name of `target` on commit() and disappears otherwise.
+    """A temporary file that becomes the target on commit() and disappears otherwise.
 
     It begins with the first `prefix` bytes of a source; what is appended follows them. Use as a
-    context manager. A target that is a link is written where the link points.
+    context manager. OSErrors name `target`.
     """
 
-    def __init__(self, target: Path, mode: int, prefix: int) -> None:
-        self.path = Path(os.path.realpath(target))
+    temporary: Path
+
+    def __init__(self, target: object, prefix: int) -> None:
         self._target = target
-        self._mode = stat.S_IMODE(mode)
         self._prefix = prefix
         self.size = prefix
-        name = os.fsencode(self.path.name)[:NAME_BYTES].decode(errors="ignore")
-        self.temporary = self.path.with_name(f".{name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
 
     def __enter__(self) -> Self:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with naming(self._target):
-            self._descriptor = os.open(self.temporary, flags, 0o600)
+            self._descriptor = self._create()
         return self
+
+    @abstractmethod
+    def _create(self) -> int:
+        """Open a new file, which only its owner may read, at `temporary`."""
 
     def __exit__(
         self,
@@ -212,7 +194,6 @@ class Output(ABC):
         traceback: TracebackType | None,
     ) -> None:
         os.close(self._descriptor)
-        self.temporary.unlink(missing_ok=True)
 
     def copy_prefix(self, source: Source) -> None:
         """Copy the prefix from `source`, inside the kernel where that is possible.
@@ -260,13 +241,42 @@ class Output(ABC):
         for at in range(start, end, COPY_CHUNK):
             self._write_at(at, bytes(min(COPY_CHUNK, end - at)))
 
+    @abstractmethod
     def flush(self) -> None:
-        """Nothing more will be appended: give the file its mode."""
+        """Nothing more will be appended: make it ready."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Take the target's name."""
+
+
+class LocalOutput(Output):
+    """An output beside its target. A target that is a link is written where the link points."""
+
+    def __init__(self, target: Path, mode: int, prefix: int) -> None:
+        super().__init__(target, prefix)
+        self.path = Path(os.path.realpath(target))
+        self._mode = stat.S_IMODE(mode)
+        self.temporary = self.path.with_name(hidden_name(self.path.name))
+
+    def _create(self) -> int:
+        return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, traceback)
+        self.temporary.unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        """Give the file its mode."""
         with naming(self._target):
             os.fchmod(self._descriptor, self._mode)
 
     def commit(self) -> None:
-        """Take the target's name."""
         with naming(self._target), self._checksum_aside():
             self._take_name()
 
@@ -296,7 +306,7 @@ class Output(ABC):
         aside.unlink()
 
 
-class NewFile(Output):
+class NewFile(LocalOutput):
     """An output where nothing was. commit() raises RewriteError if something is there now."""
 
     def _take_name(self) -> None:
@@ -323,7 +333,7 @@ class NewFile(Output):
             raise
 
 
-class Replacement(Output):
+class Replacement(LocalOutput):
     """An output in the place of a file, whose mode, owner, group and attributes it takes over."""
 
     def copy_prefix(self, source: Source) -> None:
@@ -367,21 +377,11 @@ class Replacement(Output):
         os.replace(self.temporary, self.path)
 
 
-def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> Output:
+def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> LocalOutput:
     """A Replacement of what is there and may be overwritten, or a NewFile with `mode`."""
     if overwrite and target.exists():
         return Replacement(target, target.stat().st_mode, prefix)
     return NewFile(target, mode, prefix)
-
-
-def temporary_files(folder: Path, older_than: float) -> Iterator[Path]:
-    """What outputs that were killed have left in `folder`, if nobody has written to it for
-    `older_than` seconds."""
-    for entry in os.scandir(folder):
-        if _TEMPORARY.fullmatch(entry.name):
-            with suppress(FileNotFoundError):
-                if time.time() - entry.stat(follow_symlinks=False).st_mtime >= older_than:
-                    yield Path(entry.path)
 
 
 def default_mode() -> int:

@@ -7,9 +7,15 @@ where the recorded size says it is finds filters there instead.
 from __future__ import annotations
 
 import os
+import time
+from functools import lru_cache
 from pathlib import Path
 
 from parquet_bloom.errors import RewriteError
+
+# How long it is known of a folder behind a URL what it is, in seconds: a task may change thousands
+# of files in one.
+KNOWN_FOR = 60
 
 _ADVICE = {
     "Delta Lake": "set the writer's Bloom filter properties for new files, or write copies with -o",
@@ -40,8 +46,50 @@ def check_not_in_table(file: Path) -> None:
     """Raise RewriteError if replacing `file` would break a table."""
     table = owning_table(file)
     if table:
-        kind, root = table
-        raise RewriteError(
-            f"{file}: belongs to the {kind} table {root}, which records the size of its files:"
-            f" not changed in place; {_ADVICE[kind]}"
-        )
+        raise _refusal(file, *table)
+
+
+def check_not_in_remote_table(url: str) -> None:
+    """The same for a file behind a URL. Raises OSError if one of its folders cannot be looked into,
+    for then nobody knows."""
+    table = _remote_table(_parent(url), time.monotonic() // KNOWN_FOR)
+    if table:
+        raise _refusal(url, *table)
+
+
+@lru_cache(maxsize=4096)
+def _remote_table(folder: str | None, period: float) -> tuple[str, str] | None:
+    """The table that is at the URL `folder` or above it; `period` is there to forget."""
+    if folder is None:
+        return None
+    kind = _remote_kind(folder)
+    return _remote_table(_parent(folder), period) if kind is None else (kind, folder)
+
+
+def _parent(url: str) -> str | None:
+    """The URL of the folder, with the same options; None for a bucket."""
+    place, mark, options = url.partition("?")
+    scheme, _, path = place.partition("://")
+    folder, slash, _ = path.rpartition("/")
+    return f"{scheme}://{folder}{mark}{options}" if slash else None
+
+
+def _remote_kind(url: str) -> str | None:
+    from parquet_bloom.remote import RemoteFolder
+
+    folder = RemoteFolder(url)
+    if folder.has_folder("_delta_log"):
+        return "Delta Lake"
+    if folder.has_folder(".hoodie"):
+        return "Hudi"
+    names = folder.names_in("metadata")
+    if any(name == "version-hint.text" or name.endswith(".metadata.json") for name in names):
+        return "Iceberg"
+    return None
+
+
+def _refusal(file: Path | str, kind: str, root: Path | str) -> RewriteError:
+    return RewriteError(
+        f"{file}: belongs to the {kind} table {root}, which records the size of its files:"
+        f" not changed in place; {_ADVICE[kind]}"
+    )

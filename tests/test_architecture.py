@@ -14,9 +14,9 @@ PACKAGE = ROOT / "parquet_bloom"
 
 # From the ground up. A module may import from its own layer and from those above it in this list.
 LAYERS = [
-    {"errors", "floats", "leaf_type", "moments", "native", "parquet.thrift"},
+    {"errors", "floats", "leaf_type", "leftovers", "moments", "native", "parquet.thrift"},
     {"filters", "values", "literals", "numpy_values"},
-    {"column_filter", "storage", "tables", "paths"},
+    {"column_filter", "storage", "remote", "tables", "paths"},
     {"encryption"},
     {"parquet"},
     {"files", "chunk_filter", "chunk_pool"},
@@ -37,7 +37,7 @@ HOMES = {
     "cramjam": {"parquet/codecs.py"},
     "cryptography": {"encryption/cipher.py"},
     "jinja2": {"render/report.py"},
-    "pyarrow": {"parquet/encodings.py", "encryption/kms.py", "spark/", "storage.py"},
+    "pyarrow": {"parquet/encodings.py", "encryption/kms.py", "spark/", "remote.py"},
     "pyspark": {"commands/", "spark/"},
     "rich": {"render/terminal.py"},
     "thrift": {"parquet/compact.py"},

@@ -9,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquet_bloom.spark.listing import LakeFile
-from parquet_bloom.spark.packing import FILE_COST, LEAST_HUGE, WAVES, Piece, pack
+from parquet_bloom.spark.packing import FILE_COST, LEAST_HUGE, WAVES, Piece, huge_files, pack
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def files_of(*sizes):
     return [LakeFile(f"/lake/{place}.parquet", size, LONG_AGO) for place, size in enumerate(sizes)]
+
+
+def packed(files, slots, least_huge):
+    """With all huge files in parts; none for None."""
+    huge = [] if least_huge is None else huge_files(files, slots, least_huge)
+    return pack(files, slots, {file.path for file in huge})
 
 
 def cost(piece):
@@ -37,7 +43,7 @@ LIMITS = st.sampled_from([None, 1, LEAST_HUGE])
 @given(SIZES, st.integers(1, 200), LIMITS)
 def test_every_part_of_every_file_is_in_one_task(sizes, slots, least_huge):
     files = files_of(*sizes)
-    pieces, tasks = pack(files, slots, least_huge)
+    pieces, tasks = packed(files, slots, least_huge)
     parts = {piece.file.path: piece.parts for piece in pieces}
     expected = Counter((file, part) for file in files for part in range(parts[file.path]))
     assert Counter((piece.file, piece.part) for piece in pieces) == expected
@@ -47,14 +53,14 @@ def test_every_part_of_every_file_is_in_one_task(sizes, slots, least_huge):
 
 @given(SIZES, st.integers(1, 200), LIMITS)
 def test_no_task_has_more_to_do_than_another_but_for_one_piece(sizes, slots, least_huge):
-    pieces, tasks = pack(files_of(*sizes), slots, least_huge)
+    pieces, tasks = packed(files_of(*sizes), slots, least_huge)
     done = loads(pieces, tasks)
     assert max(done) - min(done) <= max(map(cost, pieces)) + 1
 
 
 @given(SIZES, st.integers(1, 200), LIMITS)
 def test_only_huge_files_are_in_parts(sizes, slots, least_huge):
-    pieces, _ = pack(files_of(*sizes), slots, least_huge)
+    pieces, _ = packed(files_of(*sizes), slots, least_huge)
     share = sum(size + FILE_COST for size in sizes) / (WAVES * slots)
     for piece in pieces:
         is_huge = (
@@ -67,18 +73,18 @@ def test_only_huge_files_are_in_parts(sizes, slots, least_huge):
 @given(SIZES, st.integers(1, 200), LIMITS)
 def test_the_same_files_are_packed_in_the_same_way(sizes, slots, least_huge):
     files = files_of(*sizes)
-    assert pack(files, slots, least_huge) == pack(list(files), slots, least_huge)
+    assert packed(files, slots, least_huge) == packed(list(files), slots, least_huge)
 
 
 def test_small_files_are_many_to_a_task():
-    pieces, tasks = pack(files_of(*[1000] * 100), 2, LEAST_HUGE)
+    pieces, tasks = packed(files_of(*[1000] * 100), 2, LEAST_HUGE)
     assert tasks == 2 * WAVES
     assert sorted(Counter(piece.task for piece in pieces).values()) == [16, 16, 17, 17, 17, 17]
 
 
 def test_a_huge_file_is_in_parts_and_the_others_whole():
     *small, huge = files = files_of(*[1 << 20] * 10, 10 << 30)
-    pieces, tasks = pack(files, 2, LEAST_HUGE)
+    pieces, tasks = packed(files, 2, LEAST_HUGE)
     assert tasks == 6
     assert sorted(piece.part for piece in pieces if piece.file == huge) == list(range(6))
     assert {piece.parts for piece in pieces if piece.file in small} == {1}
@@ -86,19 +92,19 @@ def test_a_huge_file_is_in_parts_and_the_others_whole():
 
 @pytest.mark.parametrize("size", [LEAST_HUGE - 1, LEAST_HUGE])
 def test_the_least_huge_file(size):
-    pieces, tasks = pack(files_of(size), 2, LEAST_HUGE)
+    pieces, tasks = packed(files_of(size), 2, LEAST_HUGE)
     assert (tasks, len(pieces)) == ((1, 1) if size < LEAST_HUGE else (6, 6))
 
 
 def test_one_small_file():
     (file,) = files = files_of(0)
-    assert pack(files, 100, LEAST_HUGE) == ([Piece(file, 0, 1, 0)], 1)
+    assert packed(files, 100, LEAST_HUGE) == ([Piece(file, 0, 1, 0)], 1)
 
 
 def test_a_big_lake_is_packed_at_once():
     files = files_of(*((place * 7919) % 100_003 << 10 for place in range(50_000)))
     started = time.process_time()
-    pieces, tasks = pack(files, 500, LEAST_HUGE)
+    pieces, tasks = packed(files, 500, LEAST_HUGE)
     assert time.process_time() - started < 3
     assert len(pieces) == 50_000
     done = loads(pieces, tasks)

@@ -104,7 +104,7 @@ class BloomReader(DataSourceReader):
             raise errors[0]
         paths = dict.fromkeys(_absolute(input.path) for input in inputs)
         files = [_lake_file(path) for path in paths if self._wants("path", _text(path))]
-        pieces, _ = pack(files, ceil(_num_tasks(files) / WAVES), None)
+        pieces, _ = pack(files, ceil(_num_tasks(files) / WAVES))
         pieces.sort(key=lambda piece: (piece.task, piece.file.path))
         tasks: list[InputPartition] = [
             Files([piece.file.path for piece in of_task])

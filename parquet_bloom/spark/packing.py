@@ -4,7 +4,7 @@ parts."""
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -28,21 +28,28 @@ class Piece:
     task: int
 
 
-def pack(
-    files: Sequence[LakeFile], parallelism: int, least_huge: int | None
-) -> tuple[list[Piece], int]:
-    """A task for each file, or for each part of a huge one, so that all have about the same to do;
-    and the number of tasks.
+def huge_files(
+    files: Sequence[LakeFile], parallelism: int, least_huge: int = LEAST_HUGE
+) -> list[LakeFile]:
+    """Those of `least_huge` bytes or more, and more than twice what a task should have."""
+    share = _share(files, parallelism)
+    return [file for file in files if file.size >= least_huge and file.size > 2 * share]
 
-    A file is huge if it has `least_huge` bytes or more, and more than twice what a task should
-    have. None: no file is built in parts. The largest go first, each where least is to do.
+
+def pack(
+    files: Sequence[LakeFile], parallelism: int, in_parts: Container[str] = ()
+) -> tuple[list[Piece], int]:
+    """A task for each file, or for each part of those whose paths are `in_parts`, so that all have
+    about the same to do; and the number of tasks.
+
+    The largest go first, each where least is to do.
     """
     tasks = WAVES * parallelism
-    share = sum(_cost(file.size) for file in files) / tasks
+    share = _share(files, parallelism)
     pieces = [
         (_cost(file.size / parts), file, part, parts)
         for file in files
-        for parts in [_parts(file, share, tasks, least_huge)]
+        for parts in [min(tasks, ceil(file.size / share)) if file.path in in_parts else 1]
         for part in range(parts)
     ]
     tasks = max(1, min(tasks, len(pieces)))
@@ -55,11 +62,10 @@ def pack(
     return packed, tasks
 
 
+def _share(files: Sequence[LakeFile], parallelism: int) -> float:
+    """What a task should have."""
+    return sum(_cost(file.size) for file in files) / (WAVES * parallelism)
+
+
 def _cost(size: float) -> float:
     return size + FILE_COST
-
-
-def _parts(file: LakeFile, share: float, tasks: int, least_huge: int | None) -> int:
-    if least_huge is None or file.size < least_huge or file.size <= 2 * share:
-        return 1
-    return min(tasks, ceil(file.size / share))

@@ -44,6 +44,31 @@ SEEN = -1
 Row = dict[str, Any]
 
 
+def column_shares(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of WORK, each a huge file, to rows of SHARE."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    from parquet_bloom.spark.schemas import SHARE
+
+    schema = to_arrow_schema(SHARE)
+    for batch in batches:
+        for path in batch.column("path").to_pylist():
+            row = {"path": path, "share": _share(path, request["options"])}
+            yield pa.RecordBatch.from_pylist([row], schema=schema)
+
+
+def _share(path: str, options: Options) -> float:
+    try:
+        with open_file(path) as file:
+            if not _is_wanted(file, options):
+                return 0.0
+            chunks = _chunks(file, options)
+            return sum(chunk.total_compressed_size or 0 for chunk in chunks) / file.source.size
+    except (ParquetBloomError, OSError, ValueError, MemoryError):
+        # It is built as a whole, which says what is wrong.
+        return 0.0
+
+
 def build_part(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of WORK, each a part of a file, to rows of BUILT."""
     from pyspark.sql.pandas.types import to_arrow_schema

@@ -38,6 +38,15 @@ WORK = StructType(
 )
 """What to do: part `part` of `parts` of a file, in task `task`. `file` numbers those in parts."""
 
+SHARE = StructType(
+    [
+        StructField("path", StringType(), False),
+        StructField("share", DoubleType(), False),
+    ]
+)
+"""Which part of a file's bytes is to be read for its filters, 0 to 1; 0 if it is not to be built
+in parts."""
+
 BUILT = StructType(
     [
         StructField("file", IntegerType(), False),

@@ -11,7 +11,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cache, partial
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,9 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
+from parquet_bloom.leftovers import Leftover, leftovers
 from parquet_bloom.spark.outcome import Outcome, Status
-from parquet_bloom.storage import is_url, temporary_files
+from parquet_bloom.storage import is_url
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -83,11 +85,16 @@ def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
 
 def row_of(outcome: Outcome) -> pa.RecordBatch:
     """One row of OUTCOME."""
+    return pa.RecordBatch.from_pylist([asdict(outcome)], schema=_outcome_schema())
+
+
+@cache
+def _outcome_schema() -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     from parquet_bloom.spark.schemas import OUTCOME
 
-    return pa.RecordBatch.from_pylist([asdict(outcome)], schema=to_arrow_schema(OUTCOME))
+    return to_arrow_schema(OUTCOME)
 
 
 def document_of(report: Any) -> str:
@@ -248,12 +255,25 @@ def clean_temp(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[
     """Folders to what was removed from them, one outcome for each temporary file."""
     for batch in batches:
         for folder in batch.column("path").to_pylist():
-            if not is_url(folder) and os.path.isdir(folder):
-                for path in list(temporary_files(Path(folder), request["options"]["older_than"])):
-                    yield row_of(attempt(str(path), partial(_removed, path)))
+            try:
+                found = list(_leftovers(folder, request["options"]["older_than"]))
+            except OSError as error:
+                yield row_of(Outcome(folder, "error", message=complaint_about(folder, error)))
+                continue
+            for left in found:
+                yield row_of(attempt(left.path, partial(_removed, left)))
 
 
-def _removed(path: Path) -> Outcome:
-    size = path.stat().st_size
-    path.unlink()
-    return Outcome(str(path), "removed", bytes=-size)
+def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
+    """What is left in a folder; nothing if `folder` is none."""
+    # What somebody names may be a glob, whose matches are named as well.
+    if is_url(folder) and not has_magic(folder):
+        from parquet_bloom.remote import RemoteFolder
+
+        return RemoteFolder(folder).leftovers(older_than)
+    return leftovers(Path(folder), older_than) if os.path.isdir(folder) else iter(())
+
+
+def _removed(left: Leftover) -> Outcome:
+    left.remove()
+    return Outcome(left.path, "removed", bytes=-left.size)

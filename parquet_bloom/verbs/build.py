@@ -169,13 +169,15 @@ def build_with(
             )
             # A filter that is to be replaced goes in any case: its bytes may be overwritten.
             places = dict.fromkeys(plan.replaced) | _shown(appended.places, expose_filter_location)
+            # An object that is replaced is not there any more to be looked at.
+            remains = tuple(_remains(file, places))
             size_after = file.source.size
             if places or not in_place:
                 rewrite.finish(places, appended.digests)
                 size_after = rewrite.size
         return BuildReport(
             path=file.path,
-            output=None if target is None else str(target.path),
+            output=None if target is None else target.name,
             filters=tuple(appended.filters),
             skipped=tuple(
                 sorted([*plan.skipped, *appended.skipped], key=lambda skip: skip.row_group)
@@ -186,7 +188,7 @@ def build_with(
             seconds=time.perf_counter() - started,
             notes=(
                 *_notes(file, appended.filters),
-                *_remains(file, places),
+                *remains,
                 *_not_shown(file, plan.skipped, expose_filter_location),
             ),
         )

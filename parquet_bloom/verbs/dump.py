@@ -18,7 +18,7 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet import bloom
 from parquet_bloom.rewrite import resolve_target
-from parquet_bloom.storage import default_mode, is_url, local_path, output_to
+from parquet_bloom.storage import default_mode, is_url, local_path
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -153,7 +153,7 @@ def save(
     Raises RewriteError if that is `source`, or exists and `overwrite` is not set; OSError.
     """
     target = resolve_target(source, output, False, overwrite)
-    with output_to(target.path, target.overwrite, _mode(source), 0) as written:
+    with target.output(_mode(source), 0) as written:
         written.append(data)
         written.flush()
         written.commit()

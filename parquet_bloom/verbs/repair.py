@@ -148,6 +148,8 @@ def repair(
                 of_all(progress, wanting),
             )
             places = mended | appended.places
+            # An object that is replaced is not there any more to be looked at.
+            remains = tuple(_remains(file, places))
             size_after = file.source.size
             if places or not in_place:
                 rewrite.finish(places, _digests(file, filters) | appended.digests)
@@ -155,11 +157,11 @@ def repair(
         outcomes = _Outcomes(appended)
         return RepairReport(
             path=file.path,
-            output=None if target is None else str(target.path),
+            output=None if target is None else target.name,
             repaired=tuple(done for each in filters for done in outcomes.repaired(each)),
             left=(
                 *(left for each in filters for left in outcomes.left(each)),
-                *_remains(file, places),
+                *remains,
                 *(_left(chunk, why, "") for chunk, why in locked(file, wanted)),
             ),
             bytes_added=size_after - file.source.size,

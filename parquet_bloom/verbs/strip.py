@@ -87,21 +87,26 @@ def strip(
             with located(file.footer, chunk):
                 chunk.modules.check_writable()
         places = dict.fromkeys(pointing)
+        # An object that is replaced is not there any more to be looked at.
+        remaining = [leak for leak in leaks(file, places) if leak.remains]
         size_after = file.source.size
-        with rewriting(file, target, kept_end(file, pointing), verify) as rewrite:
+        # Most files of a lake may have none, and need not be copied.
+        is_idle = in_place and not pointing
+        written = None if is_idle else target
+        with rewriting(file, written, kept_end(file, pointing), verify) as rewrite:
             if pointing or not in_place:
                 rewrite.finish(places, {})
                 size_after = rewrite.size
         return StripReport(
             path=file.path,
-            output=rewrite.output,
+            output=None if target is None else target.name,
             removed=tuple(
                 RemovedFilter(chunk.row_group, chunk.leaf.name, chunk.bloom_filter_offset or 0)
                 for chunk in pointing.values()
             ),
             left=(
                 *(_left(chunk, NO_KEY) for chunk in locked.values()),
-                *(_left(leak.chunk, leak.remains) for leak in leaks(file, places) if leak.remains),
+                *(_left(leak.chunk, leak.remains) for leak in remaining),
             ),
             bytes_removed=file.source.size - size_after,
             size_before=file.source.size,
