@@ -36,6 +36,10 @@ HELP_SECONDS = 0.3
 TIMES_SLOWER_THAN_BUILD = 2
 WIDE_SECONDS = 2
 TIMES_ENCRYPTED = 2
+SHARE_OF_COMMAND = 0.8
+
+SMALL_FILES = 2000
+HUGE_ROWS = 45_000_000
 
 
 class Files:
@@ -49,6 +53,12 @@ class Files:
         if not file.exists():
             run(module("data", kind, rows, file))
         return file
+
+    def make_folder(self, kind: str, amount: int) -> Path:
+        folder = self.folder / f"{kind}-{amount}"
+        if not folder.exists():
+            run(module("data", kind, amount, folder))
+        return folder
 
     @contextmanager
     def output(self) -> Iterator[Path]:
@@ -322,6 +332,45 @@ def measure_encryption(files: Files, rows: int, rounds: int) -> Table:
     )
 
 
+def compare_lake(files: Files, rounds: int) -> Table:
+    """A job on Spark against the command on the same files."""
+    small = files.make_folder("small-files", SMALL_FILES)
+    huge = files.make_folder("huge", HUGE_ROWS)
+    cases = {
+        f"{SMALL_FILES:,} files, {megabytes(folder_size(small))}": small,
+        f"one file, {megabytes(folder_size(huge))}": huge,
+    }
+    arguments = [text for folder in cases.values() for text in ("id", folder)]
+    measured = ask(module("lake", rounds, *arguments))
+
+    def row(name: str, seconds: Sequence[Mapping[str, float]]) -> list[str]:
+        command, job, tasks = (
+            median(each[kind] for each in seconds) for kind in ("command", "job", "tasks")
+        )
+        return [
+            name,
+            f"{command:.1f} s",
+            f"{job:.1f} s",
+            f"{tasks:.1f} s",
+            f"{command / tasks:.2f}x",
+            *at_least(command / tasks, SHARE_OF_COMMAND, "x"),
+        ]
+
+    return Table(
+        "A lake on Spark",
+        f"A filter for one column of ten. The command runs once for each processor, on its share of"
+        f" the files, or with all its threads on one; Spark has as many tasks at a time in a warm"
+        f" local session. `tasks`: their time without what is before and between them."
+        f" {rounds} rounds.",
+        ("", "pbloom build", "Spark job", "tasks", "command / tasks"),
+        [row(name, seconds) for name, seconds in zip(cases, measured, strict=True)],
+    )
+
+
+def folder_size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
 def measure_start(rounds: int) -> Table:
     run([PBLOOM, "--help"])
     cost = typical([run([PBLOOM, "--help"]) for _ in range(rounds)])
@@ -340,6 +389,7 @@ def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     yield measure_memory(files, rows, min(rounds, 3))
     yield measure_validation(files, rows, rounds)
     yield measure_encryption(files, rows, rounds)
+    yield compare_lake(files, min(rounds, 3))
     yield measure_start(2 * rounds + 1)
 
 

@@ -116,12 +116,12 @@ def write_wide(columns: int, file: Path) -> None:
             writer.write_table(values.slice(start, 10))
 
 
-def write_huge(rows: int, file: Path) -> None:
-    """The usual ten columns in one large file, a million rows at a time."""
+def write_huge(rows: int, folder: Path) -> None:
+    """The usual ten columns in one large file, the same million rows again and again."""
+    folder.mkdir()
     rng = np.random.default_rng(SEED)
-    file.parent.mkdir(exist_ok=True)
     first = events(rng, min(rows, ROW_GROUP_ROWS))
-    with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+    with pq.ParquetWriter(folder / "huge.parquet", first.schema, compression="zstd") as writer:
         for start in range(0, rows, ROW_GROUP_ROWS):
             writer.write_table(first.slice(0, rows - start))
 

@@ -53,6 +53,6 @@ def contents(folder):
 def everything_is_huge(monkeypatch):
     """Files of some kilobytes are built in parts."""
     monkeypatch.setattr(job, "LEAST_HUGE", 1)
-    monkeypatch.setattr(job, "LEAST_SHARE", 0)
+    monkeypatch.setattr(job, "is_worth_parts", lambda share, slots: True)
     monkeypatch.setattr(packing, "FILE_COST", 0)
     monkeypatch.setattr(packing, "WAVES", 8)

@@ -265,7 +265,7 @@ def run_verb(
     with (
         patch.object(job, "on_executor", on_executor if stop is None else stopping),
         patch.object(job, "LEAST_HUGE", least_huge or job.LEAST_HUGE),
-        patch.object(job, "LEAST_SHARE", 0),
+        patch.object(job, "is_worth_parts", lambda share, slots: True),
     ):
         return getattr(lake, verb)(_SESSIONS[-1], paths, **options)
 

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquet_bloom.spark.listing import LakeFile
-from parquet_bloom.spark.packing import FILE_COST, LEAST_HUGE, WAVES, Piece, huge_files, pack
+from parquet_bloom.spark.packing import (
+    FILE_COST,
+    LEAST_HUGE,
+    WAVES,
+    Piece,
+    huge_files,
+    is_worth_parts,
+    pack,
+)
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -94,6 +102,14 @@ def test_a_huge_file_is_in_parts_and_the_others_whole():
 def test_the_least_huge_file(size):
     pieces, tasks = packed(files_of(size), 2, LEAST_HUGE)
     assert (tasks, len(pieces)) == ((1, 1) if size < LEAST_HUGE else (6, 6))
+
+
+def test_parts_are_worth_it_where_many_read_much():
+    """One task copies; what is to be read must be more than that, and others must share it."""
+    assert not any(is_worth_parts(share, 2) for share in (0, 0.5, 1))
+    assert [is_worth_parts(share, 8) for share in (0.3, 0.45, 0.5, 1)] == [False, False, True, True]
+    assert not is_worth_parts(0.39, 1000)
+    assert is_worth_parts(0.41, 1000)
 
 
 def test_one_small_file():

@@ -14,15 +14,11 @@ from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.bootstrap import on_executor
 from parquet_bloom.spark.listing import LakeFile
 from parquet_bloom.spark.outcome import Outcome
-from parquet_bloom.spark.packing import LEAST_HUGE, Piece, huge_files, pack
+from parquet_bloom.spark.packing import LEAST_HUGE, Piece, huge_files, is_worth_parts, pack
 from parquet_bloom.spark.shipping import shipped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-# A file is copied by one task. Where less than this part of its bytes is to be read for filters,
-# that one has read them meanwhile: 2.3 GB with a column of a third took 3.6 s, in parts 10 s.
-LEAST_SHARE = 0.5
 
 # Verbs that look at all files of a task together.
 BY_TASK = {"advise", "clean_temp"}
@@ -52,7 +48,7 @@ def run(
     request = {"verb": verb, "options": dict(options)}
     try:
         slots = tasks or parallelism(spark)
-        in_parts = _worth_parts(spark, huge_files(files, slots, LEAST_HUGE), request)
+        in_parts = _in_parts_at_best(spark, huge_files(files, slots, LEAST_HUGE), slots, request)
         pieces, num_tasks = pack(files, slots, in_parts)
         rows = _outcomes(spark, pieces, num_tasks, request).toArrow().to_pylist()
     except Exception as error:
@@ -60,10 +56,10 @@ def run(
     return sorted((Outcome(**row) for row in rows), key=lambda outcome: outcome.path)
 
 
-def _worth_parts(
-    spark: SparkSession, files: Sequence[LakeFile], request: Mapping[str, Any]
+def _in_parts_at_best(
+    spark: SparkSession, files: Sequence[LakeFile], slots: int, request: Mapping[str, Any]
 ) -> set[str]:
-    """Those of huge files of whose columns more is to be read than copying the rest takes."""
+    """Those of huge files that are done earlier in parts, for which footers are read."""
     if not files or request["verb"] != "build" or request["options"]["dry_run"]:
         return set()
     from parquet_bloom.spark.schemas import SHARE
@@ -71,7 +67,7 @@ def _worth_parts(
     shares = on_executor("parquet_bloom.spark.parts", "column_shares", request, shipped(spark))
     pieces = [Piece(file, 0, 1, task) for task, file in enumerate(files)]
     rows = _work(spark, pieces, len(pieces)).mapInArrow(shares, SHARE).toArrow().to_pylist()
-    return {row["path"] for row in rows if row["share"] >= LEAST_SHARE}
+    return {row["path"] for row in rows if is_worth_parts(row["share"], slots)}
 
 
 def parallelism(spark: SparkSession) -> int:

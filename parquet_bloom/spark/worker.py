@@ -267,7 +267,9 @@ def clean_temp(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[
 def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
     """What is left in a folder; nothing if `folder` is none."""
     # What somebody names may be a glob, whose matches are named as well.
-    if is_url(folder) and not has_magic(folder):
+    if is_url(folder):
+        if has_magic(folder.partition("?")[0]):
+            return iter(())
         from parquet_bloom.remote import RemoteFolder
 
         return RemoteFolder(folder).leftovers(older_than)
