@@ -25,8 +25,8 @@ from parquet_bloom.errors import RewriteError
 from parquet_bloom.leftovers import Leftover, hidden_name, is_left
 from parquet_bloom.storage import COPY_CHUNK, Output, changed, check_length
 
-# What file systems raise: ArrowNotImplementedError, for one, is no OSError.
-FAILURES = (OSError, pa.ArrowException)
+# What file systems raise, those of pyarrow and those of Python that it wraps.
+FAILURES = (OSError, NotImplementedError, pa.ArrowException)
 
 
 class Located(NamedTuple):
@@ -74,7 +74,7 @@ class RemoteSource:
     def _version_of(self, file: Any) -> object:
         """Another one for other content: the ETag, or where there is none the time of change."""
         for name, value in file.metadata().items():
-            if name.lower() == b"etag":
+            if name.lower() == "etag":
                 return value
         return self._located.system.get_file_info(self._located.path).mtime_ns
 

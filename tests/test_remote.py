@@ -38,10 +38,13 @@ def test_build_makes_a_local_copy(tmp_path):
     assert (tmp_path / "remote.parquet").read_bytes() == (tmp_path / "local.parquet").read_bytes()
 
 
-def test_nothing_is_written_to_a_url(tmp_path):
-    for arguments in ({"in_place": True}, {"output": "s3://bucket/out.parquet"}):
-        with pytest.raises(pb.RewriteError, match="expected a local path to write to"):
-            pb.build(URL, columns=["int64"], **arguments)
+def test_outputs_are_local(tmp_path):
+    output = "s3://bucket/out.parquet"
+    with pytest.raises(pb.RewriteError) as error:
+        pb.build(FIXTURE, output, columns=["int64"])
+    assert str(error.value) == (
+        f"{output}: expected a local path to write to: behind URLs, files are only changed in place"
+    )
 
 
 def test_a_missing_object_is_an_os_error():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
@@ -15,8 +16,20 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.rules.policy import Policy
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
+
+class LocalPath(click.Path):
+    """A path, which a URL is not: as one it would be a folder called `s3:`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from parquet_bloom.storage import is_url
+
+        if is_url(os.fspath(value)):
+            self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = LocalPath(dir_okay=False, path_type=Path)
+FOLDER = LocalPath(file_okay=False, path_type=Path)
 
 
 def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
