@@ -188,3 +188,17 @@ def test_usage_errors_before_any_session(arguments, said):
     result = run(*arguments)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def examples(*command):
+    text = run(*command, "--help").stdout.split("Example:\n")[1].split("\n\n")[0]
+    return [line.split() for line in text.splitlines()]
+
+
+def test_the_examples_in_the_help_run(lake):
+    for program, group, *arguments in [*examples(), *examples("build")]:
+        assert (program, group) == ("pbloom", "spark")
+        there = " ".join(arguments).replace("/lake/events", str(lake))
+        there = there.replace("/lake/_pbloom", str(lake / "_pbloom")).replace("user_id", "id")
+        # The test has a session, and the host of the example is nobody's.
+        assert run(*there.partition(" --master")[0].split()).exit_code == 0

@@ -94,7 +94,9 @@ def test_every_field_of_an_outcome_is_described():
 
 
 def test_options_that_are_named_are_there():
-    for name in set(re.findall(r"(--[a-z][a-z-]+)", TEXT)):
+    lines = (line for line in TEXT.splitlines() if "spark-submit" not in line)
+    others = {"--py-files", "--target"}
+    for name in set(re.findall(r"(--[a-z][a-z-]+)", "\n".join(lines))) - others:
         assert any(
             name in option.opts
             for command in cli.commands["spark"].commands.values()
