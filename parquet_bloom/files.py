@@ -22,7 +22,8 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk, Footer
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import Footer
 from parquet_bloom.parquet.schema import LeafColumn, find_column
 from parquet_bloom.parquet.tail import read_footer
 from parquet_bloom.storage import Source, open_source

@@ -15,7 +15,9 @@ from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.parquet.pages import check_readable, chunk_runs, located
 from parquet_bloom.rewrite import Rewrite
 
@@ -48,8 +50,8 @@ class Appended:
 
     filters: list[BuiltFilter] = field(default_factory=list)
     skipped: list[SkippedChunk] = field(default_factory=list)
-    places: dict[tuple[int, int], FilterPlace | None] = field(default_factory=dict)
-    digests: dict[tuple[int, int], int] = field(default_factory=dict)
+    places: dict[ChunkKey, FilterPlace | None] = field(default_factory=dict)
+    digests: dict[ChunkKey, int] = field(default_factory=dict)
 
 
 # A chunk with its filter, or with why it gets none.
@@ -136,7 +138,7 @@ def _append_filter(
     offset = rewrite.append(header)
     rewrite.append(bitset)
     length = len(header) + len(bitset)
-    key = chunk.row_group, chunk.leaf.index
+    key = chunk.key
     appended.places[key] = FilterPlace(offset, length)
     appended.digests[key] = xxh3_64_intdigest(filter.bitset)
     appended.filters.append(

@@ -13,10 +13,10 @@ from parquet_bloom.errors import EncryptionError, FilterError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.parquet.layout import Range, without
-
-Key = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Leak:
         return f"of its filter in plaintext {places} stay, which are in use otherwise"
 
 
-def leaks(file: ParquetFile, places: Mapping[Key, FilterPlace | None]) -> list[Leak]:
+def leaks(file: ParquetFile, places: Mapping[ChunkKey, FilterPlace | None]) -> list[Leak]:
     """Of the chunks that get other `places`, those whose filter lies in plaintext now."""
     found = [
         (chunk, (stored.offset, min(_end(stored), file.footer.start)))
@@ -50,7 +50,7 @@ def leaks(file: ParquetFile, places: Mapping[Key, FilterPlace | None]) -> list[L
 
 
 def _leaked(
-    file: ParquetFile, places: Mapping[Key, FilterPlace | None]
+    file: ParquetFile, places: Mapping[ChunkKey, FilterPlace | None]
 ) -> Iterator[tuple[ColumnChunk, bloom.StoredFilter]]:
     for row_group, column in places:
         chunk = file.footer.chunk(row_group, file.footer.leaves[column])
@@ -78,7 +78,7 @@ def _leak(file: ParquetFile, chunk: ColumnChunk, of_bits: Range, filters: list[R
 
 
 def _staying_filters(
-    file: ParquetFile, places: Mapping[Key, FilterPlace | None]
+    file: ParquetFile, places: Mapping[ChunkKey, FilterPlace | None]
 ) -> Iterator[Range]:
     """Where the new footer has filters in what is there now."""
     width = len(file.footer.leaves)

@@ -19,7 +19,7 @@ from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import chunk_runs, located, used_entries
 from parquet_bloom.parquet.runs import Run
 

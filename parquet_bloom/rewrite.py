@@ -28,7 +28,9 @@ from parquet_bloom.leaks import leaks
 from parquet_bloom.material_copy import MaterialCopy, material_copy
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.parquet.modules import named
 from parquet_bloom.storage import (
     LocalSource,
@@ -45,7 +47,7 @@ from parquet_bloom.tables import check_not_in_remote_table, check_not_in_table
 # How much of a bitset is read at once to be compared.
 VERIFY_BYTES = 4 << 20
 
-Places = Mapping[tuple[int, int], FilterPlace | None]
+Places = Mapping[ChunkKey, FilterPlace | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def check_pages(file: ParquetFile) -> None:
         )
 
 
-def check_end(file: ParquetFile, replaced: Iterable[tuple[int, int]]) -> None:
+def check_end(file: ParquetFile, replaced: Iterable[ChunkKey]) -> None:
     """Raise FooterError if something would take what is written behind the data for its own.
 
     `replaced` are the chunks whose filters are about to go.
@@ -146,7 +148,7 @@ def removable_filter(file: ParquetFile, chunk: ColumnChunk) -> bloom.StoredFilte
         return None
 
 
-def kept_end(file: ParquetFile, removed: Mapping[tuple[int, int], ColumnChunk]) -> int:
+def kept_end(file: ParquetFile, removed: Mapping[ChunkKey, ColumnChunk]) -> int:
     """Where the data that stays ends: the footer's start, less the removed filters just before."""
     end = file.footer.start
     stored = [removable_filter(file, chunk) for chunk in removed.values()]
@@ -161,7 +163,7 @@ def kept_end(file: ParquetFile, removed: Mapping[tuple[int, int], ColumnChunk]) 
     return end
 
 
-def _kept_filters_end(file: ParquetFile, removed: Container[tuple[int, int]]) -> int:
+def _kept_filters_end(file: ParquetFile, removed: Container[ChunkKey]) -> int:
     """Where the last filter ends that is not removed; 0 if there is none."""
     chunks = file.footer.chunks
     offsets, lengths = chunks.every("bloom_filter_offset"), chunks.every("bloom_filter_length")
@@ -199,7 +201,7 @@ class Rewrite(Protocol):
     def append(self, data: bytes | memoryview) -> int:
         """Write a filter's header or bits; returns their offset."""
 
-    def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+    def finish(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
         """Write the footer with filters at `places`, verify, take the target's name."""
 
 
@@ -217,7 +219,7 @@ class DryRewrite:
         self.size += len(data)
         return offset
 
-    def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+    def finish(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
         self.size += len(self._file.footer.tail(places))
 
 
@@ -245,7 +247,7 @@ class FileRewrite:
     def append(self, data: bytes | memoryview) -> int:
         return self._written.append(data)
 
-    def finish(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+    def finish(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
         self._written.append(self._file.footer.tail(places))
         self._copied.result()
         for leak in leaks(self._file, places):
@@ -258,7 +260,7 @@ class FileRewrite:
         with self._material.placed() if self._material else nullcontext():
             self._written.commit()
 
-    def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+    def verify(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
         """Open what was written and compare; nothing has the target's name yet."""
         try:
             verify_rewrite(self._file, self._written, places, digests)
@@ -275,7 +277,7 @@ class FileRewrite:
 class UnverifiedRewrite(FileRewrite):
     """The same, taking what was written for granted."""
 
-    def verify(self, places: Places, digests: Mapping[tuple[int, int], int]) -> None:
+    def verify(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
         return
 
 
@@ -308,7 +310,7 @@ def verify_rewrite(
     old: ParquetFile,
     written: Output,
     places: Places,
-    digests: Mapping[tuple[int, int], int],
+    digests: Mapping[ChunkKey, int],
 ) -> None:
     """Raise RewriteError unless the new file is the old one but for the filters at `places`.
 

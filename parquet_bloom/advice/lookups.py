@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.statistics import Key, RowGroupRanges
+from parquet_bloom.advice.statistics import OrderKey, RowGroupRanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class LookUps:
     filters together, float64.
     """
 
-    keys: Sequence[Key | None]
+    keys: Sequence[OrderKey | None]
     times: NDArray[np.int64]
     held: NDArray[np.int64]
     held_fpp: NDArray[np.float64]

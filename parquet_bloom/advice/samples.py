@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice.lookups import LookUps
-from parquet_bloom.advice.statistics import Key, KeyOf
+from parquet_bloom.advice.statistics import KeyOf, OrderKey
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.runs import Run
 from parquet_bloom.values import Encodings
@@ -56,7 +56,7 @@ class Sample(Protocol):
 class _Drawn:
     """A value: how many row groups hold it, and the FPPs of their filters together."""
 
-    key: Key | None
+    key: OrderKey | None
     held: int = 0
     held_fpp: float = 0.0
 
@@ -71,7 +71,7 @@ class StoredSample:
         self._new: dict[int, _Drawn] = {}
         # The rest: hashes ascending, and for each of them what is known.
         self._hashes = np.empty(0, np.uint64)
-        self._keys: list[Key | None] = []
+        self._keys: list[OrderKey | None] = []
         self._held = np.empty(0, np.int64)
         self._held_fpp = np.empty(0, np.float64)
         # Values with greater hashes will not be among the smallest any more.
@@ -80,7 +80,7 @@ class StoredSample:
     def begin(self) -> SampledChunk:
         return _StoredChunk(self, self._threshold, self._key_of, self._limit)
 
-    def merge(self, keys: dict[int, Key | None], fpp: float) -> None:
+    def merge(self, keys: dict[int, OrderKey | None], fpp: float) -> None:
         """Add the values of a chunk by their hashes: at least its smallest, up to the limit."""
         for hash, key in keys.items():
             drawn = self._new.get(hash)
@@ -136,7 +136,7 @@ class _StoredChunk:
         self._threshold = threshold
         self._key_of = key_of
         self._limit = limit
-        self._keys: dict[int, Key | None] = {}
+        self._keys: dict[int, OrderKey | None] = {}
 
     def add(self, run: Run, hashes: NDArray[np.uint64]) -> None:
         below = np.flatnonzero(hashes < np.uint64(self._threshold))

@@ -33,8 +33,8 @@ from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 
 # Where a value lies in its column's order; all keys of a column are of the same kind.
-Key = int | float | bytes
-KeyOf = Callable[[bytes], Key | None]
+OrderKey = int | float | bytes
+KeyOf = Callable[[bytes], OrderKey | None]
 
 # Of values and bounds alike, no more bytes are compared: a range only becomes a little wider.
 KEY_BYTES = 64
@@ -61,7 +61,7 @@ def key_of(leaf: LeafType) -> KeyOf | None:
 
 
 def _float_key(width: int) -> KeyOf:
-    def key(stored: bytes) -> Key | None:
+    def key(stored: bytes) -> OrderKey | None:
         if len(stored) != width:
             return None
         (number,) = struct.unpack(FLOAT_FORMAT[width], stored)
@@ -75,14 +75,14 @@ def _integer_key(leaf: LeafType, width: int) -> KeyOf | None:
         return None
     signed = leaf.logical is None or leaf.logical.signed
 
-    def key(stored: bytes) -> Key | None:
+    def key(stored: bytes) -> OrderKey | None:
         return int.from_bytes(stored, "little", signed=signed) if len(stored) == width else None
 
     return key
 
 
 def _decimal_key(width: int | None) -> KeyOf:
-    def key(stored: bytes) -> Key | None:
+    def key(stored: bytes) -> OrderKey | None:
         if not 0 < len(stored) <= KEY_BYTES or width not in (None, len(stored)):
             return None
         return int.from_bytes(stored, "big", signed=True)
@@ -93,7 +93,7 @@ def _decimal_key(width: int | None) -> KeyOf:
 def _bytes_key(width: int | None) -> KeyOf:
     """A bound may be shorter than the values, never longer."""
 
-    def key(stored: bytes) -> Key | None:
+    def key(stored: bytes) -> OrderKey | None:
         return None if width is not None and len(stored) > width else bytes(stored[:KEY_BYTES])
 
     return key
@@ -147,7 +147,9 @@ class RowGroupRanges:
         self._weight_unknown = sum(weights) - sum(weight for _, weight in known)
         self._num, self._weight = len(ranges), sum(weights)
 
-    def around(self, keys: Sequence[Key | None]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def around(
+        self, keys: Sequence[OrderKey | None]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """For each value, how many row groups may hold it, and their weights together; all of them
         for None. Both of the shape (len(keys),)."""
         is_known = np.array([key is not None for key in keys], np.bool_)

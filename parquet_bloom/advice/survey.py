@@ -19,7 +19,7 @@ from parquet_bloom.advice.statistics import Bounds, RowGroupRanges, bounds
 from parquet_bloom.chunk_filter import Size, build_filter
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import ChunkRun, chunk_runs, located
 
 # What counting and sampling one chunk takes at most.

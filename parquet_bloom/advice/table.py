@@ -26,7 +26,7 @@ from parquet_bloom.chunk_filter import Size, reason_for_none
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import NO_KEY, ParquetFile
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.schema import LeafColumn
 
 # Of more columns than that, fewer values and hashes are kept each.

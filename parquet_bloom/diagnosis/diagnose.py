@@ -20,7 +20,7 @@ from parquet_bloom.diagnosis.zeros_and_nans import made_alike
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.membership import Membership
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import located
 from parquet_bloom.rules.catalogue import Diagnosis
 

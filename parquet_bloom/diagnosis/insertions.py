@@ -21,7 +21,7 @@ from parquet_bloom.diagnosis.samples import (
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import Membership, PageMembership
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.rules.catalogue import Diagnosis
 
 # Fewer values can be missing for any reason.

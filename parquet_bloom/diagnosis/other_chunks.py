@@ -18,7 +18,7 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import chunk_runs
 from parquet_bloom.rules.catalogue import Diagnosis
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import ChunkRun, chunk_runs, used_entries
 
 SAMPLE_VALUES = 1000

@@ -32,7 +32,8 @@ from parquet_bloom.parquet.modules import (
 from parquet_bloom.parquet.thrift import ttypes
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.footer import ColumnChunk, Footer
+    from parquet_bloom.parquet.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer import Footer
     from parquet_bloom.storage import Source
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"

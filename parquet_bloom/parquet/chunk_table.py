@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from parquet_bloom.native import _kernel
 
+# A row group and a leaf column, by their positions: names one column chunk of a file.
+ChunkKey = tuple[int, int]
+
 _WIDTH = len(_kernel.CHUNK_FIELDS)
 _PLACE = {name: place for place, name in enumerate(_kernel.CHUNK_FIELDS)}
 # From here on, what a ColumnMetaData has; before it, what the ColumnChunk has around it.

@@ -25,10 +25,11 @@ from typing import TypeVar
 from parquet_bloom.errors import FooterError, FormatError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.chunk_table import ChunkTable
+from parquet_bloom.parquet.chunk_table import ChunkKey, ChunkTable
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.layout import Layout
-from parquet_bloom.parquet.modules import LockedModules, Modules, named
-from parquet_bloom.parquet.opened_chunks import Edit, Fields, OpenedChunks, Place, Seal
+from parquet_bloom.parquet.modules import Modules, named
+from parquet_bloom.parquet.opened_chunks import Edit, Fields, OpenedChunks, Seal
 from parquet_bloom.parquet.protection import UNPROTECTED, Protection
 from parquet_bloom.parquet.schema import LeafColumn, leaf_columns
 from parquet_bloom.parquet.thrift import ttypes
@@ -51,53 +52,6 @@ _ROW_GROUP_FIELDS = {
     7: ("ordinal", compact.TYPE_I16),
 }
 _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnChunk:
-    """What the footer says of one column chunk, in the format's names; None where it says nothing.
-
-    `meta_start` is where its ColumnMetaData begins in the footer's text (see opened_chunks), and
-    `modules` tells how its pages and its filter lie in the file.
-    """
-
-    row_group: int
-    leaf: LeafColumn
-    meta_start: int | None
-    has_file_path: bool
-    has_crypto_metadata: bool
-    type: int | None
-    codec: int | None
-    num_values: int | None
-    total_uncompressed_size: int | None
-    total_compressed_size: int | None
-    data_page_offset: int | None
-    dictionary_page_offset: int | None
-    bloom_filter_offset: int | None
-    bloom_filter_length: int | None
-    modules: Modules
-
-    @property
-    def pages_start(self) -> int | None:
-        """The offset of the first page, the dictionary page where there is one.
-
-        Some writers leave dictionary_page_offset out or write 0; then the dictionary page, if any,
-        is what data_page_offset points to.
-        """
-        data, dictionary = self.data_page_offset, self.dictionary_page_offset
-        if data is not None and dictionary is not None and 0 < dictionary < data:
-            return dictionary
-        return data
-
-    @property
-    def is_locked(self) -> bool:
-        """Whether it is encrypted and there is no key to it; then little is known of it."""
-        return isinstance(self.modules, LockedModules)
-
-    @property
-    def where(self) -> str:
-        """How a message names this chunk."""
-        return f"row group {self.row_group}, column {self.leaf.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +283,7 @@ class Footer:
         """Which bytes of the file are taken by what."""
         return Layout(self.chunks, self.start)
 
-    def with_filters(self, places: Mapping[Place, FilterPlace | None]) -> bytes:
+    def with_filters(self, places: Mapping[ChunkKey, FilterPlace | None]) -> bytes:
         """FileMetaData with the filters of chunks (row group, leaf index) set, or removed if None.
 
         Every byte outside fields 14 and 15 of these chunks' ColumnMetaData is as in `raw`, but for
@@ -339,12 +293,12 @@ class Footer:
         """
         return self._edited(places, _sealed)
 
-    def without_filters(self, chunks: Iterable[Place]) -> bytes:
+    def without_filters(self, chunks: Iterable[ChunkKey]) -> bytes:
         """The same without the filters of `chunks`, whose ColumnMetaData is not sealed: to compare
         two footers, never to be written."""
         return self._edited(dict.fromkeys(chunks), _opened)
 
-    def _edited(self, places: Mapping[Place, FilterPlace | None], seal: Seal) -> bytes:
+    def _edited(self, places: Mapping[ChunkKey, FilterPlace | None], seal: Seal) -> bytes:
         for row_group, column in places:
             if self.chunks.of(row_group, column)["meta_start"] == _kernel.ABSENT:
                 raise FooterError(
@@ -357,11 +311,11 @@ class Footer:
         }
         return self._opened.edited(edits, seal)
 
-    def edited(self, places: Mapping[Place, FilterPlace | None]) -> Footer:
+    def edited(self, places: Mapping[ChunkKey, FilterPlace | None]) -> Footer:
         """The footer as it would be with these filters."""
         return Footer(self.with_filters(places), self.start, self.where, self.protection)
 
-    def tail(self, places: Mapping[Place, FilterPlace | None]) -> bytes:
+    def tail(self, places: Mapping[ChunkKey, FilterPlace | None]) -> bytes:
         """What stands at the end of a file with these filters: the footer, and what follows it."""
         raw = self.with_filters(places)
         with named(self.where):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.errors import EncryptionError, FooterError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.chunk_table import ChunkTable
+from parquet_bloom.parquet.chunk_table import ChunkKey, ChunkTable
 from parquet_bloom.parquet.modules import PLAIN, LockedModules, Modules, named
 from parquet_bloom.parquet.protection import EncryptedChunk
 
@@ -37,9 +37,6 @@ _KINDS = {
 # What stands around a ColumnMetaData in the ColumnChunk that the kernel scans.
 _BEFORE = bytes([_META_DATA << 4 | compact.TYPE_STRUCT])
 _BEHIND = b"\0"
-
-# A row group and a leaf column.
-Place = tuple[int, int]
 
 # Thrift fields to set: id -> (type, encoded value), or None to drop it.
 Fields = Mapping[int, tuple[int, bytes] | None]
@@ -98,16 +95,16 @@ class OpenedChunks:
         self._protection = footer.protection
         self._footer_where = footer.where
         self._leaves = footer.leaves
-        self._modules: dict[Place, Modules] = {}
-        self._sealed: dict[Place, SealedMetaData] = {}
-        self._opened: dict[Place, bytes] = {}
+        self._modules: dict[ChunkKey, Modules] = {}
+        self._sealed: dict[ChunkKey, SealedMetaData] = {}
+        self._opened: dict[ChunkKey, bytes] = {}
         is_encrypted = scanned.every("has_crypto_metadata")
         for index in compress(range(len(is_encrypted)), is_encrypted):
-            place = divmod(index, len(self._leaves))
+            key = divmod(index, len(self._leaves))
             try:
-                self._add(place, footer.ordinal(place[0]))
+                self._add(key, footer.ordinal(key[0]))
             except (EncryptionError, UnsupportedError):
-                with named(self._named(place)):
+                with named(self._named(key)):
                     raise
         self.text = footer.raw
         if self._opened:
@@ -126,19 +123,19 @@ class OpenedChunks:
         start = self.table.of(row_group, column)["meta_start"]
         return None if self._protection.hides_footer or start == _kernel.ABSENT else start
 
-    def _add(self, place: Place, ordinal: int | None) -> None:
-        start, end = self.table.span(*place)
+    def _add(self, key: ChunkKey, ordinal: int | None) -> None:
+        start, end = self.table.span(*key)
         fields = self._spans(start)
         crypto = self._raw[slice(*fields.get(_CRYPTO_METADATA, (0, 0)))]
-        chunk = EncryptedChunk(*place, ordinal, self._leaves[place[1]].path, crypto)
-        modules = self._modules[place] = self._protection.modules(chunk)
+        chunk = EncryptedChunk(*key, ordinal, self._leaves[key[1]].path, crypto)
+        modules = self._modules[key] = self._protection.modules(chunk)
         if _ENCRYPTED_COLUMN_METADATA not in fields:
             return
         copy_start, _ = fields.get(_META_DATA, (None, None))
-        self._sealed[place] = SealedMetaData(start, end, copy_start, modules)
+        self._sealed[key] = SealedMetaData(start, end, copy_start, modules)
         if not isinstance(modules, LockedModules):
             sealed = self._binary(fields[_ENCRYPTED_COLUMN_METADATA])
-            self._opened[place] = self._meta_data(place, modules.open_meta_data(sealed))
+            self._opened[key] = self._meta_data(key, modules.open_meta_data(sealed))
 
     def _spans(self, start: int) -> dict[int, tuple[int, int]]:
         """Where the values of the fields are that a ColumnChunk has for encryption."""
@@ -148,9 +145,9 @@ class OpenedChunks:
             if kind == _KINDS.get(number)
         }
 
-    def _named(self, place: Place) -> str:
+    def _named(self, key: ChunkKey) -> str:
         """How a message names a chunk."""
-        return f"{self._footer_where}: row group {place[0]}, column {self._leaves[place[1]].name}"
+        return f"{self._footer_where}: row group {key[0]}, column {self._leaves[key[1]].name}"
 
     def _binary(self, span: tuple[int, int]) -> bytes:
         """A binary value without its length."""
@@ -159,12 +156,12 @@ class OpenedChunks:
             value += 1
         return self._raw[value + 1 : end]
 
-    def _meta_data(self, place: Place, opened: bytes) -> bytes:
+    def _meta_data(self, key: ChunkKey, opened: bytes) -> bytes:
         """An opened ColumnMetaData; writers leave zeros behind it."""
         try:
             return opened[: _kernel.struct_end(opened)]
         except _kernel.ScanError as error:
-            raise FooterError(f"{self._named(place)}: no ColumnMetaData: {error.problem}") from None
+            raise FooterError(f"{self._named(key)}: no ColumnMetaData: {error.problem}") from None
 
     def _take_opened(self) -> None:
         """What was opened is what the chunks have."""
@@ -174,26 +171,26 @@ class OpenedChunks:
         # This cannot fail: each is one struct, and the scan passes over what it does not know.
         scanned = _kernel.chunks(self.text, len(self._raw), len(self._opened))
         table = ChunkTable([scanned], len(self._opened))
-        for index, place in enumerate(self._opened):
-            self.table.take_meta_data(*place, table, index)
+        for index, key in enumerate(self._opened):
+            self.table.take_meta_data(*key, table, index)
 
-    def edited(self, edits: Mapping[Place, Edit], seal: Seal) -> bytes:
+    def edited(self, edits: Mapping[ChunkKey, Edit], seal: Seal) -> bytes:
         """FileMetaData with `edits` in the ColumnMetaData of chunks."""
         pieces: list[bytes] = []
         done = 0
-        for place in sorted(edits):
-            start, end, new = self._edit(place, edits[place], seal)
+        for key in sorted(edits):
+            start, end, new = self._edit(key, edits[key], seal)
             pieces += [self._raw[done:start], new]
             done = end
         return b"".join([*pieces, self._raw[done:]])
 
-    def _edit(self, place: Place, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
+    def _edit(self, key: ChunkKey, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
         """What stands from where to where instead."""
-        found = self.table.of(*place)
+        found = self.table.of(*key)
         start, end = found["meta_start"], found["meta_end"]
         meta_data = compact.splice(self.text, start, edit.fields)
-        sealed = self._sealed.get(place)
+        sealed = self._sealed.get(key)
         if sealed is None:
             return start, end, meta_data
-        with named(self._named(place)):
+        with named(self._named(key)):
             return sealed.start, sealed.end, sealed.edited(self._raw, meta_data, edit, seal)

@@ -12,7 +12,8 @@ from parquet_bloom.parquet.read_ahead import ReadAhead
 from parquet_bloom.parquet.thrift.ttypes import PageHeader, PageType
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.footer import ColumnChunk, Footer
+    from parquet_bloom.parquet.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer import Footer
     from parquet_bloom.storage import Source
 
 # A page larger than this and larger than the footer's total for the chunk is a lie.

@@ -30,7 +30,8 @@ from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
 if TYPE_CHECKING:
     from parquet_bloom.leaf_type import LeafType
-    from parquet_bloom.parquet.footer import ColumnChunk, Footer
+    from parquet_bloom.parquet.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer import Footer
     from parquet_bloom.storage import Source
 
 DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)

@@ -27,7 +27,9 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import Membership, check_membership, membership_room
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace, Footer
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import FilterPlace, Footer
 from parquet_bloom.rules import portability, security, structure, truth
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.policy import ColumnPolicy
@@ -38,8 +40,6 @@ from parquet_bloom.rules.view import (
     not_checked,
     without_place,
 )
-
-Key = tuple[int, int]
 
 # What a header and its place alone can be wrong about. Whether filters share bytes is looked at
 # afterwards, by what their headers say instead of the lengths in the footer.
@@ -71,8 +71,8 @@ class Examined:
     unread: Finding | None = None
 
     @property
-    def key(self) -> Key:
-        return self.chunk.row_group, self.chunk.leaf.index
+    def key(self) -> ChunkKey:
+        return self.chunk.key
 
     @property
     def had_filter(self) -> bool:
@@ -99,7 +99,9 @@ def _chunks_with(file: ParquetFile, field: str) -> Iterator[ColumnChunk]:
                 yield chunk
 
 
-def locked(file: ParquetFile, wanted: Collection[Key]) -> Iterator[tuple[ColumnChunk, Finding]]:
+def locked(
+    file: ParquetFile, wanted: Collection[ChunkKey]
+) -> Iterator[tuple[ColumnChunk, Finding]]:
     """Of the chunks `wanted`, the encrypted ones without a key: why they are left as they are."""
     for row_group, column in sorted(wanted):
         chunk = file.footer.chunk(row_group, file.footer.leaves[column])
@@ -116,7 +118,7 @@ def locked(file: ParquetFile, wanted: Collection[Key]) -> Iterator[tuple[ColumnC
 # Without the values
 
 
-def examine(file: ParquetFile, wanted: Collection[Key]) -> list[Examined]:
+def examine(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[Examined]:
     """The filters of the chunks `wanted`, as far as can be told without values; and those that
     have a bloom_filter_length only. In file order."""
     filters = [_with_header(file, chunk) for chunk in _chunks_with(file, "bloom_filter_offset")]
@@ -275,16 +277,16 @@ def examine_values(
     }
 
     def ask(chunk: ColumnChunk) -> _Answer:
-        return _ask(file, chunk, waiting[chunk.row_group, chunk.leaf.index][1])
+        return _ask(file, chunk, waiting[chunk.key][1])
 
     def room(chunk: ColumnChunk) -> int:
-        return membership_room(waiting[chunk.row_group, chunk.leaf.index][1].num_bytes)
+        return membership_room(waiting[chunk.key][1].num_bytes)
 
     chunks = [each.chunk for each, _ in waiting.values()]
     done = count(1)
-    sharing: defaultdict[int, list[tuple[int, Key]]] = defaultdict(list)
+    sharing: defaultdict[int, list[tuple[int, ChunkKey]]] = defaultdict(list)
     for chunk, answer in work_in_order(chunks, ask, room, threads):
-        each, stored = waiting[chunk.row_group, chunk.leaf.index]
+        each, stored = waiting[chunk.key]
         each.fatal, each.unread = answer.fatal, answer.unread
         each.shortcoming = each.shortcoming or answer.shortcoming
         if answer.foreign_bits is not None:
@@ -349,7 +351,7 @@ def _still_unusable(file: ParquetFile, footer: Footer, each: Examined) -> Findin
     return None
 
 
-def mended_places(filters: Sequence[Examined]) -> dict[Key, FilterPlace | None]:
+def mended_places(filters: Sequence[Examined]) -> dict[ChunkKey, FilterPlace | None]:
     """What the footer is to say of every chunk of which it is to say something else."""
     return {
         each.key: None if each.fatal else each.place

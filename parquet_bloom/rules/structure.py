@@ -9,7 +9,7 @@ from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.layout import MAGIC_BYTES
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rules.catalogue import Finding, finding

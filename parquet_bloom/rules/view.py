@@ -8,7 +8,7 @@ from typing import Any
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.bloom import StoredFilter
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.policy import ColumnPolicy
 

@@ -25,7 +25,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import Built, FilterBuilder
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.worker import (
     Options,
@@ -166,7 +166,7 @@ def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
             raise RewriteError(f"{path}: changed while it was built")
         _, filters = next(kinds, (False, iter(())))
         for chunk, row in zip_longest(chunks, filters):
-            place = chunk and (chunk.row_group, chunk.leaf.index)
+            place = chunk and chunk.key
             if place != (row and (row["row_group"], row["column"])):
                 raise RewriteError(f"{path}: filters of it got lost between two tasks")
             bits = row["bits"]

@@ -31,8 +31,9 @@ from parquet_bloom.filter_builder import (
 )
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaks import leaks
-from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
-from parquet_bloom.parquet.opened_chunks import Place
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.parquet.pages import check_readable, located
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rewrite import (
@@ -211,14 +212,14 @@ def _not_shown(
     return (OF_KEPT,) if is_shown and any(chunk.has_crypto_metadata for chunk in kept) else ()
 
 
-def _remains(file: ParquetFile, places: Mapping[Place, FilterPlace | None]) -> list[str]:
+def _remains(file: ParquetFile, places: Mapping[ChunkKey, FilterPlace | None]) -> list[str]:
     """What is still in plaintext of filters that were replaced."""
     return [f"{leak.chunk.where}: {leak.remains}" for leak in leaks(file, places) if leak.remains]
 
 
 def _shown(
-    places: Mapping[Place, FilterPlace | None], is_shown: bool
-) -> dict[Place, FilterPlace | None]:
+    places: Mapping[ChunkKey, FilterPlace | None], is_shown: bool
+) -> dict[ChunkKey, FilterPlace | None]:
     return {key: place and replace(place, is_shown=is_shown) for key, place in places.items()}
 
 
@@ -227,7 +228,7 @@ class Plan:
     """Chunks that are to get a filter, in file order; `replaced` are those of them that have a filter now."""
 
     chunks: list[ColumnChunk]
-    replaced: dict[tuple[int, int], ColumnChunk]
+    replaced: dict[ChunkKey, ColumnChunk]
     skipped: list[SkippedChunk]
 
 

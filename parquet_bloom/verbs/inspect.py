@@ -12,7 +12,7 @@ from parquet_bloom.errors import MissingKeyError, ParquetBloomError, TamperedErr
 from parquet_bloom.files import NO_KEY, ParquetFile, no_filter_reason
 from parquet_bloom.files import open as open_file
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys

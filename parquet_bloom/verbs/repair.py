@@ -22,7 +22,9 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder, append_filters
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaks import leaks
-from parquet_bloom.parquet.footer import ColumnChunk, FilterPlace
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.rewrite import (
     bitset_digest,
     check_end,
@@ -34,7 +36,6 @@ from parquet_bloom.rewrite import (
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.mends import (
     Examined,
-    Key,
     examine,
     examine_values,
     locked,
@@ -173,7 +174,7 @@ def repair(
 
 def _wanted(
     file: ParquetFile, columns: Sequence[str] | None, row_groups: Sequence[int] | None
-) -> set[Key]:
+) -> set[ChunkKey]:
     leaves = file.leaves(columns)
     return {(group, leaf.index) for group in file.row_groups(row_groups) for leaf in leaves}
 
@@ -183,7 +184,7 @@ def _wanting(filters: Sequence[Examined]) -> list[ColumnChunk]:
     return [each.chunk for each in filters if each.had_filter and (each.fatal or each.shortcoming)]
 
 
-def _digests(file: ParquetFile, filters: Sequence[Examined]) -> dict[Key, int]:
+def _digests(file: ParquetFile, filters: Sequence[Examined]) -> dict[ChunkKey, int]:
     """Of the bits of the filters whose length is set."""
     return {
         each.key: bitset_digest(file, each.stored)
@@ -192,7 +193,9 @@ def _digests(file: ParquetFile, filters: Sequence[Examined]) -> dict[Key, int]:
     }
 
 
-def _remains(file: ParquetFile, places: Mapping[Key, FilterPlace | None]) -> Iterator[LeftFilter]:
+def _remains(
+    file: ParquetFile, places: Mapping[ChunkKey, FilterPlace | None]
+) -> Iterator[LeftFilter]:
     """What is still in plaintext of encrypted columns' filters that nobody points to any more."""
     for leak in leaks(file, places):
         if leak.remains:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.membership import measured_fpp
+from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.rules.catalogue import Finding, Severity, ValidationReport
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.advise import AdviceReport, advise
@@ -124,7 +125,7 @@ def report(
         _advice(inspection, fpp, threads, keys, progress) if deep else (None, NOT_DEEP)
     )
     chosen = _chosen(inspection, validation.findings)
-    measured: dict[tuple[int, int], float] = {}
+    measured: dict[ChunkKey, float] = {}
     pictures = {}
     for found in inspected_filters(inspection, keys):
         key = found.row_group, found.column
@@ -176,7 +177,7 @@ def _advice(
         return None, str(error).removeprefix(f"{path}: ")
 
 
-def _chosen(inspection: FileInspection, findings: Sequence[Finding]) -> set[tuple[int, int]]:
+def _chosen(inspection: FileInspection, findings: Sequence[Finding]) -> set[ChunkKey]:
     """Row group and place of the filters to look at closely, the troubled ones first."""
     trouble = {
         (finding.row_group, finding.column): finding.rank
@@ -193,7 +194,7 @@ def _chosen(inspection: FileInspection, findings: Sequence[Finding]) -> set[tupl
 
 
 def _summaries(
-    inspection: FileInspection, measured: Mapping[tuple[int, int], float]
+    inspection: FileInspection, measured: Mapping[ChunkKey, float]
 ) -> Iterator[ColumnSummary]:
     """One for each column that was inspected."""
     for place, chunks in enumerate(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.files import NO_KEY
 from parquet_bloom.files import open as open_file
 from parquet_bloom.leaks import leaks
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import located
 from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, rewriting
 

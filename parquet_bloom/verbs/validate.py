@@ -28,7 +28,8 @@ from parquet_bloom.membership import (
 )
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer import ColumnChunk
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rules import portability, quality, security, structure, truth
 from parquet_bloom.rules.catalogue import (
@@ -118,8 +119,8 @@ class _Validation:
         self._look_up = _look_up if deep else _no_look_up
         self._has_values = _has_values if deep else may_have_values
         self._diagnose = _diagnosis if diagnose else _no_diagnosis
-        self._stored: dict[tuple[int, int], bloom.StoredFilter] = {}
-        self._right: set[tuple[int, int]] = set()
+        self._stored: dict[ChunkKey, bloom.StoredFilter] = {}
+        self._right: set[ChunkKey] = set()
 
     def run(
         self, leaves: Sequence[LeafColumn], threads: int | None, progress: Progress | None
@@ -162,7 +163,7 @@ class _Validation:
 
     def _check_header(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
         self.num_filters += 1
-        self._stored[chunk.row_group, chunk.leaf.index] = stored
+        self._stored[chunk.key] = stored
         yield from structure.check_header(self._file, chunk, stored)
         yield from portability.check_header(chunk, stored)
         yield from portability.check_type(chunk)
@@ -187,7 +188,7 @@ class _Validation:
             findings += outcome.findings
             self.num_values += outcome.num_values
             if outcome.is_right:
-                self._right.add((chunk.row_group, chunk.leaf.index))
+                self._right.add(chunk.key)
             if outcome.twin is not None:
                 twins.append(outcome.twin)
             if progress:
@@ -195,13 +196,13 @@ class _Validation:
         return [*findings, *truth.check_twins(twins)]
 
     def _is_right(self, chunk: ColumnChunk) -> bool:
-        return (chunk.row_group, chunk.leaf.index) in self._right
+        return chunk.key in self._right
 
     def _room(self, chunk: ColumnChunk) -> int:
-        return membership_room(self._stored[chunk.row_group, chunk.leaf.index].num_bytes)
+        return membership_room(self._stored[chunk.key].num_bytes)
 
     def _check_filter(self, chunk: ColumnChunk) -> _Outcome:
-        stored = self._stored[chunk.row_group, chunk.leaf.index]
+        stored = self._stored[chunk.key]
         try:
             bits = bloom.read_bitset(self._file.source, stored)
         except TamperedError as error:
