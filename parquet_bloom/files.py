@@ -26,7 +26,8 @@ from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import Footer
 from parquet_bloom.parquet.schema import LeafColumn, find_column
 from parquet_bloom.parquet.tail import read_footer
-from parquet_bloom.storage import Source, open_source
+from parquet_bloom.sources import open_source
+from parquet_bloom.storage import Source
 
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter

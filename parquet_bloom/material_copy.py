@@ -13,7 +13,8 @@ from pathlib import Path
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.storage import LocalSource, default_mode, open_source, output_to
+from parquet_bloom.sources import open_source
+from parquet_bloom.storage import LocalSource, default_mode, output_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.parquet.modules import named
+from parquet_bloom.sources import open_source
 from parquet_bloom.storage import (
     LocalSource,
     Output,
@@ -39,7 +40,6 @@ from parquet_bloom.storage import (
     is_url,
     local_path,
     naming,
-    open_source,
     output_to,
 )
 from parquet_bloom.tables import check_not_in_remote_table, check_not_in_table

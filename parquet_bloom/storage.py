@@ -92,17 +92,6 @@ def local_path(path: str | os.PathLike[str]) -> Path:
     return Path(text.removeprefix("file:") if text.startswith("file:/") else text)
 
 
-def open_source(path: str | os.PathLike[str]) -> Source:
-    """Open a local path or URL for ranged reads. Raises OSError if it cannot be opened."""
-    text = os.fspath(path)
-    if is_url(text):
-        # Only here is pyarrow needed, which takes longer to import than most files take to build.
-        from parquet_bloom.remote import RemoteSource
-
-        return RemoteSource(text)
-    return LocalSource(local_path(text), text)
-
-
 def check_length(path: str, offset: int, expected: int, found: int) -> None:
     """Raise FormatError unless a read gave all the bytes that were asked for."""
     if found != expected:

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ PACKAGE = ROOT / "parquet_bloom"
 LAYERS = [
     {"errors", "floats", "leaf_type", "leftovers", "moments", "native", "parquet.thrift"},
     {"filters", "values", "literals", "numpy_values"},
-    {"column_filter", "storage", "remote", "tables", "paths"},
+    {"column_filter", "sources", "storage", "remote", "tables", "paths"},
     {"encryption"},
     {"parquet"},
     {"files", "chunk_filter", "chunk_pool"},
@@ -79,6 +80,17 @@ def test_imports_point_down(path):
     for imported in imports(path):
         if imported.startswith("parquet_bloom."):
             assert layer(imported.removeprefix("parquet_bloom.")) <= layer(module), imported
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
+
+
+def test_no_imports_run_in_a_circle():
+    """Not even those that only type checkers see."""
+    TopologicalSorter({module_of(path): imports(path) for path in MODULES}).prepare()
 
 
 @pytest.mark.parametrize("package", HOMES)

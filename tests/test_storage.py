@@ -10,7 +10,8 @@ from conftest import missing
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.paths import expand, outputs_in
-from parquet_bloom.storage import is_url, local_path, open_source, output_to
+from parquet_bloom.sources import open_source
+from parquet_bloom.storage import is_url, local_path, output_to
 
 
 @pytest.fixture

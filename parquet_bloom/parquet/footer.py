@@ -226,7 +226,9 @@ class Footer:
                 f" {len(self.raw)} bytes"
             )
         scanned = ChunkTable(map(self._chunks_of, range(shape[0])), shape[1])
-        return OpenedChunks(self, scanned)
+        return OpenedChunks(
+            self.raw, self.where, self.protection, self.leaves, self.ordinal, scanned
+        )
 
     def _chunks_of(self, row_group: int) -> array[int]:
         group = self._row_groups[row_group]

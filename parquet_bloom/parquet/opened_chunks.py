@@ -12,7 +12,7 @@ Spec: parquet-format, Encryption.md section 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -25,7 +25,8 @@ from parquet_bloom.parquet.modules import PLAIN, LockedModules, Modules, named
 from parquet_bloom.parquet.protection import EncryptedChunk
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.footer import Footer
+    from parquet_bloom.parquet.protection import Protection
+    from parquet_bloom.parquet.schema import LeafColumn
 
 _META_DATA, _CRYPTO_METADATA, _ENCRYPTED_COLUMN_METADATA = 3, 8, 9
 _KINDS = {
@@ -84,17 +85,27 @@ class SealedMetaData:
 class OpenedChunks:
     """The chunks of one footer. `table` has the numbers of each, `text` its ColumnMetaData."""
 
-    def __init__(self, footer: Footer, scanned: ChunkTable) -> None:
-        """`scanned`: what the scan of `footer` found; opened ones get the numbers that are theirs.
+    def __init__(
+        self,
+        raw: bytes,
+        where: str,
+        protection: Protection,
+        leaves: Sequence[LeafColumn],
+        ordinal_of: Callable[[int], int | None],
+        scanned: ChunkTable,
+    ) -> None:
+        """`raw`: FileMetaData, of the file that messages call `where`. `ordinal_of`: what a row
+        group says is its own. `scanned`: what the scan of `raw` found; opened ones get the numbers
+        that are theirs.
 
         Raises EncryptionError for what does not open, FooterError for what opens and is no
         ColumnMetaData.
         """
         self.table = scanned
-        self._raw = footer.raw
-        self._protection = footer.protection
-        self._footer_where = footer.where
-        self._leaves = footer.leaves
+        self._raw = raw
+        self._protection = protection
+        self._where = where
+        self._leaves = leaves
         self._modules: dict[ChunkKey, Modules] = {}
         self._sealed: dict[ChunkKey, SealedMetaData] = {}
         self._opened: dict[ChunkKey, bytes] = {}
@@ -102,11 +113,11 @@ class OpenedChunks:
         for index in compress(range(len(is_encrypted)), is_encrypted):
             key = divmod(index, len(self._leaves))
             try:
-                self._add(key, footer.ordinal(key[0]))
+                self._add(key, ordinal_of(key[0]))
             except (EncryptionError, UnsupportedError):
                 with named(self._named(key)):
                     raise
-        self.text = footer.raw
+        self.text = raw
         if self._opened:
             self._take_opened()
 
@@ -147,7 +158,7 @@ class OpenedChunks:
 
     def _named(self, key: ChunkKey) -> str:
         """How a message names a chunk."""
-        return f"{self._footer_where}: row group {key[0]}, column {self._leaves[key[1]].name}"
+        return f"{self._where}: row group {key[0]}, column {self._leaves[key[1]].name}"
 
     def _binary(self, span: tuple[int, int]) -> bytes:
         """A binary value without its length."""

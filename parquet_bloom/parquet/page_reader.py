@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import PageError
+from parquet_bloom.parquet.page import Page
 from parquet_bloom.parquet.read_ahead import ReadAhead
-from parquet_bloom.parquet.thrift.ttypes import PageHeader, PageType
+from parquet_bloom.parquet.thrift.ttypes import PageType
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.column_chunk import ColumnChunk
@@ -23,17 +23,6 @@ DATA_PAGES = (PageType.DATA_PAGE, PageType.DATA_PAGE_V2)
 _DICTIONARY_FIRST = (PageType.DICTIONARY_PAGE, PageType.DATA_PAGE)
 _DATA_FIRST = (PageType.DATA_PAGE, PageType.DICTIONARY_PAGE)
 _ONLY_DATA = (PageType.DATA_PAGE,)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page whose body takes `size` bytes from `start`. `ordinal` counts the data pages of the
-    chunk from 0; of another page it is the next data page's."""
-
-    header: PageHeader
-    start: int
-    size: int
-    ordinal: int
 
 
 class PageReader:

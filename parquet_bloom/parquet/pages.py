@@ -24,7 +24,8 @@ from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, Unsu
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.codecs import check_supported, decompress
 from parquet_bloom.parquet.encodings import decoded_runs, plain_run
-from parquet_bloom.parquet.page_reader import DATA_PAGES, Page, PageReader
+from parquet_bloom.parquet.page import Page
+from parquet_bloom.parquet.page_reader import DATA_PAGES, PageReader
 from parquet_bloom.parquet.runs import Run
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 

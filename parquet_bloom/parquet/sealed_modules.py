@@ -43,7 +43,7 @@ from parquet_bloom.parquet.modules import (
 from parquet_bloom.parquet.thrift.ttypes import PageHeader, PageType
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.page_reader import Page
+    from parquet_bloom.parquet.page import Page
     from parquet_bloom.parquet.read_ahead import ReadAhead
     from parquet_bloom.storage import Source
 

@@ -31,7 +31,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt)(: |$)")
 
 
-def run(
+def run_job(
     spark: SparkSession,
     files: Sequence[LakeFile],
     verb: str,

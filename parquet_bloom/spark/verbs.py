@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.spark import job
+from parquet_bloom.spark.job import run_job
 from parquet_bloom.spark.listing import LakeFile, list_files, opened_by_executors
 from parquet_bloom.spark.outcome import Outcome, Report
 
@@ -163,7 +163,7 @@ def clean_temp(
     folders = {opened_by_executors(name) for name in names}
     folders |= {os.path.dirname(file.path) for file in files}
     work = [LakeFile(folder, 0, datetime.now(UTC)) for folder in sorted(folders)]
-    outcomes = job.run(spark, work, "clean_temp", {"older_than": older_than}, tasks)
+    outcomes = run_job(spark, work, "clean_temp", {"older_than": older_than}, tasks)
     return _report_of("clean-temp", outcomes, started)
 
 
@@ -194,7 +194,7 @@ def _report(
     # A time without a zone is local.
     start = None if since is None else since.astimezone(UTC)
     wanted = [file for file in files if start is None or file.modified >= start]
-    outcomes = job.run(spark, wanted, verb, options, tasks)
+    outcomes = run_job(spark, wanted, verb, options, tasks)
     missing = [Outcome(name, "error", message=f"{name}: no Parquet files") for name in nothing]
     everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
     return _report_of(verb, everything, started)
