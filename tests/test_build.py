@@ -193,6 +193,11 @@ def test_both_zeros_and_the_canonical_nan_are_there(tmp_path):
     assert not has("nan", bytes.fromhex("0000c0ff"))
 
 
+def test_what_to_do_with_existing_filters_is_one_of_three(source, tmp_path):
+    with pytest.raises(ValueError, match="existing: keen, expected keep, replace, error"):
+        pb.build(source, tmp_path / "out.parquet", columns=["id"], existing="keen")
+
+
 def test_existing_filters_are_kept_replaced_or_an_error(source, tmp_path):
     first, kept, replaced = (tmp_path / name for name in ("1.parquet", "2.parquet", "3.parquet"))
     pb.build(source, first, columns=["id"], fpp=0.1)

@@ -267,6 +267,8 @@ class NoSpark:
     ("verb", "options", "message"),
     [
         (lake.build, {"columns": []}, "columns: none, expected at least one"),
+        (lake.build, {"columns": "id"}, r"columns: a string, expected a list: \['id'\]"),
+        (lake.build, {"columns": ["id"], "existing": "no"}, "existing: no, expected keep, replace"),
         (lake.build, {"columns": ["id"], "fpp": 0}, "fpp: 0, expected more than 0"),
         (lake.build, {"columns": ["id"], "fpp": 1.0}, "fpp: 1.0, expected more than 0"),
         (lake.build, {"columns": ["id"], "ndv": 0}, "ndv: 0, expected 1 or more"),
@@ -280,7 +282,7 @@ class NoSpark:
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_what_cannot_be_is_said_before_anything_starts(verb, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         verb(NoSpark(), "/lake", **options)
 
 

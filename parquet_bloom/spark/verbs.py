@@ -13,12 +13,12 @@ from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.spark.job import run_job
 from parquet_bloom.spark.listing import LakeFile, list_files, opened_by_executors
 from parquet_bloom.spark.outcome import Outcome, Report
+from parquet_bloom.verbs.build import Existing, check_existing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_bloom.rules.policy import Policy
-    from parquet_bloom.verbs.build import Existing
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -52,10 +52,11 @@ def build(
     happens to single files is in the report.
     """
     Size(fpp, max_bytes, ndv, exact_blocks)
+    check_existing(existing)
     if not columns:
         raise ValueError("columns: none, expected at least one")
     options = {
-        "columns": list(columns), "fpp": fpp, "ndv": ndv, "max_bytes": max_bytes,
+        "columns": _list(columns), "fpp": fpp, "ndv": ndv, "max_bytes": max_bytes,
         "exact_blocks": exact_blocks, "existing": existing, "force": force, "verify": verify,
         "dry_run": dry_run, "only_missing": only_missing, "keys_file": keys_file,
     }  # fmt: skip
@@ -177,6 +178,8 @@ def _names(paths: Paths) -> list[str | os.PathLike[str]]:
 
 
 def _list(columns: Sequence[str] | None) -> list[str] | None:
+    if isinstance(columns, str):
+        raise TypeError(f"columns: a string, expected a list: [{columns!r}]")
     return None if columns is None else list(columns)
 
 

@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from parquet_bloom.chunk_filter import Size, reason_for_none
 from parquet_bloom.chunk_pool import Progress, of_all
@@ -110,6 +110,7 @@ def build(
     encodings, EncryptionError for what does not open or if there is no key at all, RewriteError for
     outputs that must not be written, OSError.
     """
+    check_existing(existing)
     size = Size(fpp, max_bytes, ndv, exact_blocks)
     return build_with(
         lambda file, chunks: FilterBuilder(file, size, threads).built(chunks),
@@ -128,6 +129,12 @@ def build(
         expose_filter_location=expose_filter_location,
         progress=progress,
     )
+
+
+def check_existing(existing: str) -> None:
+    """Raise ValueError unless it is one of what can be done with filters that are there."""
+    if existing not in get_args(Existing):
+        raise ValueError(f"existing: {existing}, expected {', '.join(get_args(Existing))}")
 
 
 def build_with(
