@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from parquet_bloom.paths import SUFFIXES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# What stands in a URL as it is, beside letters, digits and `-._~`.
+_UNESCAPED = "/:@!$&'()*+,;="
 
 # Schemes of Hadoop's for what others call differently.
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
@@ -115,12 +118,13 @@ def opened_by_executors(name: str) -> str:
 
 
 def _spelled_by_executors(path: str) -> str:
-    """A path of Spark's as pyarrow and the operating system name it."""
+    """A path of Spark's, in which nothing is escaped, as the operating system or, of a URL, pyarrow
+    names it."""
     if path.startswith("file:/"):
         return "/" + path[6:].lstrip("/")
     if path.startswith("dbfs:/"):
         return "/dbfs/" + path[6:].lstrip("/")
     scheme, colon, rest = path.partition("://")
     if colon and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
-        return f"{_SCHEMES.get(scheme, scheme)}://{rest}"
+        return f"{_SCHEMES.get(scheme, scheme)}://{quote(rest, safe=_UNESCAPED)}"
     return path
