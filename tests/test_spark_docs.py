@@ -68,6 +68,7 @@ def test_queries_for_the_filters_as_a_table(spark, tmp_path):
     lacking, leaky, sizes, broken = (
         [tuple(row) for row in spark.sql(q).collect()] for q in queries
     )
+    spark.catalog.dropTempView("filters")
     assert lacking == [(f"{tmp_path}/a.parquet", 1, 0, ["no filter"])]
     assert [(row[0], row[2], row[4]) for row in leaky] == [
         (f"{tmp_path}/b.parquet", "user_id", 1024)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_bloom.spark.failures import failing
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -13,19 +15,13 @@ if TYPE_CHECKING:
 def append(spark: SparkSession, report: Report, folder: str) -> None:
     """Add the rows of `report` to `folder`: those of OUTCOME, and before them run_id, verb and
     started_at. Raises SparkError."""
-    from pyspark.errors import PySparkException
     from pyspark.sql import functions as f
 
-    from parquet_bloom.errors import SparkError
-
-    rows = report.to_df(spark).select(
-        f.lit(report.run_id).alias("run_id"),
-        f.lit(report.verb).alias("verb"),
-        f.lit(report.started_at).alias("started_at"),
-        "*",
-    )
-    try:
+    with failing(f"{folder}: the report is not written"):
+        rows = report.to_df(spark).select(
+            f.lit(report.run_id).alias("run_id"),
+            f.lit(report.verb).alias("verb"),
+            f.lit(report.started_at).alias("started_at"),
+            "*",
+        )
         rows.coalesce(1).write.mode("append").parquet(folder)
-    except PySparkException as error:
-        said = str(error).splitlines()[0]
-        raise SparkError(f"{folder}: the report is not written: {said}") from error

@@ -6,12 +6,11 @@ would do it again whenever somebody looks at it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.bootstrap import on_executor
+from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.listing import LakeFile
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.packing import LEAST_HUGE, Piece, huge_files, is_worth_parts, pack
@@ -25,10 +24,6 @@ BY_TASK = {"advise", "clean_temp"}
 
 # Of a small job's numbers, enough for each slot to get some.
 MANY_NUMBERS = 1 << 20
-
-# How Python begins and ends one; what Java adds is indented or no name of one word.
-_TRACEBACK = "Traceback (most recent call last)"
-_RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt)(: |$)")
 
 
 def run_job(
@@ -46,13 +41,11 @@ def run_job(
     if not files:
         return []
     request = {"verb": verb, "options": dict(options)}
-    try:
+    with failing("the Spark job failed"):
         slots = tasks or parallelism(spark)
         in_parts = _in_parts_at_best(spark, huge_files(files, slots, LEAST_HUGE), slots, request)
         pieces, num_tasks = pack(files, slots, in_parts)
         rows = _outcomes(spark, pieces, num_tasks, request).toArrow().to_pylist()
-    except Exception as error:
-        raise _as_ours(error) from error
     return sorted((Outcome(**row) for row in rows), key=lambda outcome: outcome.path)
 
 
@@ -138,11 +131,3 @@ def _work(spark: SparkSession, pieces: Sequence[Piece], num_tasks: int) -> DataF
 
 def _numbered(paths: Iterable[str]) -> dict[str, int]:
     return {path: number for number, path in enumerate(dict.fromkeys(paths))}
-
-
-def _as_ours(error: Exception) -> SparkError:
-    """What Spark says, on one line; of a traceback from the executors the line that it ends with."""
-    lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
-    ends = [line for line in lines if _RAISED.match(line)] if _TRACEBACK in str(error) else []
-    said = ends[-1] if ends else lines[0].strip() if lines else type(error).__name__
-    return SparkError(f"the Spark job failed: {said}")

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from parquet_bloom.errors import SparkError
+from parquet_bloom.spark.failures import failing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Only what goes wrong; the answers of a command stand on the same terminal.
 LOGGING = Path(__file__).with_name("log4j2.properties")
+
+# Where a Connect server listens if its URL does not say, and how long it may take to answer.
+CONNECT_PORT = 15002
+PATIENCE = 10.0
 
 # Of a session on this machine alone, unless the user says something else.
 LOCAL = {
@@ -46,13 +53,10 @@ def session(
         yield existing
         return
     builder = SparkSession.builder.appName("pbloom")
-    for name, value in _settings(builder, master, remote, configuration).items():
-        builder = builder.config(name, value)
-    try:
+    with failing("no Spark session"):
+        for name, value in _settings(builder, master, remote, configuration).items():
+            builder = builder.config(name, value)
         spark = builder.getOrCreate()
-    except Exception as error:
-        said = next(iter(str(error).splitlines()), type(error).__name__)
-        raise SparkError(f"no Spark session: {said}") from error
     try:
         yield spark
     finally:
@@ -67,6 +71,7 @@ def _settings(
 ) -> dict[str, str]:
     """Where the session is to be, and what it is to be like."""
     if remote is not None:
+        _check_reachable(remote)
         builder.remote(remote)
         return dict(configuration)
     if master is None and _is_submitted():
@@ -74,7 +79,26 @@ def _settings(
     builder.master(master or configuration.get("spark.master", "local[*]"))
     # Workers on this machine are to be of this environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if "utf" not in _locale().lower():
+        # Java would read names of files as ASCII, and find some of them nowhere.
+        os.environ["LC_ALL"] = "C.UTF-8"
     return LOCAL | dict(configuration)
+
+
+def _locale() -> str:
+    return next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+
+
+def _check_reachable(remote: str) -> None:
+    """Raise SparkError if nobody answers at a Connect server's address: PySpark would ask on and
+    on. `remote` is `sc://host:port/;parameters`, or `local` for one that is started."""
+    url = urlsplit(remote)
+    if url.scheme != "sc" or url.hostname is None:
+        return
+    try:
+        socket.create_connection((url.hostname, url.port or CONNECT_PORT), PATIENCE).close()
+    except OSError as error:
+        raise SparkError(f"no Spark session: {remote}: {error.strerror or error}") from None
 
 
 def _is_submitted() -> bool:

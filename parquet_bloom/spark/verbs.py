@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.job import run_job
 from parquet_bloom.spark.listing import LakeFile, list_files, opened_by_executors
 from parquet_bloom.spark.outcome import Outcome, Report
@@ -56,7 +57,7 @@ def build(
     if not columns:
         raise ValueError("columns: none, expected at least one")
     options = {
-        "columns": _list(columns), "fpp": fpp, "ndv": ndv, "max_bytes": max_bytes,
+        "columns": _texts("columns", columns), "fpp": fpp, "ndv": ndv, "max_bytes": max_bytes,
         "exact_blocks": exact_blocks, "existing": existing, "force": force, "verify": verify,
         "dry_run": dry_run, "only_missing": only_missing, "keys_file": keys_file,
     }  # fmt: skip
@@ -76,7 +77,7 @@ def strip(
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in its place. See build."""
     options = {
-        "columns": _list(columns), "verify": verify, "dry_run": dry_run, "keys_file": keys_file,
+        "columns": _texts("columns", columns), "verify": verify, "dry_run": dry_run, "keys_file": keys_file,
     }  # fmt: skip
     return _report(spark, paths, "strip", options, tasks, since)
 
@@ -91,7 +92,7 @@ def inspect(
     tasks: int | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
-    options = {"columns": _list(columns), "keys_file": keys_file}
+    options = {"columns": _texts("columns", columns), "keys_file": keys_file}
     return _report(spark, paths, "inspect", options, tasks, since)
 
 
@@ -109,7 +110,7 @@ def validate(
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
     options = {
-        "columns": _list(columns), "deep": deep, "diagnose": diagnose, "policy": policy,
+        "columns": _texts("columns", columns), "deep": deep, "diagnose": diagnose, "policy": policy,
         "keys_file": keys_file,
     }  # fmt: skip
     return _report(spark, paths, "validate", options, tasks, since)
@@ -126,9 +127,13 @@ def probe(
     keys_file: str | None = None,
     tasks: int | None = None,
 ) -> Report:
-    """Ask the filters of every file for literals. See build, and parquet_bloom.verbs.probe."""
+    """Ask the filters of every file for literals, as they are written on the command line. See
+    build, and parquet_bloom.probe."""
+    literals = _texts("values", values)
+    if not literals:
+        raise ValueError("values: none, expected at least one")
     options = {
-        "column": column, "values": list(values), "read_as": read_as, "keys_file": keys_file,
+        "column": column, "values": literals, "read_as": read_as, "keys_file": keys_file,
     }  # fmt: skip
     return _report(spark, paths, "probe", options, tasks, since)
 
@@ -147,7 +152,7 @@ def advise(
     """Which columns deserve filters; the files of one task are judged together. See build."""
     Size(fpp, max_bytes)
     options = {
-        "columns": _list(columns), "fpp": fpp, "max_bytes": max_bytes, "keys_file": keys_file,
+        "columns": _texts("columns", columns), "fpp": fpp, "max_bytes": max_bytes, "keys_file": keys_file,
     }  # fmt: skip
     return _report(spark, paths, "advise", options, tasks, since)
 
@@ -169,6 +174,8 @@ def clean_temp(
 
 
 def _check_tasks(tasks: int | None) -> None:
+    if not isinstance(tasks, int | None):
+        raise TypeError(f"tasks: {tasks!r}, expected a whole number")
     if tasks is not None and tasks < 1:
         raise ValueError(f"tasks: {tasks}, expected 1 or more")
 
@@ -177,10 +184,13 @@ def _names(paths: Paths) -> list[str | os.PathLike[str]]:
     return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
 
 
-def _list(columns: Sequence[str] | None) -> list[str] | None:
-    if isinstance(columns, str):
-        raise TypeError(f"columns: a string, expected a list: [{columns!r}]")
-    return None if columns is None else list(columns)
+def _texts(name: str, texts: Sequence[str] | None) -> list[str] | None:
+    """The list that `name` is; one text by itself would be taken letter by letter."""
+    if isinstance(texts, str):
+        raise TypeError(f"{name}: a string, expected a list: [{texts!r}]")
+    if texts is not None and not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"{name}: {list(texts)!r}, expected strings")
+    return None if texts is None else list(texts)
 
 
 def _report(
@@ -192,8 +202,11 @@ def _report(
     since: datetime | None,
 ) -> Report:
     _check_tasks(tasks)
+    if since is not None and not isinstance(since, datetime):
+        raise TypeError(f"since: {since!r}, expected a datetime")
     started = datetime.now(UTC)
-    files, nothing = list_files(spark, [os.fspath(name) for name in _names(paths)])
+    with failing("the files are not listed"):
+        files, nothing = list_files(spark, [os.fspath(name) for name in _names(paths)])
     # A time without a zone is local.
     start = None if since is None else since.astimezone(UTC)
     wanted = [file for file in files if start is None or file.modified >= start]

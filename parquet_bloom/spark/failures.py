@@ -1,0 +1,54 @@
+"""What Spark says when something fails, on one line; and who interrupts it is heard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from parquet_bloom.errors import ParquetBloomError, SparkError
+
+# How Python begins and ends one; what Java adds is indented or no name of one word.
+_TRACEBACK = "Traceback (most recent call last)"
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt)(: |$)")
+
+# How Py4J introduces an exception of Java's, and Java what was behind it.
+_CALLING = "An error occurred while calling"
+_CAUSE = "Caused by: "
+
+
+@contextmanager
+def failing(what: str) -> Iterator[None]:
+    """Let whatever Spark raises be a SparkError that says `what` has failed, and why."""
+    try:
+        yield
+    except ParquetBloomError:
+        raise
+    except Exception as error:
+        interrupt = _interrupt_behind(error)
+        if interrupt is not None:
+            # PySpark cancels the job, and raises what that leads to.
+            raise interrupt from None
+        raise SparkError(f"{what}: {said(error)}") from error
+
+
+def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    behind = error.__context__
+    while behind is not None and not isinstance(behind, KeyboardInterrupt):
+        behind = behind.__context__
+    return behind
+
+
+def said(error: Exception) -> str:
+    """One line; of a traceback from the executors the line that it ends with."""
+    lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
+    ends = [line for line in lines if _RAISED.match(line)] if _TRACEBACK in str(error) else []
+    if ends:
+        return ends[-1]
+    if len(lines) > 1 and lines[0].startswith(_CALLING):
+        lines = lines[1:]
+    if not lines:
+        return type(error).__name__
+    first = lines[0].strip(": ")
+    causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+    return f"{first}: {causes[-1]}" if causes and lines[0].endswith(":") else first

@@ -1,0 +1,101 @@
+"""What goes wrong around a job, on one line; and who interrupts it is heard."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from parquet_bloom import spark as lake
+from parquet_bloom.cli import cli
+from parquet_bloom.errors import SparkError
+from parquet_bloom.spark.failures import failing, said
+from parquet_bloom.spark.session import session
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "RuntimeError"),
+        ("one\n  two", "one"),
+        (
+            "An error occurred while calling o1.save.\n: java.io.IOException: no space\n\tat x.y",
+            "java.io.IOException: no space",
+        ),
+        ("[X] thrown:\nTraceback (most recent call last):\n  x\nKeyError: 5\n\tat a", "KeyError: 5"),
+        ("Error while instantiating:\n\tat x\nCaused by: a: b\nCaused by: c: d",
+         "Error while instantiating: c: d"),
+    ],
+)  # fmt: skip
+def test_one_line_of_what_spark_says(text, line):
+    assert said(RuntimeError(text)) == line
+    with pytest.raises(SparkError) as error, failing("the job"):
+        raise RuntimeError(text)
+    assert str(error.value) == f"the job: {line}"
+
+
+def test_an_interrupt_behind_an_error_is_what_counts():
+    def cancelled():
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("cancelled")
+
+    with pytest.raises(KeyboardInterrupt) as raised, failing("the job"):
+        cancelled()
+    assert type(raised.value) is KeyboardInterrupt
+
+
+def test_a_connect_server_that_nobody_runs():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(SparkError) as error, session("unused", f"sc://127.0.0.1:{port}", {}):
+        pass
+    assert str(error.value) == f"no Spark session: sc://127.0.0.1:{port}: Connection refused"
+
+
+@pytest.mark.parametrize("name", ["foo://x/y", "[x"])
+def test_what_spark_cannot_list(spark, tmp_path, name):
+    with pytest.raises(SparkError, match=r"^the files are not listed: ") as error:
+        lake.inspect(spark, name if "//" in name else f"{tmp_path}/{name}")
+    assert "\n" not in str(error.value)
+
+
+def test_a_report_that_cannot_be_written(spark, tmp_path):
+    pq.write_table(pa.table({"id": range(9)}), tmp_path / "a.parquet")
+    result = CliRunner().invoke(
+        cli, ["spark", "inspect", str(tmp_path), "--report", "/proc/nothing"]
+    )
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("pbloom: /proc/nothing: the report is not written: ")
+
+
+def is_running(process):
+    try:
+        process.wait(timeout=0.02)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def test_an_interrupted_command_ends_as_others_do(tmp_path):
+    """^C in the middle of a job, from a terminal: to all processes of the command."""
+    for number in range(40):
+        pq.write_table(pa.table({"id": range(100_000)}), tmp_path / f"{number}.parquet")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "parquet_bloom", "spark", "build", str(tmp_path), "-c", "id",
+         "--existing", "replace", "--force", "--fpp", "0.0001"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    while is_running(process) and not any(tmp_path.glob(".*pbloom-tmp")):
+        continue
+    os.killpg(process.pid, signal.SIGINT)
+    _, complaints = process.communicate(timeout=60)
+    assert process.returncode == 130, complaints
+    assert complaints.splitlines()[-1] == "pbloom: interrupted"
