@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,8 @@ from test_docs import comparable
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
+from parquet_bloom.spark import history
+from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.schemas import OUTCOME
 
 TEXT = (ROOT / "docs" / "spark.md").read_text()
@@ -53,6 +56,18 @@ def test_ten_minutes(spark, tmp_path):
             ).stdout
         assert comparable(without_seconds(printed)) == comparable(without_seconds(expected))
     exec(compile(from_python, "api.py", "exec"), {})  # noqa: S102
+
+
+def test_the_query_over_reports(spark, tmp_path):
+    noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    outcomes = (Outcome("a", "added", 2, 100), Outcome("b", "added", 3, 10), Outcome("c", "error"))
+    history.append(spark, Report("build", "run", noon, outcomes, 1.0), str(tmp_path / "reports"))
+    (query,) = blocks("sql")
+    rows = spark.sql(query.replace("/lake/_pbloom", str(tmp_path / "reports"))).collect()
+    assert [tuple(row) for row in rows] == [
+        (date(2026, 11, 20), "added", 2, 5, 110),
+        (date(2026, 11, 20), "error", 1, 0, 0),
+    ]
 
 
 TABLE = (ROOT / "docs" / "filters_table.md").read_text()
