@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -42,9 +43,18 @@ class Leftover:
 
 
 def leftovers(folder: Path, older_than: float) -> Iterator[Leftover]:
-    """What is left in `folder`, and is older than that many seconds."""
+    """What is left in `folder`, and is older than that many seconds. Raises OSError."""
     for entry in os.scandir(folder):
         with suppress(FileNotFoundError):
             status = entry.stat(follow_symlinks=False)
-            if is_left(entry.name, status.st_mtime, older_than):
+            is_file = stat.S_ISREG(status.st_mode)
+            if is_file and is_left(entry.name, status.st_mtime, older_than):
                 yield Leftover(entry.path, status.st_size, partial(os.unlink, entry.path))
+
+
+def folders_in(folder: str) -> Iterator[str]:
+    """`folder` and all below it, also hidden ones; links are not followed."""
+    yield folder
+    for above, names, _ in os.walk(folder):
+        paths = (os.path.join(above, name) for name in names)
+        yield from (path for path in paths if not os.path.islink(path))

@@ -87,6 +87,9 @@ def test_a_file_that_is_named_need_not_be_called_so(spark, odd):
     assert listed(spark, path) == ([path], [])
     assert listed(spark, Path(path).as_uri()) == ([path], [])
     assert listed(spark, odd / "sub") == ([], [str(odd / "sub")])
+    assert listed(spark, odd / "sub" / "*") == ([], [str(odd / "sub" / "*")])
+    for name in (f"/{path}", os.path.relpath(path), f"{odd}/sub/no*", f"{odd}/sub/./no suffix"):
+        assert listed(spark, name) == ([path], [])
 
 
 def test_each_file_once(spark, odd):
@@ -284,6 +287,9 @@ class NoSpark:
         (lake.advise, {"max_bytes": 1 << 40}, "max_bytes: 1099511627776, expected 64 to"),
         (lake.inspect, {"tasks": -1}, "tasks: -1, expected 1 or more"),
         (lake.clean_temp, {"tasks": 0}, "tasks: 0, expected 1 or more"),
+        (lake.clean_temp, {"older_than": -1}, "older_than: -1, expected 0 or more seconds"),
+        (lake.clean_temp, {"older_than": float("nan")}, "older_than: nan, expected 0 or more"),
+        (lake.clean_temp, {"older_than": "1h"}, "older_than: '1h', expected a number of seconds"),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )

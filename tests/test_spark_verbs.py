@@ -351,3 +351,27 @@ def test_clean_temp(spark, table):
     assert all(path.exists() for path in others)
     assert len(lake.clean_temp(spark, table.as_uri() + "/part=1", older_than=0).outcomes) == 1
     assert not paths[2].exists()
+
+
+def test_clean_temp_does_everything_once(spark, table, monkeypatch):
+    """Whatever a folder is called, and below it; what is missing is an error."""
+    left = f".x.parquet.{'0' * 16}{TEMPORARY_SUFFIX}"
+    elsewhere = table.with_name("elsewhere")
+    paths = [table / left, table / "_a" / ".b" / left, table / "part=0" / left]
+    for path in [*paths, elsewhere / left]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (table / "link").symlink_to(elsewhere)
+    (table / left.replace("x", "y")).mkdir()
+    monkeypatch.chdir(table.parent)
+    names = ["table", "./table/", f"{table}//part=0", "gone", "gone*"]
+    report = lake.clean_temp(spark, names, older_than=0)
+    assert [(each.path, each.status) for each in report.outcomes if each.status == "removed"] == [
+        (str(path), "removed") for path in sorted(paths)
+    ]
+    assert [(each.path, each.message) for each in report.troubles] == [
+        (str(table.parent / "gone"), f"{table.parent}/gone: no such file or folder"),
+        ("gone*", "gone*: no Parquet files"),
+    ]
+    assert (elsewhere / left).exists()
+    assert (table / left.replace("x", "y")).is_dir()

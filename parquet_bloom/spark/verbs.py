@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from glob import has_magic
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.job import run_job
-from parquet_bloom.spark.listing import LakeFile, list_files, opened_by_executors
+from parquet_bloom.spark.listing import LakeFile, list_files, located, opened_by_executors
 from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.verbs.build import Existing, check_existing
 
@@ -161,16 +164,49 @@ def clean_temp(
     spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, tasks: int | None = None
 ) -> Report:
     """Remove what killed attempts have left beside the files of `paths`, and in `paths` that are
-    folders: temporary files that nobody has written to for `older_than` seconds."""
+    folders: temporary files that nobody has written to for `older_than` seconds. Of local folders
+    also in those below them, hidden ones too, but no links are followed.
+
+    Raises TypeError or ValueError for an age that cannot be, SparkError as build.
+    """
     _check_tasks(tasks)
+    _check_age(older_than)
     started = datetime.now(UTC)
     names = [os.fspath(name) for name in _names(paths)]
-    files, _ = list_files(spark, names)
-    folders = {opened_by_executors(name) for name in names}
-    folders |= {os.path.dirname(file.path) for file in files}
-    work = [LakeFile(folder, 0, datetime.now(UTC)) for folder in sorted(folders)]
-    outcomes = run_job(spark, work, "clean_temp", {"older_than": older_than}, tasks)
-    return _report_of("clean-temp", outcomes, started)
+    files, nothing = list_files(spark, names)
+    globs = [name for name in nothing if not name or has_magic(name)]
+    listed = {file.path for file in files}
+    named = {_real(_folder(name)) for name in names if not has_magic(name) and name} - listed
+    deep = {path for path in named if path.startswith("/")}
+    folders = named | {_real(os.path.dirname(path)) for path in listed}
+    work = [
+        LakeFile(folder, 0, started)
+        for folder in sorted(folders)
+        if deep.isdisjoint(map(str, Path(folder).parents))
+    ]
+    options = {"older_than": older_than, "deep": sorted(deep)}
+    outcomes = run_job(spark, work, "clean_temp", options, tasks)
+    missing = [Outcome(name, "error", message=f"{name}: no Parquet files") for name in globs]
+    everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
+    return _report_of("clean-temp", everything, started)
+
+
+def _check_age(seconds: float) -> None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"older_than: {seconds!r}, expected a number of seconds")
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"older_than: {seconds}, expected 0 or more seconds")
+
+
+def _folder(name: str) -> str:
+    """What executors sweep for a name."""
+    place = located(name)
+    return place if place.startswith("/") else opened_by_executors(name).rstrip("/")
+
+
+def _real(path: str) -> str:
+    """A local path without links, so that each folder is swept once."""
+    return os.path.realpath(path) if path.startswith("/") else path
 
 
 def _check_tasks(tasks: int | None) -> None:

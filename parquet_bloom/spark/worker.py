@@ -28,7 +28,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.leftovers import Leftover, leftovers
+from parquet_bloom.leftovers import Leftover, folders_in, leftovers
 from parquet_bloom.spark.outcome import Outcome, Status
 from parquet_bloom.storage import is_url
 
@@ -252,16 +252,29 @@ def _surveyed(advisor: Any, path: str) -> Outcome:
 
 
 def clean_temp(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Folders to what was removed from them, one outcome for each temporary file."""
+    """Folders to what was removed from them, one outcome for each temporary file; also from the
+    folders below those of `deep`."""
+    deep = frozenset(request["options"].get("deep", ()))
     for batch in batches:
         for folder in batch.column("path").to_pylist():
-            try:
-                found = list(_leftovers(folder, request["options"]["older_than"]))
-            except OSError as error:
-                yield row_of(Outcome(folder, "error", message=complaint_about(folder, error)))
-                continue
-            for left in found:
-                yield row_of(attempt(left.path, partial(_removed, left)))
+            is_deep = folder in deep and not is_url(folder)
+            for place in folders_in(folder) if is_deep else [folder]:
+                for outcome in _cleaned(place, request["options"]["older_than"]):
+                    yield row_of(outcome)
+            if is_deep and not os.path.lexists(folder):
+                yield row_of(Outcome(folder, "error", message=f"{folder}: no such file or folder"))
+
+
+def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
+    try:
+        found = list(_leftovers(folder, older_than))
+    except OSError as error:
+        yield Outcome(folder, "error", message=complaint_about(folder, error))
+        return
+    for left in found:
+        outcome = attempt(left.path, partial(_removed, left))
+        if outcome.status != "unchanged":
+            yield outcome
 
 
 def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
@@ -277,5 +290,9 @@ def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
 
 
 def _removed(left: Leftover) -> Outcome:
-    left.remove()
+    try:
+        left.remove()
+    except FileNotFoundError:
+        # Another attempt has removed it, or it has become the output.
+        return Outcome(left.path, "unchanged")
     return Outcome(left.path, "removed", bytes=-left.size)
