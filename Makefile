@@ -15,7 +15,8 @@ demo: .venv/installed
 test: .venv/dev
 	$(BIN)/python -m pytest -q
 
-# A Spark cluster on this machine, on which things go wrong: all of it, not the part that `test` has.
+# Spark at length, not the part that `test` has: a cluster on which things go wrong, Connect, every
+# way to encrypt a table.
 cluster: .venv/dev
 	PBLOOM_CLUSTER=full $(BIN)/python -m pytest -q -m cluster
 
