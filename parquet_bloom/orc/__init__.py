@@ -1,0 +1,1 @@
+"""The ORC container, and the Bloom filters in its row index."""

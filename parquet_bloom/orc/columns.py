@@ -1,0 +1,164 @@
+"""The columns of an ORC file: the tree of its types, numbered from the root down.
+
+    0 STRUCT
+    ├─ 1 LONG          id
+    ├─ 2 LIST          tags
+    │  └─ 3 STRING     tags._elem
+    └─ 4 MAP           scores
+       ├─ 5 STRING     scores._key
+       └─ 6 DOUBLE     scores._value
+
+Every column has an id, values and an index of its own, not only the leaves. A name is the path to a
+column, with dots between the names of its fields; what is below a LIST, a MAP or a UNION is named
+as ORC Java does.
+
+Spec: apache/orc-format, specification/ORCv1.md "Type Information".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Protocol
+
+from parquet_bloom.errors import ColumnError, FooterError
+
+KINDS = (
+    "BOOLEAN",
+    "BYTE",
+    "SHORT",
+    "INT",
+    "LONG",
+    "FLOAT",
+    "DOUBLE",
+    "STRING",
+    "BINARY",
+    "TIMESTAMP",
+    "LIST",
+    "MAP",
+    "STRUCT",
+    "UNION",
+    "DECIMAL",
+    "DATE",
+    "VARCHAR",
+    "CHAR",
+    "TIMESTAMP_INSTANT",
+)
+
+UNKNOWN = "unknown"
+
+_CHILD_NAMES = {"LIST": ("_elem",), "MAP": ("_key", "_value")}
+
+
+class StoredType(Protocol):
+    """A type as the footer spells it."""
+
+    kind: int
+    subtypes: Sequence[int]
+    fieldNames: Sequence[str]  # noqa: N815, the format's own name
+    maximumLength: int  # noqa: N815
+    precision: int
+    scale: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrcColumn:
+    """One column. `length`: characters of a CHAR or VARCHAR. `attributes`: what the writer noted,
+    such as the type that an engine gives it. `parent`: the id of the column above; None: the root."""
+
+    id: int
+    name: str
+    kind: str
+    children: tuple[int, ...]
+    parent: int | None
+    length: int
+    precision: int
+    scale: int
+    attributes: Mapping[str, str]
+
+    @property
+    def type(self) -> str:
+        """As ORC spells it: `DECIMAL(9,2)`, `CHAR(10)`, `LONG`."""
+        match self.kind:
+            case "DECIMAL":
+                return f"DECIMAL({self.precision},{self.scale})"
+            case "CHAR" | "VARCHAR":
+                return f"{self.kind}({self.length})"
+            case _:
+                return self.kind
+
+
+def columns_of(
+    types: Sequence[StoredType], attributes: Sequence[Mapping[str, str]]
+) -> tuple[OrcColumn, ...]:
+    """The columns by id, from the footer's types and the attributes of each.
+
+    Raises FooterError unless the types are one tree whose ids count from the root down.
+    """
+    if not types:
+        raise FooterError("no types in the footer")
+    columns: dict[int, OrcColumn] = {}
+    # A stack, because a file may nest deeper than Python likes to.
+    waiting: list[tuple[int, str, int | None]] = [(0, "", None)]
+    while waiting:
+        id, name, parent = waiting.pop()
+        if not 0 <= id < len(types) or id != len(columns):
+            raise FooterError(f"type {id}: expected {len(columns)} of {len(types)}, root first")
+        stored = types[id]
+        kind = KINDS[stored.kind] if 0 <= stored.kind < len(KINDS) else UNKNOWN
+        names = _child_names(id, kind, stored)
+        columns[id] = OrcColumn(
+            id=id,
+            name=name,
+            kind=kind,
+            children=tuple(stored.subtypes),
+            parent=parent,
+            length=stored.maximumLength,
+            precision=stored.precision,
+            scale=stored.scale,
+            attributes=attributes[id],
+        )
+        waiting += [
+            (child, f"{name}.{child_name}" if name else child_name, id)
+            for child, child_name in reversed(list(zip(stored.subtypes, names, strict=True)))
+        ]
+    if len(columns) != len(types):
+        raise FooterError(f"{len(types)} types, {len(columns)} of them below the root")
+    return tuple(columns[id] for id in range(len(types)))
+
+
+def _child_names(id: int, kind: str, stored: StoredType) -> Sequence[str]:
+    """The names of the columns below one, as many as it has. Raises FooterError."""
+    match kind:
+        case "STRUCT":
+            names: Sequence[str] = stored.fieldNames
+        case "LIST" | "MAP":
+            names = _CHILD_NAMES[kind]
+        case "UNION":
+            names = [str(tag) for tag in range(len(stored.subtypes))]
+        case _:
+            names = ()
+    if len(names) != len(stored.subtypes):
+        raise FooterError(
+            f"type {id}: {kind} with {len(stored.subtypes)} below it, expected {len(names)}"
+        )
+    return names
+
+
+def find_column(columns: Sequence[OrcColumn], name: str) -> OrcColumn:
+    """The column of this name. Raises ColumnError, naming the close ones."""
+    for column in columns[1:]:
+        if column.name == name:
+            return column
+    names = [column.name for column in columns[1:]]
+    close = get_close_matches(name, names, n=3) or names[:5]
+    raise ColumnError(f"no column {name}; did you mean {', '.join(close)}?")
+
+
+def is_below(columns: Sequence[OrcColumn], column: OrcColumn, ancestor: int) -> bool:
+    """Whether `column` is the one with the id `ancestor`, or anywhere below it."""
+    at: int | None = column.id
+    while at is not None and at != ancestor:
+        at = columns[at].parent
+    return at is not None
