@@ -8,12 +8,19 @@ import itertools
 from types import SimpleNamespace
 
 import pyarrow as pa
+from conftest import FIXTURES
 from pyarrow import fs
 
 from parquet_bloom import tables
 
 BUCKET = "s3://bucket"
 OPTIONS = "?endpoint_override=127.0.0.1:1&scheme=http"
+
+# The object that is there, and what is done to it.
+FIXTURE = FIXTURES / "pyarrow_filters.parquet"
+NAME = "bucket/lake/day=1/x.parquet"
+URL = f"s3://{NAME}{OPTIONS}"
+BUILD = {"columns": ["int64", "string"], "existing": "replace"}
 
 # When the first object was written, in nanoseconds since 1970.
 STARTED = 1_700_000_000_000_000_000
@@ -137,3 +144,18 @@ class ObjectStore:
             )
         is_folder = any(name.startswith(f"{path}/") for name in self.objects)
         return fs.FileInfo(path, fs.FileType.Directory if is_folder else fs.FileType.NotFound)
+
+
+def raising(verb, error, at=1):
+    """A fault: the request number `at` of a kind fails."""
+    left = iter(range(1, 1000))
+
+    def fault(asked, path):
+        if asked == verb and next(left) == at:
+            raise error
+
+    return fault
+
+
+def check_untouched(store, expected=None):
+    assert store.objects == {NAME: expected or FIXTURE.read_bytes()}

@@ -8,6 +8,10 @@ from test_encrypted_writing import PLAIN, encrypted
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
 
+pytest_plugins = ["leak_files"]
+
+COLUMNS = ["int64", "string"]
+
 RECIPES = {
     "sealed": Recipe(columns={"int64": OWN, "string": SHARED_KEY}, filters="plaintext"),
     "signed": Recipe(
@@ -18,7 +22,6 @@ RECIPES = {
         copies=("bloom_filter_offset", "bloom_filter_length"),
     ),
 }  # fmt: skip
-COLUMNS = ["int64", "string"]
 
 
 @pytest.fixture(params=RECIPES)
@@ -104,51 +107,6 @@ def test_who_takes_a_leak_away_takes_its_bits(leak, work):
     assert "PB501" not in {found.rule for found in pb.validate(path, keys=keys).findings}
 
 
-def longer(chunks):
-    """A length that reaches into the next filter."""
-    chunks[0, "int64"].bloom_filter_length += 64
-
-
-def shared(chunks):
-    """A filter that two column chunks point to."""
-    chunks[0, "string"].bloom_filter_offset = chunks[0, "int64"].bloom_filter_offset
-
-
-def within(chunks):
-    """A pointer to the second block of another filter, which may be taken for a header."""
-    chunks[1, "string"].bloom_filter_offset = chunks[0, "int64"].bloom_filter_offset + 40
-
-
-def unknown(chunks):
-    """No length anywhere."""
-    for chunk in chunks.values():
-        chunk.bloom_filter_length = None
-
-
-@pytest.fixture
-def disputed(request, tmp_path):
-    """A leak whose bytes the footer gives to several filters, and the bits that it points to."""
-
-    def edit(footer):
-        request.param(
-            {
-                (row_group, chunk.meta_data.path_in_schema[0]): chunk.meta_data
-                for row_group, group in enumerate(footer.row_groups)
-                for chunk in group.columns
-            }
-        )
-
-    plain = tmp_path / "plain.parquet"
-    pb.build(PLAIN, plain, columns=COLUMNS)
-    path = encrypted(tmp_path, Recipe(filters="plaintext", edit=edit), plain)
-    bits = filters(plain)
-    if request.param is shared:
-        del bits[0, "string"]
-    if request.param is within:
-        del bits[1, "string"]
-    return path, Keys(footer=FOOTER_KEY), bits
-
-
 TAKERS = {
     "repair": lambda path, keys: pb.repair(path, keys=keys, in_place=True).left,
     "strip": lambda path, keys: pb.strip(path, keys=keys, in_place=True).left,
@@ -159,7 +117,7 @@ TAKERS = {
 
 
 @pytest.mark.parametrize("work", TAKERS)
-@pytest.mark.parametrize("disputed", [longer, shared, within, unknown], indirect=True)
+@pytest.mark.parametrize("disputed", ["longer", "shared", "within", "unknown"], indirect=True)
 def test_bits_that_several_filters_claim_are_overwritten_when_none_of_them_stays(disputed, work):
     path, keys, bits = disputed
     left = TAKERS[work](path, keys)
@@ -168,7 +126,7 @@ def test_bits_that_several_filters_claim_are_overwritten_when_none_of_them_stays
     assert values(path, keys) == values(PLAIN)
 
 
-@pytest.mark.parametrize("disputed", [shared], indirect=True)
+@pytest.mark.parametrize("disputed", ["shared"], indirect=True)
 @pytest.mark.parametrize("work", TAKERS)
 def test_bits_that_another_filter_needs_stay_and_the_report_says_so(disputed, work, tmp_path):
     path, keys, bits = disputed

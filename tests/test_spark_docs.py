@@ -8,10 +8,8 @@ from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from click.testing import CliRunner
 from conftest import ROOT
-from spark_session import IS_CONNECT
 from test_docs import comparable
 
 import parquet_bloom as pb
@@ -31,7 +29,6 @@ def without_seconds(text):
     return re.sub(r"; [\d.]+ s$", "", text, flags=re.MULTILINE)
 
 
-@pytest.mark.skipif(IS_CONNECT, reason="the first script wants a classic session")
 def test_ten_minutes(spark, tmp_path):
     def there(text):
         """With the lake in a folder of the test: Spark has a working directory of its own."""

@@ -217,7 +217,7 @@ def test_everything_is_done_once(spark, tmp_path, monkeypatch):
     assert frame.orderBy("path").count() == len(frame.join(frame, "path").collect()) == 3
     assert counts_in(counts, "work") == 3
     lake.clean_temp(spark, table)
-    assert counts_in(counts, "clean_temp") == 1
+    assert counts_in(counts, "sweep") == 1
     everything_is_huge(monkeypatch)
     lake.build(spark, table / "part=0", columns=["name"])
     assert counts_in(counts, "work") == 3

@@ -13,10 +13,9 @@ from parquet_bloom.commands.options import (
     Inputs,
     columns_option,
     files_argument,
-    fpp_option,
+    filter_options,
     json_option,
     key_options,
-    max_bytes_option,
     output_of,
     output_options,
     row_groups_option,
@@ -30,20 +29,7 @@ from parquet_bloom.program import FINE
 @columns_option()
 @click.option("--auto", is_flag=True, help="The columns that advise recommends.")
 @output_options
-@fpp_option
-@click.option(
-    "--ndv", type=click.IntRange(1, 1 << 62), help="Size for this many distinct values per chunk."
-)
-@max_bytes_option
-@click.option(
-    "--exact-blocks", is_flag=True,
-    help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
-)  # fmt: skip
-@click.option(
-    "--existing", type=click.Choice(["keep", "replace", "error"]), default="keep",
-    show_default=True, help="What to do with a filter that is there.",
-)  # fmt: skip
-@click.option("--force", is_flag=True, help="Also write filters that miss the target.")
+@filter_options
 @row_groups_option
 @threads_option
 @click.option(

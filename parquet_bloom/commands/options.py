@@ -103,13 +103,13 @@ def _column(ctx: click.Context, param: click.Parameter, name: str) -> str:
 def parse_columns(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Each text is a line of CSV, where quotes allow for a name with a comma."""
-    import csv
+    """Each text is names with commas between them."""
+    from parquet_bloom.parquet.schema import names_in
 
     try:
-        lines = [(next(csv.reader([text], strict=True)) or [""]) for text in texts]
-    except csv.Error as error:
-        raise click.BadParameter(f"expected names with commas between them: {error}") from None
+        lines = [names_in(text) for text in texts]
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
     return tuple(_column(ctx, param, name) for line in lines for name in line)
 
 
@@ -134,6 +134,16 @@ max_bytes_option = click.option(
     "--max-bytes", callback=filter_size, default="128MiB", show_default=True, metavar="SIZE",
     help="Largest bitset, 64 bytes to 128 MiB.",
 )  # fmt: skip
+read_as_option = click.option(
+    "--type", "read_as", help="Read the literals as this type instead of the column's.",
+    type=click.Choice(
+        ["bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid"]
+    ),
+)  # fmt: skip
+no_verify_option = click.option(
+    "--no-verify", is_flag=True, help="Do not read back what was written."
+)
+dry_run_option = click.option("--dry-run", is_flag=True, help="Do all but write.")
 threads_option = click.option(
     "--threads", type=click.IntRange(1), help="Default: one per processor."
 )
@@ -202,8 +212,8 @@ def _keys(options: dict[str, Any], keys_file: Path | None) -> Keys | None:
 def output_options(command: Any) -> Any:
     """Where a new version goes: exactly one of -o, --output-dir, --in-place, --dry-run."""
     for option in (
-        click.option("--no-verify", is_flag=True, help="Do not read back what was written."),
-        click.option("--dry-run", is_flag=True, help="Do all but write."),
+        no_verify_option,
+        dry_run_option,
         overwrite_option,
         click.option("--in-place", is_flag=True, help="Replace each input, atomically."),
         click.option("--output-dir", type=FOLDER, help="Write each new version into this folder."),
@@ -228,6 +238,67 @@ def output_of(
     if dry or not outputs:
         return lambda path: output
     return lambda path: with_parent(outputs[path])
+
+
+def filter_options(command: Any) -> Any:
+    """What filters are to be built, and beside which."""
+    for option in (
+        click.option("--force", is_flag=True, help="Also write filters that miss the target."),
+        click.option(
+            "--existing", type=click.Choice(["keep", "replace", "error"]), default="keep",
+            show_default=True, help="What to do with a filter that is there.",
+        ),
+        click.option(
+            "--exact-blocks", is_flag=True,
+            help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
+        ),
+        max_bytes_option,
+        click.option(
+            "--ndv", type=click.IntRange(1, 1 << 62),
+            help="Size for this many distinct values per chunk.",
+        ),
+        fpp_option,
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def demand_options(command: Any) -> Any:
+    """How filters are checked, and what is demanded of them; see check_diagnosable."""
+    for option in (
+        click.option(
+            "--ignore", multiple=True, callback=parse_columns, metavar="RULE",
+            help="Rule by id or name; repeatable or comma-separated.",
+        ),
+        click.option(
+            "--fail-on", type=click.Choice(["error", "warning", "note", "never"]),
+            help="Lowest severity with exit code 1.  [default: error]",
+        ),
+        click.option("--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset."),
+        click.option(
+            "--max-fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            help="Highest false positive probability, computed from the bits.",
+        ),
+        click.option(
+            "--require", multiple=True, callback=parse_columns, metavar="COLUMN",
+            help="Leaf column that must have filters; repeatable or comma-separated.",
+        ),
+        click.option(
+            "--diagnose", is_flag=True, help="Say what a writer did instead of what is right."
+        ),
+        click.option(
+            "--deep/--no-deep", default=True, show_default=True,
+            help="Look up every stored value, or read footers and filters only.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def check_diagnosable(deep: bool, diagnose: bool) -> None:
+    """A usage error for a diagnosis without the values."""
+    if diagnose and not deep:
+        raise click.UsageError("--diagnose looks up values, which --no-deep does not")
 
 
 def config_options(command: Any) -> Any:

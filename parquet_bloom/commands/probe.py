@@ -14,6 +14,7 @@ from parquet_bloom.commands.options import (
     files_argument,
     json_option,
     key_options,
+    read_as_option,
 )
 from parquet_bloom.program import FINE, NO
 
@@ -26,12 +27,7 @@ if TYPE_CHECKING:
 @column_option
 @click.option("-v", "--value", "values", multiple=True, help="Literal, typed by the column.")
 @click.option("--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line.")
-@click.option(
-    "--type", "read_as", help="Read the literals as this type instead of the column's.",
-    type=click.Choice(
-        ["bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid"]
-    ),
-)  # fmt: skip
+@read_as_option
 @click.option("--explain", "explained", is_flag=True, help="Show hash, block and bits.")
 @click.option("--rows", "only_rows", is_flag=True, help="Print only the row groups to read.")
 @key_options

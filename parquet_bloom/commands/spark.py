@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands.options import (
-    any_size,
+    check_diagnosable,
     column_option,
     columns_option,
     config_options,
+    demand_options,
+    dry_run_option,
+    filter_options,
     fpp_option,
     json_option,
     max_bytes_option,
-    parse_columns,
+    no_verify_option,
     policy_of,
+    read_as_option,
 )
 from parquet_bloom.program import FINE, NO, TROUBLE
 
@@ -65,10 +69,6 @@ def _settings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 
 
 paths_argument = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Do all but write.")
-no_verify_option = click.option(
-    "--no-verify", is_flag=True, help="Do not read back what was written."
-)
 since_option = click.option(
     "--since", callback=parse_since, metavar="TIME|AGE",
     help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
@@ -172,20 +172,7 @@ def spark() -> None:
 @spark.command()
 @paths_argument
 @columns_option(required=True)
-@fpp_option
-@click.option(
-    "--ndv", type=click.IntRange(1, 1 << 62), help="Size for this many distinct values per chunk."
-)
-@max_bytes_option
-@click.option(
-    "--exact-blocks", is_flag=True,
-    help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
-)  # fmt: skip
-@click.option(
-    "--existing", type=click.Choice(["keep", "replace", "error"]), default="keep",
-    show_default=True, help="What to do with a filter that is there.",
-)  # fmt: skip
-@click.option("--force", is_flag=True, help="Also write filters that miss the target.")
+@filter_options
 @click.option(
     "--only-missing", is_flag=True,
     help="Leave files alone in which each column has a filter in some row group.",
@@ -242,28 +229,7 @@ def inspect(paths: tuple[str, ...], columns: tuple[str, ...], **options: Any) ->
 @spark.command()
 @paths_argument
 @columns_option()
-@click.option(
-    "--deep/--no-deep", default=True, show_default=True,
-    help="Look up every stored value, or read footers and filters only.",
-)  # fmt: skip
-@click.option("--diagnose", is_flag=True, help="Say what a writer did instead of what is right.")
-@click.option(
-    "--require", multiple=True, callback=parse_columns, metavar="COLUMN",
-    help="Leaf column that must have filters; repeatable or comma-separated.",
-)  # fmt: skip
-@click.option(
-    "--max-fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Highest false positive probability, computed from the bits.",
-)  # fmt: skip
-@click.option("--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset.")
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "note", "never"]),
-    help="Lowest severity with exit code 1.  [default: error]",
-)  # fmt: skip
-@click.option(
-    "--ignore", multiple=True, callback=parse_columns, metavar="RULE",
-    help="Rule by id or name; repeatable or comma-separated.",
-)  # fmt: skip
+@demand_options
 @config_options
 @since_option
 @keys_option
@@ -279,8 +245,7 @@ def validate(
     """
     from parquet_bloom.spark.verbs import validate
 
-    if diagnose and not deep:
-        raise click.UsageError("--diagnose looks up values, which --no-deep does not")
+    check_diagnosable(deep, diagnose)
     policy = policy_of(config, no_config).with_options(**demands)
     return lambda spark: validate(
         spark, paths, columns=columns or None, deep=deep, diagnose=diagnose, policy=policy,
@@ -307,12 +272,7 @@ def advise(paths: tuple[str, ...], columns: tuple[str, ...], **options: Any) -> 
 @paths_argument
 @column_option
 @click.option("-v", "--value", "values", multiple=True, required=True, help="Literal.")
-@click.option(
-    "--type", "read_as", help="Read the literals as this type instead of the column's.",
-    type=click.Choice(
-        ["bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid"]
-    ),
-)  # fmt: skip
+@read_as_option
 @since_option
 @keys_option
 @_on_spark
@@ -335,7 +295,7 @@ def probe(paths: tuple[str, ...], column: str, values: tuple[str, ...], **option
 @_on_spark
 def clean_temp(paths: tuple[str, ...], older_than: timedelta, tasks: int | None) -> Job:
     """Remove temporary files that killed attempts have left."""
-    from parquet_bloom.spark.verbs import clean_temp
+    from parquet_bloom.spark.cleaning import clean_temp
 
     return lambda spark: clean_temp(
         spark, paths, older_than=older_than.total_seconds(), tasks=tasks

@@ -11,13 +11,13 @@ import click
 
 from parquet_bloom.commands.options import (
     Inputs,
-    any_size,
+    check_diagnosable,
     columns_option,
     config_options,
+    demand_options,
     files_argument,
     json_option,
     key_options,
-    parse_columns,
     policy_of,
     threads_option,
 )
@@ -33,28 +33,7 @@ if TYPE_CHECKING:
 @click.command()
 @files_argument
 @columns_option()
-@click.option(
-    "--deep/--no-deep", default=True, show_default=True,
-    help="Look up every stored value, or read footers and filters only.",
-)  # fmt: skip
-@click.option("--diagnose", is_flag=True, help="Say what a writer did instead of what is right.")
-@click.option(
-    "--require", multiple=True, callback=parse_columns, metavar="COLUMN",
-    help="Leaf column that must have filters; repeatable or comma-separated.",
-)  # fmt: skip
-@click.option(
-    "--max-fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Highest false positive probability, computed from the bits.",
-)  # fmt: skip
-@click.option("--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset.")
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "note", "never"]),
-    help="Lowest severity with exit code 1.  [default: error]",
-)  # fmt: skip
-@click.option(
-    "--ignore", multiple=True, callback=parse_columns, metavar="RULE",
-    help="Rule by id or name; repeatable or comma-separated.",
-)  # fmt: skip
+@demand_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "sarif", "junit", "github"]),
     default="text", show_default=True, help="github: annotations, as workflow commands.",
@@ -81,8 +60,7 @@ def validate(
     from parquet_bloom.rules.failure import Failure
     from parquet_bloom.verbs.validate import validate as validate_file
 
-    if diagnose and not deep:
-        raise click.UsageError("--diagnose looks up values, which --no-deep does not")
+    check_diagnosable(deep, diagnose)
     if as_json and form not in ("text", "json"):
         raise click.UsageError("expected at most one of --json and --format")
     policy = policy_of(config, no_config).with_options(**options)

@@ -209,3 +209,14 @@ def _names(leaves: Sequence[LeafColumn]) -> list[str]:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+
+
+def names_in(text: str) -> list[str]:
+    """Names with commas between them; as in CSV, one with a comma stands in quotes. An empty text is
+    one empty name. Raises ValueError for quotes that do not fit."""
+    import csv
+
+    try:
+        return next(csv.reader([text], strict=True), []) or [""]
+    except csv.Error as error:
+        raise ValueError(f"expected names with commas between them: {error}") from None

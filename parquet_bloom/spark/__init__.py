@@ -10,13 +10,13 @@ Each function runs one job and returns when it is done. Extra: `parquet_bloom[sp
 
 from __future__ import annotations
 
+from parquet_bloom.spark.cleaning import clean_temp
 from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.schemas import FILTER, OUTCOME
 from parquet_bloom.spark.shipping import ship
 from parquet_bloom.spark.verbs import (
     advise,
     build,
-    clean_temp,
     inspect,
     probe,
     strip,

@@ -31,6 +31,7 @@ from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
 from parquet_bloom.spark.schemas import FILTER
 from parquet_bloom.spark.source_options import SourceOptions
+from parquet_bloom.spark.worker import keys_in
 from parquet_bloom.storage import is_url, local_path
 from parquet_bloom.verbs.inspect import ColumnInspection, FilterInspection, inspect
 
@@ -67,7 +68,7 @@ class Files(InputPartition):
 
 
 class BloomDataSource(DataSource):
-    """Options: path, paths, mode, columns, pushdown, keysfile; see docs/spark.md."""
+    """Options: path, paths, mode, columns, pushdown, keysfile; see docs/filters_table.md."""
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)
@@ -124,7 +125,7 @@ class BloomReader(DataSourceReader):
 
     def _rows(self, paths: Iterable[str], missing: Iterable[tuple[str, str]]) -> Iterator[Row]:
         """Those that are wanted."""
-        keys = self._keys()
+        keys = keys_in(self._options.keysfile)
         of_files = chain.from_iterable(self._rows_of(path, keys) for path in paths)
         of_missing = (_error_row(name, said) for name, said in missing)
         for row in chain(of_files, of_missing):
@@ -164,14 +165,6 @@ class BloomReader(DataSourceReader):
 
     def _wants(self, name: str, value: Any) -> bool:
         return name not in self._wanted or value in self._wanted[name]
-
-    def _keys(self) -> Keys | None:
-        """Keys do not travel: the executors read the file that is named."""
-        if self._options.keysfile is None:
-            return None
-        from parquet_bloom.encryption.keys_file import read_keys
-
-        return read_keys(self._options.keysfile)
 
 
 class NarrowingReader(BloomReader):

@@ -19,11 +19,23 @@ from parquet_bloom.spark.shipping import shipped
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Verbs that look at all files of a task together.
-BY_TASK = {"advise", "clean_temp"}
+# Where the function of a verb is that does not look at file by file.
+OWN_FUNCTIONS = {
+    "advise": ("parquet_bloom.spark.worker", "advise"),
+    "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
+}
+FILE_BY_FILE = ("parquet_bloom.spark.worker", "work")
 
 # Of a small job's numbers, enough for each slot to get some.
 MANY_NUMBERS = 1 << 20
+
+
+def check_tasks(tasks: int | None) -> None:
+    """Raise TypeError or ValueError unless so many can run at the same time."""
+    if not isinstance(tasks, int | None):
+        raise TypeError(f"tasks: {tasks!r}, expected a whole number")
+    if tasks is not None and tasks < 1:
+        raise ValueError(f"tasks: {tasks}, expected 1 or more")
 
 
 def run_job(
@@ -82,8 +94,8 @@ def _outcomes(
     archive = shipped(spark)
     done = []
     if whole:
-        function = request["verb"] if request["verb"] in BY_TASK else "work"
-        work = on_executor("parquet_bloom.spark.worker", function, request, archive)
+        module, function = OWN_FUNCTIONS.get(request["verb"], FILE_BY_FILE)
+        work = on_executor(module, function, request, archive)
         done.append(_work(spark, whole, num_tasks).mapInArrow(work, OUTCOME))
     if parts:
         done.append(_in_parts(spark, parts, num_tasks, request, archive))

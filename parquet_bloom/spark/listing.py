@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 
 from parquet_bloom.errors import SparkError
 from parquet_bloom.paths import SUFFIXES
+from parquet_bloom.spark.failures import failing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,19 +36,31 @@ class LakeFile:
     modified: datetime
 
 
+# Files, folders and globs, or one.
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def names_of(paths: Paths) -> list[str]:
+    """What a user names, one by one."""
+    one_by_one = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return [os.fspath(path) for path in one_by_one]
+
+
 def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile], list[str]]:
     """The Parquet files behind files, folders and globs, sorted and once each; and the names
     behind which there are none.
 
     Spark lists them, hidden and empty ones left out, and reads none. In folders, and by a glob that
     ends in `*`, a file is taken for Parquet if it is called so. A name with a scheme is a URI, as
-    `inputFiles()` gives them. Raises SparkError if the JVM cannot read names of local files.
+    `inputFiles()` gives them. Raises SparkError for what Spark cannot list, and if the JVM cannot
+    read names of local files.
     """
-    files, nothing = _search(spark, sorted(dict.fromkeys(names), key=_last_if_doubtful))
-    hidden = {name: file for name in nothing if (file := _hidden_file(name)) is not None}
-    files |= {file.path: file for file in hidden.values()}
-    if any(path.startswith("/") for path in [*files, *map(located, nothing)]):
-        _check_encoding(spark)
+    with failing("the files are not listed"):
+        files, nothing = _search(spark, sorted(dict.fromkeys(names), key=_last_if_doubtful))
+        hidden = {name: file for name in nothing if (file := _hidden_file(name)) is not None}
+        files |= {file.path: file for file in hidden.values()}
+        if any(path.startswith("/") for path in [*files, *map(located, nothing)]):
+            _check_encoding(spark)
     missing = set(nothing) - set(hidden)
     return _once(files.values()), [name for name in dict.fromkeys(names) if name in missing]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +24,8 @@ TROUBLE: frozenset[Status] = frozenset({"refused", "error"})
 class Outcome:
     """What became of one file.
 
-    `status`: filters were `added` or `removed`, or the file was `read` for a verb that writes
+    `status`: filters were `added` or `removed` (also those that were to be replaced, where no other
+    is allowed), or the file was `read` for a verb that writes
     nothing; nothing was to do and it is `unchanged`; it was `skipped`, as none of its chunks can
     have a filter, `refused`, as it should not be changed, or there was an `error`. `message` says
     why. `filters`: how many were added, removed or found; `bytes`: how much the file grew; both 0
@@ -51,6 +53,16 @@ class Report:
     started_at: datetime
     outcomes: tuple[Outcome, ...]
     seconds: float
+
+    @classmethod
+    def of(
+        cls, verb: str, outcomes: Iterable[Outcome], nothing: Iterable[str], started_at: datetime
+    ) -> Self:
+        """Of a run that ends now; `nothing`: names behind which there were no files."""
+        missing = [Outcome(name, "error", message=f"{name}: no Parquet files") for name in nothing]
+        everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
+        seconds = (datetime.now(UTC) - started_at).total_seconds()
+        return cls(verb, uuid.uuid4().hex, started_at, tuple(everything), seconds)
 
     @property
     def counts(self) -> dict[Status, int]:

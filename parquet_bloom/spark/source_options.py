@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Self
+
+from parquet_bloom.parquet.schema import names_in
 
 _OPTIONS = ("path", "paths", "mode", "columns", "pushdown", "keysfile")
 
@@ -49,14 +50,11 @@ def _choice(given: Mapping[str, str], name: str, choices: tuple[str, str]) -> st
 
 
 def _columns(text: str) -> tuple[str, ...]:
-    """A line of CSV, where quotes allow for a name with a comma."""
     try:
-        names = next(csv.reader([text], strict=True), [])
-    except csv.Error as error:
-        raise ValueError(
-            f"option columns: expected names with commas between them: {error}"
-        ) from None
-    if not names or not all(names):
+        names = names_in(text)
+    except ValueError as error:
+        raise ValueError(f"option columns: {error}") from None
+    if not all(names):
         raise ValueError("option columns: an empty name, expected a leaf column")
     return tuple(names)
 

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import os
-import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from glob import has_magic
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.spark.failures import failing
-from parquet_bloom.spark.job import run_job
-from parquet_bloom.spark.listing import LakeFile, list_files, located, opened_by_executors
-from parquet_bloom.spark.outcome import Outcome, Report
+from parquet_bloom.spark.job import check_tasks, run_job
+from parquet_bloom.spark.listing import Paths, list_files, names_of
+from parquet_bloom.spark.outcome import Report
 from parquet_bloom.verbs.build import Existing, check_existing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_bloom.rules.policy import Policy
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def build(
@@ -52,7 +44,7 @@ def build(
     since then. tasks: how many can run at the same time. keys_file: for encrypted files, a JSON
     file of keys that the executors can read. The others as of parquet_bloom.build.
 
-    Raises ValueError for numbers that cannot be, SparkError if the job fails as a whole. What
+    Raises TypeError and ValueError for what cannot be, SparkError if the job fails as a whole. What
     happens to single files is in the report.
     """
     Size(fpp, max_bytes, ndv, exact_blocks)
@@ -80,8 +72,11 @@ def strip(
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in its place. See build."""
     options = {
-        "columns": _texts("columns", columns), "verify": verify, "dry_run": dry_run, "keys_file": keys_file,
-    }  # fmt: skip
+        "columns": _texts("columns", columns),
+        "verify": verify,
+        "dry_run": dry_run,
+        "keys_file": keys_file,
+    }
     return _report(spark, paths, "strip", options, tasks, since)
 
 
@@ -155,69 +150,12 @@ def advise(
     """Which columns deserve filters; the files of one task are judged together. See build."""
     Size(fpp, max_bytes)
     options = {
-        "columns": _texts("columns", columns), "fpp": fpp, "max_bytes": max_bytes, "keys_file": keys_file,
-    }  # fmt: skip
+        "columns": _texts("columns", columns),
+        "fpp": fpp,
+        "max_bytes": max_bytes,
+        "keys_file": keys_file,
+    }
     return _report(spark, paths, "advise", options, tasks, since)
-
-
-def clean_temp(
-    spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, tasks: int | None = None
-) -> Report:
-    """Remove what killed attempts have left beside the files of `paths`, and in `paths` that are
-    folders: temporary files that nobody has written to for `older_than` seconds. Of local folders
-    also in those below them, hidden ones too, but no links are followed.
-
-    Raises TypeError or ValueError for an age that cannot be, SparkError as build.
-    """
-    _check_tasks(tasks)
-    _check_age(older_than)
-    started = datetime.now(UTC)
-    names = [os.fspath(name) for name in _names(paths)]
-    files, nothing = list_files(spark, names)
-    globs = [name for name in nothing if not name or has_magic(name)]
-    listed = {file.path for file in files}
-    named = {_real(_folder(name)) for name in names if not has_magic(name) and name} - listed
-    deep = {path for path in named if path.startswith("/")}
-    folders = named | {_real(os.path.dirname(path)) for path in listed}
-    work = [
-        LakeFile(folder, 0, started)
-        for folder in sorted(folders)
-        if deep.isdisjoint(map(str, Path(folder).parents))
-    ]
-    options = {"older_than": older_than, "deep": sorted(deep)}
-    outcomes = run_job(spark, work, "clean_temp", options, tasks)
-    missing = [Outcome(name, "error", message=f"{name}: no Parquet files") for name in globs]
-    everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
-    return _report_of("clean-temp", everything, started)
-
-
-def _check_age(seconds: float) -> None:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise TypeError(f"older_than: {seconds!r}, expected a number of seconds")
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"older_than: {seconds}, expected 0 or more seconds")
-
-
-def _folder(name: str) -> str:
-    """What executors sweep for a name."""
-    place = located(name)
-    return place if place.startswith("/") else opened_by_executors(name).rstrip("/")
-
-
-def _real(path: str) -> str:
-    """A local path without links, so that each folder is swept once."""
-    return os.path.realpath(path) if path.startswith("/") else path
-
-
-def _check_tasks(tasks: int | None) -> None:
-    if not isinstance(tasks, int | None):
-        raise TypeError(f"tasks: {tasks!r}, expected a whole number")
-    if tasks is not None and tasks < 1:
-        raise ValueError(f"tasks: {tasks}, expected 1 or more")
-
-
-def _names(paths: Paths) -> list[str | os.PathLike[str]]:
-    return [paths] if isinstance(paths, str | os.PathLike) else list(paths)
 
 
 def _texts(name: str, texts: Sequence[str] | None) -> list[str] | None:
@@ -237,21 +175,13 @@ def _report(
     tasks: int | None,
     since: datetime | None,
 ) -> Report:
-    _check_tasks(tasks)
+    check_tasks(tasks)
     if since is not None and not isinstance(since, datetime):
         raise TypeError(f"since: {since!r}, expected a datetime")
-    started = datetime.now(UTC)
-    with failing("the files are not listed"):
-        files, nothing = list_files(spark, [os.fspath(name) for name in _names(paths)])
+    started_at = datetime.now(UTC)
+    files, nothing = list_files(spark, names_of(paths))
     # A time without a zone is local.
     start = None if since is None else since.astimezone(UTC)
     wanted = [file for file in files if start is None or file.modified >= start]
     outcomes = run_job(spark, wanted, verb, options, tasks)
-    missing = [Outcome(name, "error", message=f"{name}: no Parquet files") for name in nothing]
-    everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
-    return _report_of(verb, everything, started)
-
-
-def _report_of(verb: str, outcomes: Iterable[Outcome], started: datetime) -> Report:
-    seconds = (datetime.now(UTC) - started).total_seconds()
-    return Report(verb, uuid.uuid4().hex, started, tuple(outcomes), seconds)
+    return Report.of(verb, outcomes, nothing, started_at)

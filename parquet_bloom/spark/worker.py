@@ -7,13 +7,10 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cache, partial
-from glob import has_magic
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,9 +25,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.leftovers import Leftover, folders_in, leftovers
 from parquet_bloom.spark.outcome import Outcome, Status
-from parquet_bloom.storage import is_url
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -103,9 +98,8 @@ def document_of(report: Any) -> str:
     return json.dumps(fields, ensure_ascii=False, allow_nan=False)
 
 
-def _keys(options: Options) -> Keys | None:
+def keys_in(keys_file: str | None) -> Keys | None:
     """Keys do not travel: the executors read the file that is named."""
-    keys_file = options.pop("keys_file", None)
     if keys_file is None:
         return None
     from parquet_bloom.encryption.keys_file import read_keys
@@ -121,7 +115,7 @@ def build_outcome(path: str, options: Options) -> Outcome:
     """Filters into one file, in its place."""
     from parquet_bloom.verbs.build import build
 
-    keys = _keys(options)
+    keys = keys_in(options.pop("keys_file"))
     if options.pop("only_missing"):
         with open_file(path, keys) as file:
             if has_been_built(file, options["columns"]):
@@ -138,7 +132,10 @@ def outcome_of_build(report: Any) -> Outcome:
     status: Status = "skipped"
     if report.filters:
         status = "added"
-    elif reasons == [HAS_ONE] or not report.skipped:
+    elif report.bytes_added:
+        # Those that were to be replaced are gone, and no other is allowed.
+        status = "removed"
+    elif HAS_ONE in reasons or not reasons:
         status = "unchanged"
     return Outcome(
         path=report.path,
@@ -164,7 +161,7 @@ def has_been_built(file: ParquetFile, columns: Iterable[str]) -> bool:
 def _strip(path: str, options: Options) -> Outcome:
     from parquet_bloom.verbs.strip import strip
 
-    report = strip(path, in_place=True, keys=_keys(options), **options)
+    report = strip(path, in_place=True, keys=keys_in(options.pop("keys_file")), **options)
     return Outcome(
         path=path,
         status="removed" if report.removed else "unchanged",
@@ -178,7 +175,7 @@ def _strip(path: str, options: Options) -> Outcome:
 def _inspect(path: str, options: Options) -> Outcome:
     from parquet_bloom.verbs.inspect import inspect
 
-    report = inspect(path, keys=_keys(options), **options)
+    report = inspect(path, keys=keys_in(options.pop("keys_file")), **options)
     found = sum(
         column.filter is not None for group in report.row_groups for column in group.columns
     )
@@ -188,7 +185,7 @@ def _inspect(path: str, options: Options) -> Outcome:
 def _validate(path: str, options: Options) -> Outcome:
     from parquet_bloom.verbs.validate import validate
 
-    report = validate(path, threads=1, keys=_keys(options), **options)
+    report = validate(path, threads=1, keys=keys_in(options.pop("keys_file")), **options)
     return Outcome(
         path,
         "read",
@@ -201,7 +198,7 @@ def _validate(path: str, options: Options) -> Outcome:
 def _probe(path: str, options: Options) -> Outcome:
     from parquet_bloom.verbs.probe import probe
 
-    report = probe(path, keys=_keys(options), **options)
+    report = probe(path, keys=keys_in(options.pop("keys_file")), **options)
     verdicts = [group.verdict for result in report.results for group in result.row_groups]
     return Outcome(
         path,
@@ -225,7 +222,7 @@ def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
     from parquet_bloom.verbs.advise import Advisor
 
     options = dict(request["options"])
-    advisor = Advisor(threads=1, keys=_keys(options), **options)
+    advisor = Advisor(threads=1, keys=keys_in(options.pop("keys_file")), **options)
     read: list[Outcome] = []
     for batch in batches:
         for path in batch.column("path").to_pylist():
@@ -249,50 +246,3 @@ def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
 def _surveyed(advisor: Any, path: str) -> Outcome:
     advisor.add(path)
     return Outcome(path, "read")
-
-
-def clean_temp(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Folders to what was removed from them, one outcome for each temporary file; also from the
-    folders below those of `deep`."""
-    deep = frozenset(request["options"].get("deep", ()))
-    for batch in batches:
-        for folder in batch.column("path").to_pylist():
-            is_deep = folder in deep and not is_url(folder)
-            for place in folders_in(folder) if is_deep else [folder]:
-                for outcome in _cleaned(place, request["options"]["older_than"]):
-                    yield row_of(outcome)
-            if is_deep and not os.path.lexists(folder):
-                yield row_of(Outcome(folder, "error", message=f"{folder}: no such file or folder"))
-
-
-def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
-    try:
-        found = list(_leftovers(folder, older_than))
-    except OSError as error:
-        yield Outcome(folder, "error", message=complaint_about(folder, error))
-        return
-    for left in found:
-        outcome = attempt(left.path, partial(_removed, left))
-        if outcome.status != "unchanged":
-            yield outcome
-
-
-def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
-    """What is left in a folder; nothing if `folder` is none."""
-    # What somebody names may be a glob, whose matches are named as well.
-    if is_url(folder):
-        if has_magic(folder.partition("?")[0]):
-            return iter(())
-        from parquet_bloom.remote import RemoteFolder
-
-        return RemoteFolder(folder).leftovers(older_than)
-    return leftovers(Path(folder), older_than) if os.path.isdir(folder) else iter(())
-
-
-def _removed(left: Leftover) -> Outcome:
-    try:
-        left.remove()
-    except FileNotFoundError:
-        # Another attempt has removed it, or it has become the output.
-        return Outcome(left.path, "unchanged")
-    return Outcome(left.path, "removed", bytes=-left.size)

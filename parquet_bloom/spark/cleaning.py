@@ -1,0 +1,130 @@
+"""Temporary files that killed attempts have left: found and removed on the executors."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from glob import has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_bloom.errors import complaint_about
+from parquet_bloom.leftovers import Leftover, folders_in, leftovers
+from parquet_bloom.spark.job import check_tasks, run_job
+from parquet_bloom.spark.listing import (
+    LakeFile,
+    Paths,
+    list_files,
+    located,
+    names_of,
+    opened_by_executors,
+)
+from parquet_bloom.spark.outcome import Outcome, Report
+from parquet_bloom.spark.worker import Request, attempt, row_of
+from parquet_bloom.storage import is_url
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def clean_temp(
+    spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, tasks: int | None = None
+) -> Report:
+    """Remove what killed attempts have left beside the files of `paths`, and in `paths` that are
+    folders: temporary files that nobody has written to for `older_than` seconds. Of local folders
+    also in those below them, hidden ones too, but no links are followed.
+
+    Raises TypeError or ValueError for an age that cannot be, SparkError as build.
+    """
+    check_tasks(tasks)
+    _check_age(older_than)
+    started_at = datetime.now(UTC)
+    names = names_of(paths)
+    files, nothing = list_files(spark, names)
+    globs = [name for name in nothing if not name or has_magic(name)]
+    listed = {file.path for file in files}
+    named = {_real(_folder(name)) for name in names if not has_magic(name) and name} - listed
+    deep = {path for path in named if path.startswith("/")}
+    folders = named | {_real(os.path.dirname(path)) for path in listed}
+    work = [
+        LakeFile(folder, 0, started_at)
+        for folder in sorted(folders)
+        if deep.isdisjoint(map(str, Path(folder).parents))
+    ]
+    options = {"older_than": older_than, "deep": sorted(deep)}
+    outcomes = run_job(spark, work, "clean_temp", options, tasks)
+    return Report.of("clean-temp", outcomes, globs, started_at)
+
+
+def _check_age(seconds: float) -> None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"older_than: {seconds!r}, expected a number of seconds")
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"older_than: {seconds}, expected 0 or more seconds")
+
+
+def _folder(name: str) -> str:
+    """What executors sweep for a name."""
+    place = located(name)
+    return place if place.startswith("/") else opened_by_executors(name).rstrip("/")
+
+
+def _real(path: str) -> str:
+    """A local path without links, so that each folder is swept once."""
+    return os.path.realpath(path) if path.startswith("/") else path
+
+
+# ------------------------------------------------------------------------------------------------
+# On the executors
+
+
+def sweep(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Folders to what was removed from them, one outcome for each temporary file; also from the
+    folders below those of `deep`."""
+    deep = frozenset(request["options"]["deep"])
+    for batch in batches:
+        for folder in batch.column("path").to_pylist():
+            is_deep = folder in deep and not is_url(folder)
+            for place in folders_in(folder) if is_deep else [folder]:
+                for outcome in _cleaned(place, request["options"]["older_than"]):
+                    yield row_of(outcome)
+            if is_deep and not os.path.lexists(folder):
+                yield row_of(Outcome(folder, "error", message=f"{folder}: no such file or folder"))
+
+
+def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
+    try:
+        found = list(_leftovers(folder, older_than))
+    except OSError as error:
+        yield Outcome(folder, "error", message=complaint_about(folder, error))
+        return
+    for left in found:
+        outcome = attempt(left.path, partial(_removed, left))
+        if outcome.status != "unchanged":
+            yield outcome
+
+
+def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
+    """What is left in a folder; nothing if `folder` is none."""
+    # What somebody names may be a glob, whose matches are named as well.
+    if is_url(folder):
+        if has_magic(folder.partition("?")[0]):
+            return iter(())
+        from parquet_bloom.remote import RemoteFolder
+
+        return RemoteFolder(folder).leftovers(older_than)
+    return leftovers(Path(folder), older_than) if os.path.isdir(folder) else iter(())
+
+
+def _removed(left: Leftover) -> Outcome:
+    try:
+        left.remove()
+    except FileNotFoundError:
+        # Another attempt has removed it, or it has become the output.
+        return Outcome(left.path, "unchanged")
+    return Outcome(left.path, "removed", bytes=-left.size)
