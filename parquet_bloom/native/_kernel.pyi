@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
 _Words: TypeAlias = memoryview | NDArray[np.uint32]
+_LongWords: TypeAlias = memoryview | NDArray[np.uint64]
 
 ABSENT: int
 """What chunks() gives for a field that the footer lacks."""
@@ -41,6 +42,48 @@ def murmur3(data: _Bytes, seed: int = 0) -> int:
 def murmur3_128(data: _Bytes, seed: int = 0) -> tuple[int, int]:
     """The first and the last 64 bits of MurmurHash3 x64_128; `seed` is 32 bits."""
 
+def murmur3_slices(
+    data: _Bytes, starts: NDArray[np.int64], gap: int, seed: int
+) -> NDArray[np.uint64]:
+    """Both halves of the hash of each data[starts[i]:starts[i + 1] - gap]: shape (n, 2), first 64
+    bits first."""
+
+def murmur3_fixed(values: _Bytes, width: int, seed: int) -> NDArray[np.uint64]:
+    """The same of each run of `width` bytes."""
+
+HIVE_SEED: int
+"""What Hive and ORC begin hive64 with."""
+
+def hive64(data: _Bytes, seed: int = ...) -> int:
+    """Hive's and ORC's Murmur3 with one lane; `seed` is 64 bits."""
+
+def hive64_slices(
+    data: _Bytes, starts: NDArray[np.int64], gap: int, seed: int = ...
+) -> NDArray[np.uint64]:
+    """The same of each data[starts[i]:starts[i + 1] - gap]."""
+
+def wang(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Thomas Wang's hash of integers, with arithmetic shifts, as Hive and ORC Java have it."""
+
+def wang_logical(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The same with logical shifts, as ORC C++ 1.6 had it."""
+
+def k_hash_insert(
+    words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
+) -> None:
+    """Insert hashes, shape (n,), into 64-bit words."""
+
+def k_hash_check(
+    words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
+) -> NDArray[np.bool_]: ...
+def k_hash_insert_wide(
+    words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
+) -> None:
+    """Insert hashes of 128 bits, shape (n, 2)."""
+
+def k_hash_check_wide(
+    words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
+) -> NDArray[np.bool_]: ...
 def insert_value(words: _Words, value: _Bytes) -> None:
     """Insert the hash of one value's stored bytes."""
 

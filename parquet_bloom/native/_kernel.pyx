@@ -18,6 +18,29 @@ cdef extern from "kernel.h" nogil:
     struct murmur3_hash:
         uint64_t low, high
     murmur3_hash c_murmur3 "murmur3"(const uint8_t *data, size_t size, uint32_t seed)
+    void c_murmur3_slices "murmur3_slices"(
+        const uint8_t *data, const int64_t *starts, size_t count, int64_t gap, uint32_t seed,
+        murmur3_hash *hashes)
+    void c_murmur3_fixed "murmur3_fixed"(
+        const uint8_t *values, size_t count, size_t width, uint32_t seed, murmur3_hash *hashes)
+    uint64_t c_hive64 "hive64"(const uint8_t *data, size_t size, uint64_t seed)
+    void c_hive64_slices "hive64_slices"(
+        const uint8_t *data, const int64_t *starts, size_t count, int64_t gap, uint64_t seed,
+        uint64_t *hashes)
+    void c_k_hash_insert "k_hash_insert"(
+        uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
+        size_t count)
+    void c_k_hash_check "k_hash_check"(
+        const uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
+        size_t count, uint8_t *found)
+    void c_k_hash_insert_wide "k_hash_insert_wide"(
+        uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const murmur3_hash *hashes,
+        size_t count)
+    void c_k_hash_check_wide "k_hash_check_wide"(
+        const uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const murmur3_hash *hashes,
+        size_t count, uint8_t *found)
+    void c_wang "wang"(const int64_t *values, size_t count, uint64_t *hashes)
+    void c_wang_logical "wang_logical"(const int64_t *values, size_t count, uint64_t *hashes)
     void split_block_insert(
         uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count)
     void split_block_check(
@@ -74,6 +97,9 @@ ABSENT = INT64_MIN
 HAS_ZERO = HAS_ZERO_BIT
 HAS_NAN = HAS_NAN_BIT
 
+# Source: hive-storage-api, org.apache.hive.common.util.Murmur3.
+HIVE_SEED = 104729
+
 # The members of struct chunk_span, in order: all are int64.
 CHUNK_FIELDS = (
     "start", "end", "has_file_path",
@@ -126,12 +152,16 @@ def xxh64(const uint8_t[::1] data not None):
     return c_xxh64(_bytes(data), data.shape[0])
 
 
+cdef size_t _num_fixed(const uint8_t[::1] values, size_t width) except? 0:
+    if width == 0 or values.shape[0] % width:
+        raise ValueError(f"values: {values.shape[0]} bytes, expected a multiple of {width}")
+    return values.shape[0] // width
+
+
 def xxh64_fixed(const uint8_t[::1] values not None, size_t width):
     import numpy as np
 
-    if width == 0 or values.shape[0] % width:
-        raise ValueError(f"values: {values.shape[0]} bytes, expected a multiple of {width}")
-    cdef size_t count = values.shape[0] // width
+    cdef size_t count = _num_fixed(values, width)
     hashes = np.empty(count, np.uint64)
     cdef uint64_t[::1] out = hashes
     if count:
@@ -140,18 +170,25 @@ def xxh64_fixed(const uint8_t[::1] values not None, size_t width):
     return hashes
 
 
+cdef size_t _num_slices(
+        const uint8_t[::1] data, const int64_t[::1] starts, int64_t gap) except? 0:
+    """How many slices there are; raises ValueError if one is not inside of `data`."""
+    cdef int64_t size = data.shape[0]
+    cdef Py_ssize_t i
+    if starts.shape[0] == 0 or gap < 0:
+        raise ValueError("offsets: none, expected one more than values")
+    if starts[0] < 0 or starts[starts.shape[0] - 1] > size + gap:
+        raise ValueError(f"offsets: outside the {size} bytes of data")
+    for i in range(starts.shape[0] - 1):
+        if starts[i] > starts[i + 1] - gap:
+            raise ValueError("offsets: not ascending")
+    return starts.shape[0] - 1
+
+
 def xxh64_slices(const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
     import numpy as np
 
-    if offsets.shape[0] == 0:
-        raise ValueError("offsets: none, expected one more than values")
-    cdef size_t count = offsets.shape[0] - 1, i
-    cdef int64_t size = data.shape[0]
-    if offsets[0] < 0 or offsets[count] > size:
-        raise ValueError(f"offsets: outside the {size} bytes of data")
-    for i in range(count):
-        if offsets[i] > offsets[i + 1]:
-            raise ValueError("offsets: not ascending")
+    cdef size_t count = _num_slices(data, offsets, 0)
     hashes = np.empty(count, np.uint64)
     cdef uint64_t[::1] out = hashes
     if count:
@@ -167,6 +204,140 @@ def murmur3(const uint8_t[::1] data not None, uint32_t seed=0):
 def murmur3_128(const uint8_t[::1] data not None, uint32_t seed=0):
     cdef murmur3_hash hash = c_murmur3(_bytes(data), data.shape[0], seed)
     return hash.low, hash.high
+
+
+def murmur3_slices(
+        const uint8_t[::1] data not None, const int64_t[::1] starts not None, int64_t gap,
+        uint32_t seed):
+    import numpy as np
+
+    cdef size_t count = _num_slices(data, starts, gap)
+    hashes = np.empty((count, 2), np.uint64)
+    cdef uint64_t[:, ::1] out = hashes
+    if count:
+        with nogil:
+            c_murmur3_slices(
+                _bytes(data), &starts[0], count, gap, seed, <murmur3_hash *>&out[0, 0])
+    return hashes
+
+
+def murmur3_fixed(const uint8_t[::1] values not None, size_t width, uint32_t seed):
+    import numpy as np
+
+    cdef size_t count = _num_fixed(values, width)
+    hashes = np.empty((count, 2), np.uint64)
+    cdef uint64_t[:, ::1] out = hashes
+    if count:
+        with nogil:
+            c_murmur3_fixed(&values[0], count, width, seed, <murmur3_hash *>&out[0, 0])
+    return hashes
+
+
+def hive64(const uint8_t[::1] data not None, uint64_t seed=HIVE_SEED):
+    return c_hive64(_bytes(data), data.shape[0], seed)
+
+
+def hive64_slices(
+        const uint8_t[::1] data not None, const int64_t[::1] starts not None, int64_t gap,
+        uint64_t seed=HIVE_SEED):
+    import numpy as np
+
+    cdef size_t count = _num_slices(data, starts, gap)
+    hashes = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if count:
+        with nogil:
+            c_hive64_slices(_bytes(data), &starts[0], count, gap, seed, &out[0])
+    return hashes
+
+
+def wang(const int64_t[::1] values not None):
+    import numpy as np
+
+    hashes = np.empty(values.shape[0], np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if values.shape[0]:
+        with nogil:
+            c_wang(&values[0], values.shape[0], &out[0])
+    return hashes
+
+
+def wang_logical(const int64_t[::1] values not None):
+    import numpy as np
+
+    hashes = np.empty(values.shape[0], np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if values.shape[0]:
+        with nogil:
+            c_wang_logical(&values[0], values.shape[0], &out[0])
+    return hashes
+
+
+cdef int _check_k_hash(
+        const uint64_t[::1] words, uint32_t num_bits, uint32_t num_hashes) except -1:
+    if num_bits == 0 or num_bits > <uint64_t>words.shape[0] * 64:
+        raise ValueError(f"num_bits: {num_bits}, expected 1 to {words.shape[0] * 64}")
+    if num_hashes == 0:
+        raise ValueError("num_hashes: 0, expected 1 or more")
+    return 0
+
+
+def k_hash_insert(
+        uint64_t[::1] words not None, uint32_t num_bits, uint32_t num_hashes,
+        const uint64_t[::1] hashes not None):
+    _check_k_hash(words, num_bits, num_hashes)
+    if hashes.shape[0]:
+        with nogil:
+            c_k_hash_insert(&words[0], num_bits, num_hashes, &hashes[0], hashes.shape[0])
+
+
+def k_hash_check(
+        const uint64_t[::1] words not None, uint32_t num_bits, uint32_t num_hashes,
+        const uint64_t[::1] hashes not None):
+    import numpy as np
+
+    _check_k_hash(words, num_bits, num_hashes)
+    found = np.empty(hashes.shape[0], np.uint8)
+    cdef uint8_t[::1] out = found
+    if hashes.shape[0]:
+        with nogil:
+            c_k_hash_check(&words[0], num_bits, num_hashes, &hashes[0], hashes.shape[0], &out[0])
+    return found.view(np.bool_)
+
+
+cdef int _check_wide(const uint64_t[:, ::1] hashes) except -1:
+    if hashes.shape[1] != 2:
+        raise ValueError(f"hashes: {hashes.shape[1]} to a value, expected 2")
+    return 0
+
+
+def k_hash_insert_wide(
+        uint64_t[::1] words not None, uint32_t num_bits, uint32_t num_hashes,
+        const uint64_t[:, ::1] hashes not None):
+    _check_k_hash(words, num_bits, num_hashes)
+    _check_wide(hashes)
+    if hashes.shape[0]:
+        with nogil:
+            c_k_hash_insert_wide(
+                &words[0], num_bits, num_hashes, <const murmur3_hash *>&hashes[0, 0],
+                hashes.shape[0])
+
+
+def k_hash_check_wide(
+        const uint64_t[::1] words not None, uint32_t num_bits, uint32_t num_hashes,
+        const uint64_t[:, ::1] hashes not None):
+    import numpy as np
+
+    _check_k_hash(words, num_bits, num_hashes)
+    _check_wide(hashes)
+    found = np.empty(hashes.shape[0], np.uint8)
+    cdef uint8_t[::1] out = found
+    if hashes.shape[0]:
+        with nogil:
+            c_k_hash_check_wide(
+                &words[0], num_bits, num_hashes, <const murmur3_hash *>&hashes[0, 0],
+                hashes.shape[0], &out[0])
+    return found.view(np.bool_)
 
 
 def insert_value(uint32_t[::1] words not None, const uint8_t[::1] value not None):
@@ -238,9 +409,7 @@ def use_avx2(bint wanted):
 
 def insert_fixed(uint32_t[::1] words not None, const uint8_t[::1] values not None, size_t width):
     cdef uint64_t num_blocks = _num_blocks(words)
-    if width == 0 or values.shape[0] % width:
-        raise ValueError(f"values: {values.shape[0]} bytes, expected a multiple of {width}")
-    cdef size_t count = values.shape[0] // width
+    cdef size_t count = _num_fixed(values, width)
     if count:
         with nogil:
             plain_insert_fixed(&values[0], count, width, &words[0], num_blocks)

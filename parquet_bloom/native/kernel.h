@@ -26,7 +26,7 @@ void xxh64_fixed(const uint8_t *values, size_t count, size_t width, uint64_t *ha
 /* Hash values i = data[offsets[i] .. offsets[i + 1]); the caller has checked the offsets. */
 void xxh64_slices(const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes);
 
-/* ---- murmur3.c: MurmurHash3 x64_128 --------------------------------------------------------- */
+/* ---- murmur3.c: MurmurHash3 x64_128, and Hive's variant -------------------------------------- */
 
 /* The first 64 bits, and the last. */
 struct murmur3_hash {
@@ -34,6 +34,32 @@ struct murmur3_hash {
 };
 
 struct murmur3_hash murmur3(const uint8_t *data, size_t size, uint32_t seed);
+
+/* Values i = data[starts[i] .. starts[i + 1] - gap); the caller has checked the starts. */
+void murmur3_slices(const uint8_t *data, const int64_t *starts, size_t count, int64_t gap,
+                    uint32_t seed, struct murmur3_hash *hashes);
+void murmur3_fixed(const uint8_t *values, size_t count, size_t width, uint32_t seed,
+                   struct murmur3_hash *hashes);
+
+/* The variant with one lane, of Hive and ORC. */
+uint64_t hive64(const uint8_t *data, size_t size, uint64_t seed);
+void hive64_slices(const uint8_t *data, const int64_t *starts, size_t count, int64_t gap,
+                   uint64_t seed, uint64_t *hashes);
+
+/* ---- k_hash.c: filters as arrays of (num_bits + 63) / 64 words ------------------------------- */
+
+void k_hash_insert(uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
+                   size_t count);
+void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                  const uint64_t *hashes, size_t count, uint8_t *found);
+void k_hash_insert_wide(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                        const struct murmur3_hash *hashes, size_t count);
+void k_hash_check_wide(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                       const struct murmur3_hash *hashes, size_t count, uint8_t *found);
+
+/* Thomas Wang's hash of integers, with arithmetic shifts and with logical ones. */
+void wang(const int64_t *values, size_t count, uint64_t *hashes);
+void wang_logical(const int64_t *values, size_t count, uint64_t *hashes);
 
 /* ---- split_block.c: filters as arrays of 8 * num_blocks words ------------------------------- */
 

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from parquet_bloom.filters.hashers import Hasher, Hashes
+
 
 MILLIS_PER_DAY = 86_400_000
 DAYS_PER_MONTH = 30
+
+# Before each value of a PLAIN BYTE_ARRAY.
+LENGTH_BYTES = 4
 
 
 class Run(Protocol):
@@ -29,6 +34,9 @@ class Run(Protocol):
 
     def hashes(self) -> NDArray[np.uint64]:
         """The hash of every value, in order."""
+
+    def hashed_by(self, hasher: Hasher) -> Hashes:
+        """The same by another hash."""
 
     def values(self) -> Iterator[bytes]:
         """The stored bytes of every value, in order; BYTE_ARRAY without the length."""
@@ -57,6 +65,9 @@ class FixedRun:
 
     def hashes(self) -> NDArray[np.uint64]:
         return _kernel.xxh64_fixed(self._data, self._width)
+
+    def hashed_by(self, hasher: Hasher) -> Hashes:
+        return hasher.fixed(self._data, self._width)
 
     def values(self) -> Iterator[bytes]:
         return self.take(range(len(self)))
@@ -117,6 +128,11 @@ class PrefixedRun:
         with _damage_is_a_page_error():
             return _kernel.hash_byte_array(self._data)
 
+    def hashed_by(self, hasher: Hasher) -> Hashes:
+        with _damage_is_a_page_error():
+            starts = _kernel.byte_array_starts(self._data)
+        return hasher.slices(self._data, starts, LENGTH_BYTES)
+
     def values(self) -> Iterator[bytes]:
         return self.take(range(len(self)))
 
@@ -124,7 +140,7 @@ class PrefixedRun:
         with _damage_is_a_page_error():
             starts = _kernel.byte_array_starts(self._data)
         for position in positions:
-            yield bytes(self._data[starts[position] : starts[position + 1] - 4])
+            yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES])
 
     def float_specials(self) -> int:
         return 0
@@ -146,6 +162,9 @@ class SlicedRun:
 
     def hashes(self) -> NDArray[np.uint64]:
         return _kernel.xxh64_slices(self._data, self._offsets)
+
+    def hashed_by(self, hasher: Hasher) -> Hashes:
+        return hasher.slices(self._data, self._offsets, 0)
 
     def values(self) -> Iterator[bytes]:
         return self.take(range(len(self)))

@@ -1,0 +1,77 @@
+"""Ways to hash the stored bytes of values, other than XXH64.
+
+Source: seeds of the older dialects and of Guava, see parquet_bloom.dialects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.native import _kernel
+
+Hashes = NDArray[np.uint64]
+
+
+class Hasher(Protocol):
+    """Hashes many values at once: shape (n,), dtype uint64; with 128 bits, shape (n, 2)."""
+
+    def fixed(self, values: memoryview, width: int) -> Hashes:
+        """Of values of `width` bytes that lie one after the other."""
+
+    def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
+        """Of the values data[starts[i]:starts[i + 1] - gap]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Murmur3:
+    """The first 64 bits of MurmurHash3 x64_128; `seed` is 32 bits."""
+
+    seed: int
+
+    def fixed(self, values: memoryview, width: int) -> Hashes:
+        return np.ascontiguousarray(_kernel.murmur3_fixed(values, width, self.seed)[:, 0])
+
+    def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
+        return np.ascontiguousarray(_kernel.murmur3_slices(data, starts, gap, self.seed)[:, 0])
+
+
+@dataclass(frozen=True, slots=True)
+class WideMurmur3:
+    """All 128 bits of MurmurHash3 x64_128: shape (n, 2)."""
+
+    seed: int
+
+    def fixed(self, values: memoryview, width: int) -> Hashes:
+        return _kernel.murmur3_fixed(values, width, self.seed)
+
+    def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
+        return _kernel.murmur3_slices(data, starts, gap, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class HiveBytes:
+    """Hive's Murmur3 with one lane."""
+
+    seed: int = _kernel.HIVE_SEED
+
+    def fixed(self, values: memoryview, width: int) -> Hashes:
+        starts = np.arange(0, len(values) + 1, width, dtype=np.int64)
+        return _kernel.hive64_slices(values, starts, 0, self.seed)
+
+    def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
+        return _kernel.hive64_slices(data, starts, gap, self.seed)
+
+
+class HiveNumbers:
+    """Thomas Wang's hash of the stored number, extended with its sign to 64 bits."""
+
+    def fixed(self, values: memoryview, width: int) -> Hashes:
+        """`width`: 4 or 8."""
+        return _kernel.wang(np.frombuffer(values, f"<i{width}").astype(np.int64))
+
+    def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
+        raise TypeError("values of no fixed width are not numbers")

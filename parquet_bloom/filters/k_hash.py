@@ -1,0 +1,175 @@
+"""The Bloom filter of Hive and ORC: num_bits bits, of which each value sets k.
+
+    filter   | word 0 | word 1 | ...                          64 bits each, bit 0 the lowest
+    hash     | 32 bits: step | 32 bits: start |               position i = start + i * step, i = 1..k
+    bit      position mod num_bits; a negative position counts by its complement
+
+Guava has a second strategy, with 128 bits of hash, whose positions have 64 bits.
+
+Sources: orc-core, org.apache.orc.util.BloomFilter; Guava, BloomFilterStrategies.
+"""
+
+from __future__ import annotations
+
+from math import floor, inf, log, log1p, log2
+from typing import TYPE_CHECKING, Final, Self
+
+from parquet_bloom.errors import FilterError
+from parquet_bloom.native import _kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+WORD_BITS: Final = 64
+WORD_FORMAT: Final = "Q"
+
+# Positions are 32-bit numbers without their sign.
+MAX_BITS: Final = (1 << 31) - 1
+
+# More than any target leads to: 2^-1022 is the smallest FPP that can be written as a number.
+MAX_HASHES: Final = 1100
+
+_LN2 = log(2)
+
+
+class KHashFilter:
+    """A filter in memory: its words, how many of their bits count, and k."""
+
+    def __init__(self, words: memoryview, num_hashes: int, num_bits: int) -> None:
+        """Wrap `words`, one dimension of uint64, which are not copied.
+
+        Raises FilterError unless there are 1 to MAX_BITS bits, all of them in the words, and 1 to
+        MAX_HASHES hashes.
+        """
+        room = WORD_BITS * len(words)
+        if not 1 <= num_bits <= min(room, MAX_BITS):
+            raise FilterError(f"filter: {num_bits} bits, expected 1 to {min(room, MAX_BITS)}")
+        if not 1 <= num_hashes <= MAX_HASHES:
+            raise FilterError(f"filter: {num_hashes} hashes, expected 1 to {MAX_HASHES}")
+        self._words = words
+        self.num_bits = num_bits
+        self.num_hashes = num_hashes
+
+    @classmethod
+    def empty(cls, num_bits: int, num_hashes: int) -> Self:
+        """A filter with every bit clear, in as many words as they take."""
+        num_words = -(-min(num_bits, MAX_BITS + 1) // WORD_BITS)
+        words = memoryview(bytearray(8 * num_words)).cast(WORD_FORMAT)
+        return cls(words, num_hashes, num_bits)
+
+    @classmethod
+    def from_bytes(
+        cls, bitset: bytes | bytearray | memoryview, num_hashes: int, num_bits: int | None = None
+    ) -> Self:
+        """A copy of stored words, little-endian; all of their bits count unless `num_bits` says
+        less. Raises FilterError."""
+        if len(bitset) == 0 or len(bitset) % 8:
+            raise FilterError(f"bitset: {len(bitset)} bytes, expected a positive multiple of 8")
+        words = memoryview(bytearray(bitset)).cast(WORD_FORMAT)
+        return cls(words, num_hashes, WORD_BITS * len(words) if num_bits is None else num_bits)
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """The words, shape (n,), dtype uint64: a view, not a copy."""
+        import numpy as np
+
+        return np.frombuffer(self._words, np.uint64)
+
+    @property
+    def bitset(self) -> memoryview:
+        """The words as bytes, little-endian: a view, not a copy."""
+        return self._words.cast("B")
+
+    @property
+    def num_bytes(self) -> int:
+        return self._words.nbytes
+
+    @property
+    def bits_set(self) -> int:
+        import numpy as np
+
+        return int(np.bitwise_count(self.words).sum(dtype=np.int64))
+
+    @property
+    def fill(self) -> float:
+        """The fraction of bits that are set, 0 to 1."""
+        return min(1.0, self.bits_set / self.num_bits)
+
+    @property
+    def fpp(self) -> float:
+        """The probability that k random positions are all set."""
+        return self.fill**self.num_hashes
+
+    @property
+    def ndv_estimate(self) -> float:
+        """The number of distinct values that best explains the bits; inf when all are set."""
+        fill = self.fill
+        return inf if fill >= 1 else -self.num_bits / self.num_hashes * log1p(-fill)
+
+    def bits_outside(self, other: KHashFilter) -> int:
+        """How many bits are set here and clear in `other`, which is as large."""
+        import numpy as np
+
+        return int(np.bitwise_count(self.words & ~other.words).sum(dtype=np.int64))
+
+    def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:
+        """Insert hashes, shape (n,), dtype uint64."""
+        _kernel.k_hash_insert(self._words, self.num_bits, self.num_hashes, hashes)
+
+    def check_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """For each hash of shape (n,), dtype uint64: False if it was certainly never inserted."""
+        return _kernel.k_hash_check(self._words, self.num_bits, self.num_hashes, hashes)
+
+
+class WideKHashFilter(KHashFilter):
+    """The same with positions of 64 bits: hashes are of shape (n, 2), the first 64 bits first.
+
+    Position i is the first half plus i times the second, i = 0..k-1, without the sign bit. Source:
+    Guava, BloomFilterStrategies.MURMUR128_MITZ_64.
+    """
+
+    def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:
+        """Insert hashes, shape (n, 2), dtype uint64."""
+        _kernel.k_hash_insert_wide(self._words, self.num_bits, self.num_hashes, hashes)
+
+    def check_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """For each hash of shape (n, 2), dtype uint64: False if it was certainly never inserted."""
+        return _kernel.k_hash_check_wide(self._words, self.num_bits, self.num_hashes, hashes)
+
+
+def hive_size(entries: int, fpp: float) -> tuple[int, int]:
+    """num_bits and num_hashes that Hive and ORC give `entries` distinct values.
+
+    Always a multiple of 64, and 64 more than were needed if that was one. Source: orc-core,
+    org.apache.orc.util.BloomFilter.
+    """
+    needed = _needed_bits(entries, fpp)
+    num_bits = needed + WORD_BITS - needed % WORD_BITS
+    return _within(num_bits, entries, fpp), max(1, floor(num_bits / entries * _LN2 + 0.5))
+
+
+def guava_size(entries: int, fpp: float) -> tuple[int, int]:
+    """num_bits and num_hashes that Guava (33) gives `entries` distinct values.
+
+    Source: Guava, BloomFilter.optimalNumOfBits, optimalNumOfHashFunctions.
+    """
+    num_bits = max(1, -(-_needed_bits(entries, fpp) // WORD_BITS)) * WORD_BITS
+    return _within(num_bits, entries, fpp), max(1, floor(-log2(fpp) + 0.5))
+
+
+def _needed_bits(entries: int, fpp: float) -> int:
+    """What keeps the FPP of `entries` values, in the best k, at `fpp`. Raises ValueError."""
+    if entries < 1:
+        raise ValueError(f"entries: {entries}, expected 1 or more")
+    if not 0 < fpp < 1:
+        raise ValueError(f"fpp: {fpp}, expected more than 0 and less than 1")
+    return int(-entries * log(fpp) / (_LN2 * _LN2))
+
+
+def _within(num_bits: int, entries: int, fpp: float) -> int:
+    if num_bits > MAX_BITS:
+        raise ValueError(
+            f"{entries} entries at FPP {fpp:g}: {num_bits} bits, expected at most {MAX_BITS}"
+        )
+    return num_bits

@@ -1,0 +1,136 @@
+/* Bloom filters of num_bits bits with k positions for each value, all from one hash of it.
+ *
+ *   filter = num_bits bits, 64 to a word, bit 0 the lowest of word 0
+ *   32-bit positions   c += high half, from the low half on, wrapping at 32 bits; ~c if negative
+ *   64-bit positions   c from the first 64 bits on, c += the last 64 bits; without its sign bit
+ *   bit                c mod num_bits
+ *
+ * Sources: orc-core, org.apache.orc.util.BloomFilter; Guava, BloomFilterStrategies, which calls the two
+ * MURMUR128_MITZ_32 and MURMUR128_MITZ_64; Kirsch and Mitzenmacher, "Less Hashing, Same Performance".
+ */
+#include "kernel.h"
+
+/* Positions are numbers below 2^31, of which x / num_bits is x * multiplier >> shift, exactly. The
+ * multiplier is 2^shift / num_bits, rounded up, and fits 32 bits.
+ * Source: Granlund, Montgomery, "Division by Invariant Integers using Multiplication". */
+struct divisor {
+    uint32_t num_bits, multiplier, shift;
+};
+
+static struct divisor divisor_of(uint32_t num_bits) {
+    uint32_t log = 0;
+    while (((uint64_t)1 << log) < num_bits) log++;
+    uint64_t multiplier = ((uint64_t)1 << (31 + log)) / num_bits + 1;
+    return (struct divisor){num_bits, (uint32_t)multiplier, 31 + log};
+}
+
+/* Where up to BATCH hashes are on the way through their positions. */
+struct walk {
+    uint32_t at[BATCH], step[BATCH], bit[BATCH];
+};
+
+static void start(struct walk *walk, const uint64_t *hashes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        walk->at[i] = (uint32_t)hashes[i];
+        walk->step[i] = (uint32_t)(hashes[i] >> 32);
+    }
+}
+
+/* All hashes go one step at once, which takes half of the time of one hash after the other. A
+ * negative number counts by its complement. */
+INLINE void next_bits(struct walk *walk, struct divisor by) {
+    for (size_t i = 0; i < BATCH; i++) {
+        uint32_t c = walk->at[i] += walk->step[i];
+        c ^= (uint32_t)((int32_t)c >> 31);
+        walk->bit[i] = c - (uint32_t)((uint64_t)c * by.multiplier >> by.shift) * by.num_bits;
+    }
+}
+
+static void next_any(struct walk *walk, struct divisor by) { next_bits(walk, by); }
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void next_avx2(struct walk *walk, struct divisor by) {
+    next_bits(walk, by);
+}
+#else
+static void next_avx2(struct walk *walk, struct divisor by) { next_bits(walk, by); }
+#endif
+
+INLINE uint64_t bit_of(uint64_t bit) { return (uint64_t)1 << (bit & 63); }
+
+void k_hash_insert(uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
+                   size_t count) {
+    void (*next)(struct walk *, struct divisor) = split_block_uses_avx2() ? next_avx2 : next_any;
+    struct divisor by = divisor_of(num_bits);
+    struct walk walk = {0};
+    for (size_t n; count > 0; hashes += n, count -= n) {
+        n = count < BATCH ? count : BATCH;
+        start(&walk, hashes, n);
+        for (uint32_t k = 0; k < num_hashes; k++) {
+            next(&walk, by);
+            for (size_t i = 0; i < n; i++) words[walk.bit[i] >> 6] |= bit_of(walk.bit[i]);
+        }
+    }
+}
+
+void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                  const uint64_t *hashes, size_t count, uint8_t *found) {
+    void (*next)(struct walk *, struct divisor) = split_block_uses_avx2() ? next_avx2 : next_any;
+    struct divisor by = divisor_of(num_bits);
+    struct walk walk = {0};
+    for (size_t n; count > 0; hashes += n, found += n, count -= n) {
+        n = count < BATCH ? count : BATCH;
+        start(&walk, hashes, n);
+        memset(found, 1, n);
+        for (uint32_t k = 0; k < num_hashes; k++) {
+            next(&walk, by);
+            for (size_t i = 0; i < n; i++)
+                found[i] &= words[walk.bit[i] >> 6] >> (walk.bit[i] & 63) & 1;
+        }
+    }
+}
+
+void k_hash_insert_wide(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                        const struct murmur3_hash *hashes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t c = hashes[i].low;
+        for (uint32_t k = 0; k < num_hashes; k++, c += hashes[i].high) {
+            uint64_t bit = (c & INT64_MAX) % num_bits;
+            words[bit >> 6] |= bit_of(bit);
+        }
+    }
+}
+
+void k_hash_check_wide(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                       const struct murmur3_hash *hashes, size_t count, uint8_t *found) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t c = hashes[i].low;
+        uint32_t k = 0;
+        for (; k < num_hashes; k++, c += hashes[i].high) {
+            uint64_t bit = (c & INT64_MAX) % num_bits;
+            if (!(words[bit >> 6] >> (bit & 63) & 1)) break;
+        }
+        found[i] = k == num_hashes;
+    }
+}
+
+/* Thomas Wang's hash of 64 bits, as Hive and ORC Java have it: with arithmetic shifts, since Java's
+ * numbers have a sign. */
+#define WANG(name, signedness)                                                                     \
+    static uint64_t name##_of(uint64_t x) {                                                        \
+        x = ~x + (x << 21);                                                                        \
+        x ^= (uint64_t)((signedness)x >> 24);                                                      \
+        x += (x << 3) + (x << 8);                                                                  \
+        x ^= (uint64_t)((signedness)x >> 14);                                                      \
+        x += (x << 2) + (x << 4);                                                                  \
+        x ^= (uint64_t)((signedness)x >> 28);                                                      \
+        return x + (x << 31);                                                                      \
+    }                                                                                              \
+    void name(const int64_t *values, size_t count, uint64_t *hashes) {                             \
+        for (size_t i = 0; i < count; i++) hashes[i] = name##_of((uint64_t)values[i]);             \
+    }
+
+WANG(wang, int64_t)
+
+/* With the logical shifts of the original, which ORC C++ 1.6 and 1.7.0 took (ORC-1024). */
+WANG(wang_logical, uint64_t)
