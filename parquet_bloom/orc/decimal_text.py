@@ -1,0 +1,37 @@
+"""The text of a DECIMAL whose bytes are hashed: no exponent, no zeros behind the last digit.
+
+    unscaled, scale   -5, 2     -0.05
+                     150, 2     1.5
+                     100, 0     100
+                       0, 9     0
+
+Source: HiveDecimal.toString of Hive's storage-api, which ORC Java hashes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MOST_DIGITS = 38
+
+
+def decimal_text(values: Any) -> Any:
+    """The text of each value of a decimal Arrow array without nulls: an Arrow array of strings."""
+    scale = values.type.scale
+    plain = values.cast(pa.decimal128(MOST_DIGITS, scale))
+    # As a number without a scale it is written without an exponent, however small it is.
+    unscaled = pa.Array.from_buffers(
+        pa.decimal128(MOST_DIGITS, 0), len(plain), plain.buffers(), offset=plain.offset
+    ).cast(pa.string())
+    if scale == 0:
+        return unscaled
+    digits = pc.ascii_lpad(pc.ascii_ltrim(unscaled, "-"), scale + 1, "0")
+    pointed = pc.binary_replace_slice(digits, -scale, -scale, ".")
+    text = pc.ascii_rtrim(pc.ascii_rtrim(pointed, "0"), ".")
+    is_negative = pc.starts_with(unscaled, "-")
+    if not pc.any(is_negative).as_py():
+        return text
+    return pc.binary_join_element_wise(pc.if_else(is_negative, "-", ""), text, "")

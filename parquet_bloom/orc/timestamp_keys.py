@@ -1,0 +1,108 @@
+"""The milliseconds that stand for a TIMESTAMP in a filter, and where writers and readers differ.
+
+A TIMESTAMP is what a clock on the writer's wall showed. BLOOM_FILTER_UTF8 takes that clock for one
+in UTC; BLOOM_FILTER takes the instant, in the writer's time zone. A TIMESTAMP_INSTANT is the same
+in both.
+
+Stored are whole seconds, rounded towards 1970, and nanoseconds that count upwards, and so nothing
+tells the last second before 1970 from the first one after it. ORC Java asks for the sign of the
+instant and ORC C++ for that of the wall clock, and where these differ the two read values one
+second apart.
+
+Source: ORC-306, ORC-645, ORC-763; ORC-135 for the change of clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from parquet_bloom.errors import UnsupportedError
+
+SECOND = 1_000
+DAY = 86_400 * SECOND
+
+_PER_MILLI = {"ms": 1, "us": 1_000, "ns": 1_000_000}
+
+Millis = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """The key of each timestamp, shape (n,), and other keys that those at `positions` may have."""
+
+    millis: Millis
+    others: tuple[tuple[NDArray[np.int64], Millis], ...]
+
+
+def wall_clock_moments(values: Any, zone: str) -> Moments:
+    """Of timestamps (an Arrow array without nulls) by the wall clock of a writer in `zone`."""
+    return _with_neighbours(values, _millis(values), _offset_at_epoch(zone))
+
+
+def instant_moments(values: Any) -> Moments:
+    """Of timestamps that are instants."""
+    return _with_neighbours(values, _millis(values), 0)
+
+
+def local_moments(values: Any, zone: str) -> Moments:
+    """Of timestamps by a wall clock in `zone`, as the instants that they were.
+
+    What the clock showed twice may have been either. Raises UnsupportedError for a zone that is not
+    in the database of time zones.
+    """
+    first, last = (_instants(values, zone, which) for which in ("earliest", "latest"))
+    moments = _with_neighbours(values, first, _offset_at_epoch(zone))
+    twice = np.flatnonzero(first != last)
+    return Moments(first, (*moments.others, *([(twice, last[twice])] if twice.size else [])))
+
+
+def _millis(values: Any) -> Millis:
+    """Whole milliseconds since 1970, rounded down."""
+    numbers = np.asarray(values.view(pa.int64()).to_numpy())
+    if values.type.unit == "s":
+        return numbers * SECOND
+    return numbers // _PER_MILLI[values.type.unit]
+
+
+def _instants(values: Any, zone: str, which: str) -> Millis:
+    local = pa.array(_millis(values), pa.timestamp("ms"))
+    try:
+        zoned = pc.assume_timezone(local, zone or "UTC", ambiguous=which, nonexistent=which)
+    except pa.ArrowInvalid:
+        raise UnsupportedError(f"time zone {zone}: not in the database of time zones") from None
+    return np.asarray(zoned.view(pa.int64()).to_numpy())
+
+
+def _offset_at_epoch(zone: str) -> int:
+    """Milliseconds by which clocks in `zone` were ahead of UTC in 1970; a day if nobody knows."""
+    try:
+        offset = datetime(1970, 1, 1, tzinfo=UTC).astimezone(ZoneInfo(zone or "UTC")).utcoffset()
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return DAY
+    return 0 if offset is None else int(offset.total_seconds()) * SECOND
+
+
+def _with_neighbours(values: Any, keys: Millis, offset: int) -> Moments:
+    """A second more and less is another key of what lies in seconds that nothing tells apart."""
+    wall = _millis(values)
+    near = np.flatnonzero((wall >= min(0, offset) - SECOND) & (wall < max(0, offset) + SECOND))
+    if near.size:
+        near = near[_has_fraction(values.take(pa.array(near)))]
+    if not near.size:
+        return Moments(keys, ())
+    return Moments(keys, ((near, keys[near] - SECOND), (near, keys[near] + SECOND)))
+
+
+def _has_fraction(values: Any) -> NDArray[np.bool_]:
+    if values.type.unit == "s":
+        return np.zeros(len(values), np.bool_)
+    numbers = values.view(pa.int64()).to_numpy()
+    return np.asarray(numbers % (SECOND * _PER_MILLI[values.type.unit]) != 0)
