@@ -1,0 +1,98 @@
+"""The Bloom filters of one column in one stripe, one for each index group.
+
+    BloomFilterIndex | BloomFilter | BloomFilter | ...
+    BloomFilter      | numHashFunctions | bitset: fixed64, fixed64, ... | utf8bitset: bytes |
+
+BLOOM_FILTER streams have their bits in `bitset`, BLOOM_FILTER_UTF8 streams in `utf8bitset`: the
+same words, little-endian. Either is read wherever it stands; where both do, they must agree.
+
+Spec: apache/orc-format, specification/ORCv1.md "Bloom Filter Index"; orc-core, BloomFilterIO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from struct import pack
+from typing import Any
+
+from parquet_bloom.errors import FilterError
+from parquet_bloom.filters.k_hash import WORD_BITS, KHashFilter
+from parquet_bloom.orc import wire
+from parquet_bloom.orc.filter_form import FilterForm
+from parquet_bloom.orc.proto import orc_pb2
+from parquet_bloom.orc.stripe import BLOOM_FILTER, OrcStream
+from parquet_bloom.orc.tail import decode
+
+_NUM_HASHES, _BITSET, _UTF8_BITSET = 1, 2, 3
+_FILTER = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIndex:
+    """The filters of a column in a stripe, by index group, and how their keys were made.
+
+    `bloom_encoding` is what the stripe footer says of the column.
+    """
+
+    stream: OrcStream
+    bloom_encoding: int
+    form: FilterForm
+    filters: tuple[KHashFilter, ...]
+
+
+def read_filters(
+    data: bytes, kind: int, num_index_groups: int, where: str
+) -> tuple[KHashFilter, ...]:
+    """The filters in an expanded stream of this kind, one per index group.
+
+    Raises FilterError for filters that cannot be used, FooterError for bytes that are none.
+    """
+    if kind == BLOOM_FILTER:
+        _check_released(data, where)
+    stored = decode(orc_pb2.BloomFilterIndex, data, where).bloomFilter
+    if len(stored) != num_index_groups:
+        raise FilterError(f"{where}: {len(stored)} filters, expected {num_index_groups}")
+    return tuple(
+        _read_filter(each, f"{where}: index group {index}") for index, each in enumerate(stored)
+    )
+
+
+def _check_released(data: bytes, where: str) -> None:
+    """Raise FilterError for the layout that Hive had before its first release with filters.
+
+    Readers of today take it for filters of 64 bits, and lose nearly every row.
+    """
+    stored = decode(orc_pb2.PreReleaseIndex, data, where).bloomFilter
+    if any(each.HasField("word") for each in stored):
+        raise FilterError(f"{where}: filters in the layout of Hive before release 1.2, whose hash"
+                          " is not known")  # fmt: skip
+
+
+def _read_filter(stored: Any, where: str) -> KHashFilter:
+    words = pack(f"<{len(stored.bitset)}Q", *stored.bitset)
+    text = bytes(stored.utf8bitset)
+    if words and text and words != text:
+        raise FilterError(f"{where}: bitset and utf8bitset differ")
+    try:
+        return KHashFilter.from_bytes(words or text, stored.numHashFunctions)
+    except FilterError as error:
+        raise FilterError(f"{where}: {error}") from None
+
+
+def encode_filters(filters: Sequence[KHashFilter], kind: int) -> bytes:
+    """A stream of this kind, not yet in chunks. Every bit of a filter's words must count."""
+    encode = _encode_bitset if kind == BLOOM_FILTER else _encode_utf8_bitset
+    return b"".join(wire.bytes_field(_FILTER, encode(filter)) for filter in filters)
+
+
+def _encode_bitset(filter: KHashFilter) -> bytes:
+    tag = wire.varint(_BITSET << 3 | wire.FIXED64)
+    bits = filter.bitset
+    words = [tag + bits[at : at + 8] for at in range(0, len(bits), 8)]
+    return wire.number_field(_NUM_HASHES, filter.num_hashes) + b"".join(words)
+
+
+def _encode_utf8_bitset(filter: KHashFilter) -> bytes:
+    number = wire.number_field(_NUM_HASHES, filter.num_hashes)
+    return number + wire.bytes_field(_UTF8_BITSET, filter.bitset)

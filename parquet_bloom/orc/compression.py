@@ -1,0 +1,110 @@
+"""Compression of an ORC file: every stream and every footer but the postscript is in chunks.
+
+    chunk    | length << 1 | is original (24 bits, little-endian) | length bytes |
+
+A chunk expands to at most the compressionBlockSize of the postscript. An original chunk is stored
+as it is, whatever the codec, so that anything can be written without a compressor. A file without
+a codec has no chunks.
+
+Spec: apache/orc-format, specification/ORCv1.md "Compression".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import cramjam
+
+from parquet_bloom.errors import FormatError, UnsupportedError
+
+Decompressor = Callable[[memoryview, Any], int]
+
+NONE: Final = 0
+CODECS = ("NONE", "ZLIB", "SNAPPY", "LZO", "LZ4", "ZSTD")
+
+DEFAULT_BLOCK_BYTES: Final = 262_144
+# What fits the 23 bits of a length; writers refuse more.
+MAX_BLOCK_BYTES: Final = (1 << 23) - 1
+
+# Many times what the largest footer or index stream takes; chunks of a few bytes that expand to
+# whole blocks must not fill the memory.
+MAX_EXPANDED_BYTES: Final = 1 << 28
+
+_HEADER_BYTES = 3
+
+_DECOMPRESSORS: dict[int, Decompressor] = {
+    1: cramjam.deflate.decompress_into,
+    2: cramjam.snappy.decompress_raw_into,
+    4: cramjam.lz4.decompress_block_into,
+    5: cramjam.zstd.decompress_into,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """The codec of a file, and what one of its chunks expands to at most, in bytes."""
+
+    codec: int = NONE
+    block_bytes: int = DEFAULT_BLOCK_BYTES
+
+    @property
+    def name(self) -> str:
+        """The format's name of the codec, or its number."""
+        return CODECS[self.codec] if self.codec < len(CODECS) else str(self.codec)
+
+    def expand(self, data: bytes) -> bytes:
+        """What the chunks in `data` stand for.
+
+        Raises FormatError for chunks that are damaged or expand to more than they may,
+        UnsupportedError for a codec that there is no library for.
+        """
+        if self.codec == NONE:
+            return data
+        if self.codec not in _DECOMPRESSORS:
+            raise UnsupportedError(f"codec {self.name} is not supported")
+        return b"".join(self._chunks(memoryview(data)))
+
+    def _chunks(self, data: memoryview) -> list[memoryview | bytes]:
+        chunks: list[memoryview | bytes] = []
+        room = bytearray(self.block_bytes)
+        at = expanded = 0
+        while at < len(data):
+            header = int.from_bytes(data[at : at + _HEADER_BYTES], "little")
+            start = at + _HEADER_BYTES
+            end = start + (header >> 1)
+            if end > len(data):
+                raise FormatError(f"chunk at byte {at}: ends at {end}, expected {len(data)}")
+            if end - start > self.block_bytes:
+                raise FormatError(
+                    f"chunk at byte {at}: {end - start} bytes, expected at most {self.block_bytes}"
+                )
+            chunk = data[start:end] if header & 1 else self._expanded(data[start:end], at, room)
+            expanded += len(chunk)
+            if expanded > MAX_EXPANDED_BYTES:
+                raise FormatError(f"expands to more than {MAX_EXPANDED_BYTES} bytes")
+            chunks.append(chunk)
+            at = end
+        return chunks
+
+    def _expanded(self, chunk: memoryview, at: int, room: bytearray) -> bytes:
+        try:
+            length = _DECOMPRESSORS[self.codec](chunk, room)
+        except cramjam.DecompressionError as error:
+            raise FormatError(f"chunk at byte {at}: {self.name}: {error}") from None
+        return bytes(memoryview(room)[:length])
+
+    def stored(self, data: bytes) -> bytes:
+        """`data` as original chunks, which every reader of this file takes."""
+        if self.codec == NONE:
+            return data
+        return b"".join(
+            part
+            for at in range(0, len(data), self.block_bytes)
+            for part in self._original(data[at : at + self.block_bytes])
+        )
+
+    @staticmethod
+    def _original(data: bytes) -> tuple[bytes, bytes]:
+        return (len(data) << 1 | 1).to_bytes(_HEADER_BYTES, "little"), data

@@ -1,0 +1,114 @@
+"""Protocol buffer messages as bytes: where each field lies, and how to replace some of them.
+
+    field    | number << 3 | wire type (varint) | payload |
+    payload  varint, 8 bytes, | length (varint) | bytes |, or 4 bytes
+
+An edit leaves every byte outside the replaced fields as it was, unknown fields included, which no
+generated class does.
+
+Spec: protobuf.dev, "Encoding".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from parquet_bloom.errors import FormatError
+
+VARINT: Final = 0
+FIXED64: Final = 1
+BYTES: Final = 2
+FIXED32: Final = 5
+
+_FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
+_MAX_VARINT_BYTES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a message: it lies at [start, end), its payload at [value, end). Of BYTES the
+    payload is without its length."""
+
+    number: int
+    wire_type: int
+    start: int
+    value: int
+    end: int
+
+
+def fields(data: bytes) -> Iterator[Field]:
+    """The fields of a message, in order. Raises FormatError where it is none."""
+    at = 0
+    while at < len(data):
+        tag, value = read_varint(data, at)
+        number, wire_type = tag >> 3, tag & 7
+        if number == 0:
+            raise FormatError(f"byte {at}: a field with number 0")
+        if wire_type == VARINT:
+            _, end = read_varint(data, value)
+        elif wire_type == BYTES:
+            length, value = read_varint(data, value)
+            end = value + length
+        elif wire_type in _FIXED_BYTES:
+            end = value + _FIXED_BYTES[wire_type]
+        else:
+            raise FormatError(f"byte {at}: wire type {wire_type} is not known")
+        if end > len(data):
+            raise FormatError(f"byte {at}: field {number} ends at {end}, expected {len(data)}")
+        yield Field(number, wire_type, at, value, end)
+        at = end
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned number of up to 64 bits, and the position past it. Raises FormatError."""
+    number = 0
+    for index in range(_MAX_VARINT_BYTES):
+        if at + index >= len(data):
+            raise FormatError(f"byte {at}: a number is cut off")
+        byte = data[at + index]
+        number |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return number & 0xFFFF_FFFF_FFFF_FFFF, at + index + 1
+    raise FormatError(f"byte {at}: a number of more than {_MAX_VARINT_BYTES} bytes")
+
+
+def varint(number: int) -> bytes:
+    """An unsigned number."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def number_field(number: int, value: int) -> bytes:
+    """A field with an unsigned number."""
+    return varint(number << 3 | VARINT) + varint(value)
+
+
+def bytes_field(number: int, payload: bytes | memoryview) -> bytes:
+    """A field with bytes, which may be a message."""
+    return b"".join((varint(number << 3 | BYTES), varint(len(payload)), payload))
+
+
+def replaced(data: bytes, edits: Mapping[int, bytes]) -> bytes:
+    """`data` with all fields of some numbers replaced by whole encoded fields, or by none (`b""`).
+
+    They stand where the first one of that number stood; where there was none, before the first
+    field with a higher number. Raises FormatError where `data` is no message.
+    """
+    found = list(fields(data))
+    present = {field.number for field in found}
+    waiting = sorted(edits)
+    out: list[bytes] = []
+    for field in found:
+        for number in [each for each in waiting if each <= field.number]:
+            if number == field.number or number not in present:
+                out.append(edits[number])
+                waiting.remove(number)
+        if field.number not in edits:
+            out.append(data[field.start : field.end])
+    return b"".join([*out, *(edits[number] for number in waiting)])
