@@ -1,0 +1,149 @@
+"""The values of one column, index group by index group, as ORC C++ inside pyarrow decodes them.
+
+Only the column's own streams are read, one stripe at a time: a stripe is what writers keep in
+memory, too. What ORC C++ cannot read, or reads as something else, is refused.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import orc
+
+from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.storage import LocalSource
+
+if TYPE_CHECKING:
+    from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.storage import Source
+
+
+def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | None:
+    """Why the values of a column cannot be had; None if they can."""
+    if columns[0].kind != "STRUCT":
+        return f"the root is {columns[0].type}: only files of a STRUCT can be read"
+    if column.kind == "DECIMAL" and column.precision == 0:
+        # Hive 0.11. ORC C++ cuts them to 6 digits behind the point.
+        return "DECIMAL without a precision: values are not read exactly"
+    above = _path(columns, column)
+    if any(each.kind == "UNION" for each in above[:-1]):
+        return "below a UNION: values cannot be read"
+    name = _readable_prefix(above)[-1].name
+    if sum(each.name == name for each in columns) > 1:
+        return f"two columns are named {name}: nothing tells them apart"
+    return None
+
+
+def group_values(file: OrcFile, stripe: int, column: OrcColumn) -> Iterator[Any]:
+    """The non-null values of each index group of a stripe: Arrow arrays, in order.
+
+    Of a column below a LIST or MAP those of all elements in the rows of the group. The file must be
+    closed last: it is read meanwhile. Raises UnsupportedError for what cannot be read, FormatError
+    for damage.
+    """
+    where = f"{file.path}: stripe {stripe}, column {column.name}"
+    columns = file.columns
+    if reason := reason_unreadable(columns, column):
+        raise UnsupportedError(f"{where}: {reason}")
+    path = _path(columns, column)
+    stored = file.stripe(stripe)
+    if stored.num_rows == 0:
+        return
+    top = _read_stripe(file.source, stripe, _readable_prefix(path)[-1].name, where)
+    if len(top) != stored.num_rows:
+        raise FormatError(f"{where}: {len(top)} values, expected {stored.num_rows}")
+    for group in range(stored.num_index_groups):
+        rows = top.slice(stored.group_first_row(group), stored.group_num_rows(group))
+        yield _below(rows, path, columns).drop_null()
+
+
+def _path(columns: Sequence[OrcColumn], column: OrcColumn) -> list[OrcColumn]:
+    """The columns from the one below the root down to `column`."""
+    path = [column]
+    while path[0].parent not in (0, None):
+        path.insert(0, columns[path[0].parent or 0])
+    return path
+
+
+def _readable_prefix(path: list[OrcColumn]) -> list[OrcColumn]:
+    """As far down as ORC C++ finds columns by name: it has no names for what is in a LIST."""
+    for length, column in enumerate(path, 1):
+        if column.kind != "STRUCT":
+            return path[:length]
+    return path
+
+
+def _read_stripe(source: Source, stripe: int, name: str, where: str) -> Any:
+    """The column below the root that holds the one of this name, with nothing else in it."""
+    try:
+        batch = orc.ORCFile(_readable(source)).read_stripe(stripe, columns=[name])
+    except (NotImplementedError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        # ArrowInvalid: what fits ORC and not Arrow, such as timestamps of the year 9999.
+        raise UnsupportedError(f"{where}: {_line(error)}") from None
+    except (OSError, pa.ArrowException) as error:
+        raise FormatError(f"{where}: values: {_line(error)}") from None
+    return batch.column(0)
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _below(array: Any, path: list[OrcColumn], columns: Sequence[OrcColumn]) -> Any:
+    """The values of the last column of `path` within those of the first."""
+    for above, column in pairwise(path):
+        match above.kind:
+            case "STRUCT":
+                array = _field(array, above, column)
+            case "LIST":
+                array = array.flatten()
+            case _:
+                entries = array.view(pa.list_(array.type.field(0))).flatten()
+                array = entries.flatten()[above.children.index(column.id)]
+    return array
+
+
+def _field(array: Any, above: OrcColumn, column: OrcColumn) -> Any:
+    """One field of a struct, of which only those that were asked for may have been read."""
+    index = 0 if array.type.num_fields == 1 else above.children.index(column.id)
+    return array.flatten()[index]
+
+
+def _readable(source: Source) -> Any:
+    if isinstance(source, LocalSource):
+        return pa.OSFile(str(source.file))
+    return pa.PythonFile(_SourceFile(source), mode="r")
+
+
+class _SourceFile(io.RawIOBase):
+    """A source as a file of Python's."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
+        self._at = start + offset
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        left = max(0, self._source.size - self._at)
+        length = left if size is None or size < 0 else min(size, left)
+        data = self._source.read_at(self._at, length)
+        self._at += length
+        return data
