@@ -1,0 +1,147 @@
+"""A filter for a file: against a rewrite, against decoding; memory and start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from benchmarks.contenders import (
+    Command,
+    Files,
+    build_command,
+    costs,
+    rewrite_command,
+    typical,
+)
+from benchmarks.processes import PBLOOM, ask, module, run
+from benchmarks.tables import NO_GOAL, Table, at_least, at_most, megabytes
+
+TIMES_FASTER_THAN_A_REWRITE = 10
+SHARE_OF_DECODING = {"id": 1.0, "country": 0.1}
+PEAK_MEGABYTES = 300
+HELP_SECONDS = 0.3
+
+
+def compare_rewrites(files: Files, rows: int, rounds: int) -> Table:
+    source = files.make("events", rows)
+    rewrites = {
+        "pyarrow": rewrite_command("pyarrow", source),
+        "DuckDB": rewrite_command("duckdb", source),
+        "DataFusion": rewrite_command("datafusion", source),
+        "DataFusion, zstd level 1": rewrite_command("datafusion_1", source),
+    }
+    commands = {
+        "pbloom build": build_command(source),
+        **rewrites,
+        "cp, no filter": lambda output: ["cp", str(source), str(output)],
+    }
+    filters = {name: count_filters(files, command) for name, command in commands.items()}
+    spent = costs(commands, files, rounds)
+    ours = typical(spent["pbloom build"]).wall
+
+    def row(name: str) -> list[str]:
+        cost = typical(spent[name])
+        goal = at_least(cost.wall / ours, TIMES_FASTER_THAN_A_REWRITE, "x")
+        return [
+            name,
+            f"{cost.wall:.2f} s",
+            f"{min(cost.wall for cost in spent[name]):.2f} s",
+            f"{cost.cpu:.2f} s",
+            megabytes(cost.peak),
+            filters[name],
+            f"{cost.wall / ours:.1f}x",
+            *(goal if name in rewrites else NO_GOAL),
+        ]
+
+    return Table(
+        "A filter for one column of a file",
+        f"{rows / 1e6:g} M rows of 10 columns, {megabytes(source.stat().st_size)}, zstd; the column"
+        f" is one of unique strings. Whole processes, {rounds} rounds.",
+        ("", "wall", "fastest", "CPU", "peak memory", "filters", "wall / pbloom"),
+        [row(name) for name in commands],
+    )
+
+
+def count_filters(files: Files, command: Command) -> str:
+    """How many row groups of the output have a filter for the column. This run warms up, too."""
+    with files.output() as output:
+        run(command(output))
+        inspection = ask([PBLOOM, "inspect", "--json", "-c", "id", str(output)])
+    chunks = [column for group in inspection["row_groups"] for column in group["columns"]]
+    return f"{sum(chunk['filter'] is not None for chunk in chunks)} of {len(chunks)}"
+
+
+COLUMNS = {
+    "id": "unique strings of 25 bytes",
+    "country": "200 strings, dictionary",
+    "city": "20,000 strings, dictionary",
+    "user_id": "unique int64",
+    "amount": "unique double",
+    "score": "double, 30 % null",
+    "parent": "int64, 50 % null",
+}
+
+
+def compare_decoding(files: Files, rows: int, rounds: int) -> Table:
+    source = files.make("events", rows)
+    seconds = ask(module("decoding", source, rounds, *COLUMNS))
+    return Table(
+        "Values into a filter, against decoding them",
+        f"The same file, one column. `build(dry_run=True, threads=1)` against"
+        f" `ParquetFile.read(use_threads=False)`. One process, {rounds} rounds.",
+        ("", "pyarrow", "as dictionary", "pbloom", "pbloom / pyarrow", "in CPU time"),
+        [decoding_row(column, seconds[column]) for column in COLUMNS],
+    )
+
+
+def decoding_row(column: str, seconds: Mapping[str, Sequence[tuple[float, float]]]) -> list[str]:
+    wall = {name: median(wall for wall, _ in each) for name, each in seconds.items()}
+    cpu = {name: median(cpu for _, cpu in each) for name, each in seconds.items()}
+    share = wall["pbloom"] / wall["pyarrow"]
+    limit = SHARE_OF_DECODING.get(column)
+    return [
+        f"{column}: {COLUMNS[column]}",
+        *(
+            f"{1000 * wall[name]:.1f} ms" if name in wall else ""
+            for name in ("pyarrow", "pyarrow, dictionary", "pbloom")
+        ),
+        f"{share:.3f}x",
+        f"{cpu['pbloom'] / cpu['pyarrow']:.3f}x",
+        *(NO_GOAL if limit is None else at_most(share, limit, "x")),
+    ]
+
+
+def measure_memory(files: Files, rows: int, rounds: int) -> Table:
+    sources = {
+        f"{rows / 1e6:g} M rows of 10 columns": files.make("events", rows),
+        f"{rows / 1e6:g} M strings": files.make("many-row-groups", rows),
+        f"{10 * rows / 1e6:g} M strings": files.make("many-row-groups", 10 * rows),
+        f"{16 * rows / 1e6:g} M int64, one row group": files.make("one-row-group", 16 * rows),
+    }
+    spent = costs({name: build_command(file) for name, file in sources.items()}, files, rounds)
+
+    def row(name: str) -> list[str]:
+        cost = typical(spent[name])
+        return [
+            name,
+            megabytes(sources[name].stat().st_size),
+            f"{cost.wall:.2f} s",
+            megabytes(cost.peak),
+            *at_most(cost.peak / 1e6, PEAK_MEGABYTES, " MB"),
+        ]
+
+    return Table(
+        "Memory of pbloom build",
+        f"One filter per row group; a row group has about a million rows unless it is said"
+        f" otherwise. Whole processes, {rounds} rounds.",
+        ("", "file", "wall", "peak memory"),
+        [row(name) for name in sources],
+    )
+
+
+def measure_start(rounds: int) -> Table:
+    run([PBLOOM, "--help"])
+    cost = typical([run([PBLOOM, "--help"]) for _ in range(rounds)])
+    goal = at_most(cost.wall, HELP_SECONDS, " s")
+    row = ("pbloom --help", f"{cost.wall:.3f} s", *goal)
+    return Table("Start", f"Whole processes, {rounds} rounds.", ("", "wall"), [row])
