@@ -292,7 +292,7 @@ def rewriting(
     if target is None:
         yield DryRewrite(file, prefix)
         return
-    with target.output(_mode(file), prefix) as written:
+    with target.output(mode_of(file), prefix) as written:
         rewrite = (FileRewrite if verify else UnverifiedRewrite)(file, target, written)
         try:
             yield rewrite
@@ -300,7 +300,8 @@ def rewriting(
             rewrite.close()
 
 
-def _mode(file: ParquetFile) -> int:
+def mode_of(file: ParquetFile) -> int:
+    """The mode of a new file: the old one's, or the default where that has none."""
     if isinstance(file.source, LocalSource):
         return file.source.status.st_mode
     return default_mode()

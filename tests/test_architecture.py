@@ -23,6 +23,7 @@ LAYERS = [
     {"files", "chunk_filter", "chunk_pool"},
     {"leaks", "material_copy", "rewrite", "membership"},
     {"filter_builder"},
+    {"dialects"},
     {"rules", "diagnosis", "advice"},
     {"verbs"},
     {"spark"},

@@ -272,6 +272,15 @@ class Footer:
         except (FormatError, _kernel.ScanError) as error:
             raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
 
+    def meta_data(self, chunk: ColumnChunk) -> tuple[bytes, int]:
+        """Bytes, and where in them the ColumnMetaData of the chunk begins, scanned as Thrift.
+
+        Raises FooterError if the footer has none of it.
+        """
+        if chunk.meta_start is None:
+            raise FooterError(f"{self.where}: {chunk.where}: no ColumnMetaData")
+        return self._opened.text, chunk.meta_start
+
     def shown_fields(self, row_group: int, column: int) -> frozenset[int]:
         """The ids of the fields of an encrypted chunk's ColumnMetaData that whoever has the file,
         or the footer's key alone, can read."""
@@ -300,17 +309,26 @@ class Footer:
         two footers, never to be written."""
         return self._edited(dict.fromkeys(chunks), _opened)
 
+    def with_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
+        """FileMetaData with fields of chunks' ColumnMetaData set, or dropped; every other byte is as
+        in `raw`, but as in with_filters. Raises EncryptionError if there is no key for that."""
+        edits = {chunk: Edit(new, is_shown=False) for chunk, new in fields.items()}
+        return self._with_edits(edits, _sealed)
+
     def _edited(self, places: Mapping[ChunkKey, FilterPlace | None], seal: Seal) -> bytes:
-        for row_group, column in places:
+        edits = {
+            chunk: Edit(_filter_fields(place), is_shown=place is not None and place.is_shown)
+            for chunk, place in places.items()
+        }
+        return self._with_edits(edits, seal)
+
+    def _with_edits(self, edits: Mapping[ChunkKey, Edit], seal: Seal) -> bytes:
+        for row_group, column in edits:
             if self.chunks.of(row_group, column)["meta_start"] == _kernel.ABSENT:
                 raise FooterError(
                     f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "
                     "no ColumnMetaData to point from"
                 )
-        edits = {
-            chunk: Edit(_filter_fields(place), is_shown=place is not None and place.is_shown)
-            for chunk, place in places.items()
-        }
         return self._opened.edited(edits, seal)
 
     def edited(self, places: Mapping[ChunkKey, FilterPlace | None]) -> Footer:

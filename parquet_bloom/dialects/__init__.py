@@ -1,0 +1,1 @@
+"""The two older dialects of Parquet's Bloom filters."""

@@ -1,0 +1,132 @@
+"""Filters inside Statistics for the column chunks of a file, from their values to its new footer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from parquet_bloom.chunk_filter import special_values
+from parquet_bloom.chunk_pool import work_in_order
+from parquet_bloom.dialects.statistics import StatisticsChunkFilter, num_distinct_of
+from parquet_bloom.dialects.statistics_edits import added
+from parquet_bloom.dialects.statistics_filter import MAX_WORDS, StatisticsFilter
+from parquet_bloom.dialects.statistics_struct import WORD_BITS, StatisticsStruct
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.filter_builder import SkippedChunk
+from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.opened_chunks import Fields
+from parquet_bloom.parquet.pages import chunk_runs, located
+
+NO_VALUES = "no non-null values"
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsEdits:
+    """What is to be written: the edits of chunks, their filters, and chunks that get none."""
+
+    edits: dict[ChunkKey, Fields] = field(default_factory=dict)
+    filters: dict[ChunkKey, StatisticsChunkFilter] = field(default_factory=dict)
+    skipped: list[SkippedChunk] = field(default_factory=list)
+
+
+def check_unencrypted(file: ParquetFile) -> None:
+    """Raise UnsupportedError for an encrypted file: bits in its footer would tell what is stored."""
+    is_encrypted = any(file.footer.chunks.every("has_crypto_metadata"))
+    if file.footer.protection.is_encrypted or is_encrypted:
+        raise UnsupportedError(
+            f"{file.path}: is encrypted: expected a plain file for filters inside Statistics"
+        )
+
+
+def statistics_edits(
+    file: ParquetFile,
+    chunks: Sequence[ColumnChunk],
+    dialect: StatisticsFilter,
+    threads: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> StatisticsEdits:
+    """Build the filters of `chunks`, which have been found readable.
+
+    threads: one for each processor if None; progress: told how many chunks are done. Raises
+    PageError, UnsupportedError.
+    """
+    result = StatisticsEdits()
+    builder = _Builder(file, dialect)
+    built = work_in_order(chunks, builder.built, _room, threads)
+    for done, (chunk, filter) in enumerate(built, 1):
+        if isinstance(filter, str):
+            result.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
+        else:
+            struct = _struct(filter, dialect)
+            result.edits[chunk.key] = added(file.footer, chunk, dialect.field_id, struct)
+            result.filters[chunk.key] = filter
+        progress(done)
+    return result
+
+
+def _room(chunk: ColumnChunk) -> int:
+    """Hashes of 128 bits, twice."""
+    return 32 * (chunk.num_values or 0)
+
+
+def _struct(filter: StatisticsChunkFilter, dialect: StatisticsFilter) -> StatisticsStruct:
+    return StatisticsStruct(
+        form=dialect.form,
+        bitset=bytes(filter.filter.bitset),
+        num_bits=filter.filter.num_bits,
+        num_hashes=filter.filter.num_hashes,
+        strategy=filter.strategy.number,
+        name=filter.strategy.name,
+    )
+
+
+class _Builder:
+    """Builds the filter of one chunk after the other."""
+
+    def __init__(self, file: ParquetFile, dialect: StatisticsFilter) -> None:
+        self._file = file
+        self._dialect = dialect
+
+    def built(self, chunk: ColumnChunk) -> StatisticsChunkFilter | str:
+        """The filter, or why there is none."""
+        with located(self._file.footer, chunk):
+            hashes: Iterable[Hashes] = self._hashes(chunk)
+            entries = self._dialect.expected_entries
+            if entries is None:
+                hashes = list(hashes)
+                entries = num_distinct_of(hashes) if hashes else 0
+            return self._filter(chunk, hashes, entries) if entries else NO_VALUES
+
+    def _hashes(self, chunk: ColumnChunk) -> Iterator[Hashes]:
+        """Of all values, page by page; of both zeros where there is one."""
+        strategy, leaf = self._dialect.of_strategy, chunk.leaf.type
+        specials = 0
+        for part in chunk_runs(self._file.source, self._file.footer, chunk):
+            if leaf.is_float:
+                specials |= part.run.float_specials()
+            yield strategy.hashes(leaf, part.run)
+        for plain in special_values(specials, leaf):
+            yield strategy.hash_value(leaf, plain)
+
+    def _filter(
+        self, chunk: ColumnChunk, hashes: Iterable[Hashes], entries: int
+    ) -> StatisticsChunkFilter | str:
+        strategy = self._dialect.of_strategy
+        try:
+            num_bits, num_hashes = strategy.size(entries, self._dialect.fpp)
+        except ValueError as error:
+            return str(error)
+        if num_bits > MAX_WORDS * WORD_BITS:
+            return (
+                f"{num_bits // WORD_BITS} longs for {entries} values, expected at most {MAX_WORDS}"
+                " in a footer"
+            )
+        filter = strategy.filter_class.empty(num_bits, num_hashes)
+        for some in hashes:
+            filter.insert_hashes(some)
+        if filter.bits_set == 0:
+            return NO_VALUES
+        return StatisticsChunkFilter(filter, strategy, chunk.leaf.type)

@@ -1,0 +1,105 @@
+"""A filter put into the Statistics of a column chunk, or taken out of them; nothing else changes.
+
+The field of Statistics that has the historic id today, max_value or is_max_value_exact, moves into
+the struct and comes back when the filter goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from parquet_bloom.dialects.statistics import STATISTICS, read_stored
+from parquet_bloom.dialects.statistics_struct import FIELD_IDS, StatisticsStruct, decode, encode
+from parquet_bloom.errors import FilterError, RewriteError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import compact
+
+if TYPE_CHECKING:
+    from parquet_bloom.files import ParquetFile
+    from parquet_bloom.parquet.chunk_table import ChunkKey
+    from parquet_bloom.parquet.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer import Footer
+    from parquet_bloom.parquet.opened_chunks import Fields
+
+_EMPTY = b"\0"
+
+# The length of a footer is a 32-bit number, signed in most readers.
+MAX_FOOTER_BYTES = (1 << 31) - 1
+
+
+def added(footer: Footer, chunk: ColumnChunk, field_id: int, struct: StatisticsStruct) -> Fields:
+    """The edit of the chunk's ColumnMetaData that gives it this filter, and only this one."""
+    bare = _without_filters(_statistics(footer, chunk) or _EMPTY)
+    there = {
+        number: (kind, bare[value:end]) for number, kind, _, value, end in _kernel.fields(bare)
+    }
+    encoded = encode(replace(struct, displaced=there.get(field_id)))
+    with_filter = compact.splice(bare, 0, {field_id: (compact.TYPE_STRUCT, encoded)})
+    return {STATISTICS: (compact.TYPE_STRUCT, with_filter)}
+
+
+def removed(footer: Footer, chunk: ColumnChunk) -> Fields:
+    """The edit that takes away every filter, and Statistics that had nothing else."""
+    statistics = _statistics(footer, chunk)
+    bare = _EMPTY if statistics is None else _without_filters(statistics)
+    return {STATISTICS: None if bare == _EMPTY else (compact.TYPE_STRUCT, bare)}
+
+
+def _statistics(footer: Footer, chunk: ColumnChunk) -> bytes | None:
+    text, start = footer.meta_data(chunk)
+    found = None
+    for number, kind, _, value, end in _kernel.fields(text, start):
+        if (number, kind) == (STATISTICS, compact.TYPE_STRUCT):
+            found = text[value:end]
+    return found
+
+
+def _without_filters(statistics: bytes) -> bytes:
+    filters = {
+        number: _displaced(statistics[value:end])
+        for number, kind, _, value, end in _kernel.fields(statistics)
+        if number in FIELD_IDS and kind == compact.TYPE_STRUCT
+    }
+    return compact.splice(statistics, 0, filters)
+
+
+def _displaced(struct: bytes) -> tuple[int, bytes] | None:
+    """What was there before the filter; of one that is none, nobody knows."""
+    try:
+        return decode(struct).displaced
+    except FilterError:
+        return None
+
+
+def edited(file: ParquetFile, edits: Mapping[ChunkKey, Fields]) -> bytes:
+    """The end of the file with `edits`: its footer, and what follows it. Raises RewriteError."""
+    raw = file.footer.with_fields(edits)
+    if len(raw) > MAX_FOOTER_BYTES:
+        raise RewriteError(
+            f"{file.path}: a footer of {len(raw)} bytes, expected at most {MAX_FOOTER_BYTES}:"
+            " filters inside Statistics are a part of it"
+        )
+    return file.footer.protection.tail(raw)
+
+
+def check_edited(old: ParquetFile, new: ParquetFile, edits: Mapping[ChunkKey, Fields]) -> None:
+    """Raise RewriteError unless the new footer is the old one but for `edits`, and its filters can
+    be read."""
+    before = {
+        key: {STATISTICS: _as_field(_statistics(old.footer, _chunk(old, key)))} for key in edits
+    }
+    if new.footer.with_fields(before) != old.footer.with_fields(before):
+        raise RewriteError("the footer differs in more than the filters")
+    for key in edits:
+        read_stored(new.footer, _chunk(new, key))
+
+
+def _chunk(file: ParquetFile, key: ChunkKey) -> ColumnChunk:
+    row_group, column = key
+    return file.footer.chunk(row_group, file.footer.leaves[column])
+
+
+def _as_field(statistics: bytes | None) -> tuple[int, bytes] | None:
+    return None if statistics is None else (compact.TYPE_STRUCT, statistics)
