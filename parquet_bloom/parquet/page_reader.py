@@ -40,6 +40,11 @@ class PageReader:
             _DICTIONARY_FIRST if chunk.dictionary_page_offset else _DATA_FIRST
         )
 
+    @property
+    def position(self) -> int:
+        """Where the next page would begin."""
+        return self._at
+
     def check_end(self) -> None:
         """Raise PageError if the footer counts more bytes to the chunk than its pages take.
 

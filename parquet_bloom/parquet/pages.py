@@ -114,6 +114,14 @@ def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[C
             raise PageError("a dictionary-encoded page without a dictionary page")
 
 
+def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
+    """Where the chunk's last page ends. Raises as chunk_runs."""
+    reader = PageReader(source, footer, chunk)
+    for _ in _pages(reader, footer, chunk):
+        pass
+    return reader.position
+
+
 def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries: int) -> bytearray:
     """For each of the dictionary's `num_entries`: 1 if a data page refers to it, else 0.
 

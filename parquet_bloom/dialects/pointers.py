@@ -1,0 +1,122 @@
+"""What leads to an old split block filter: bloom_filter_offset, or a note of ours.
+
+The field is what old writers set, and what today's readers look at, who lose rows or fail on what
+they find there. So the pointer is a pair of the chunk's own key-value metadata unless told
+otherwise, which they leave alone:
+
+    ColumnMetaData.key_value_metadata    "pbloom.murmur3" = {"offset":4096,"length":1036, ...}
+
+The note says all that the header cannot: hash, seed, and how a block is selected.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, Final, get_args
+
+from parquet_bloom.dialects.headers import HeaderForm
+from parquet_bloom.dialects.schemes import MAX_SEED, HashName, Scheme, Selection
+from parquet_bloom.errors import FilterError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import Footer
+from parquet_bloom.parquet.opened_chunks import Fields
+from parquet_bloom.parquet.thrift import ttypes
+
+NOTE_KEY: Final = "pbloom.murmur3"
+
+_KEY_VALUE_METADATA = 8
+_KEY, _VALUE = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Where a filter lies, `length` bytes of header and bitset from `offset`, and how it was made."""
+
+    offset: int
+    length: int
+    header: HeaderForm
+    hash: HashName
+    seed: int
+    selection: Selection
+
+    @property
+    def scheme(self) -> Scheme:
+        return Scheme(self.hash, self.seed, self.selection)
+
+    def encoded(self) -> str:
+        """As the value of the pair."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+
+def decoded(text: str) -> Note:
+    """The note in the value of a pair. Raises FilterError if it is none of ours."""
+    try:
+        found: Any = json.loads(text)
+        note = Note(**found)
+    except (TypeError, ValueError):
+        raise FilterError(f"{NOTE_KEY}: no note of a filter") from None
+    numbers = (note.offset, note.length, note.seed)
+    if (
+        not all(type(number) is int and number >= 0 for number in numbers)
+        or note.seed > MAX_SEED
+        or note.header not in get_args(HeaderForm)
+        or note.hash not in ("MURMUR3", "XXHASH")
+        or note.selection not in get_args(Selection)
+    ):
+        raise FilterError(f"{NOTE_KEY}: a note that cannot be: {text}")
+    return note
+
+
+def may_have_notes(footer: Footer) -> bool:
+    """Whether the footer has the key of a note at all, which is quickly seen."""
+    return NOTE_KEY.encode() in footer.raw
+
+
+def note_of(footer: Footer, chunk: ColumnChunk) -> Note | None:
+    """The chunk's note. Raises FilterError for one that is not ours, or damaged."""
+    if chunk.meta_start is None or chunk.has_crypto_metadata:
+        return None
+    for pair in _pairs(footer, chunk):
+        found, _ = compact.decode(ttypes.KeyValue, pair)
+        if found.key == NOTE_KEY:
+            return decoded(found.value or "")
+    return None
+
+
+def note_fields(footer: Footer, chunk: ColumnChunk, note: Note | None) -> Fields:
+    """The field of the chunk's ColumnMetaData that has `note`, or no note; other pairs stay."""
+    pairs = [
+        pair
+        for pair in _pairs(footer, chunk)
+        if compact.decode(ttypes.KeyValue, pair)[0].key != NOTE_KEY
+    ]
+    if note is not None:
+        pairs.append(_pair(note))
+    if not pairs:
+        return {_KEY_VALUE_METADATA: None}
+    value = compact.list_header(compact.TYPE_STRUCT, len(pairs)) + b"".join(pairs)
+    return {_KEY_VALUE_METADATA: (compact.TYPE_LIST, value)}
+
+
+def _pairs(footer: Footer, chunk: ColumnChunk) -> Iterator[bytes]:
+    """The encoded KeyValues of a chunk."""
+    text, start = footer.meta_data(chunk)
+    for number, kind, _, value, _ in _kernel.fields(text, start):
+        if (number, kind) == (_KEY_VALUE_METADATA, compact.TYPE_LIST):
+            boundaries = _kernel.elements(text, value)
+            for begin, end in pairwise(boundaries):
+                yield text[begin:end]
+
+
+def _pair(note: Note) -> bytes:
+    return compact.splice(b"\0", 0, {_KEY: _binary(NOTE_KEY), _VALUE: _binary(note.encoded())})
+
+
+def _binary(text: str) -> tuple[int, bytes]:
+    data = text.encode()
+    return compact.TYPE_BINARY, compact.varint(len(data)) + data
