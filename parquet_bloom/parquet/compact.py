@@ -75,6 +75,24 @@ def varint(number: int) -> bytes:
     return bytes(encoded)
 
 
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned number that has already been scanned, and the position past it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+def read_zigzag(data: bytes, at: int) -> int:
+    """A signed number that has already been scanned."""
+    number, _ = read_varint(data, at)
+    return (number >> 1) ^ -(number & 1)
+
+
 def list_header(kind: int, size: int) -> bytes:
     """What stands before the elements of a list of `size`."""
     if size < 15:

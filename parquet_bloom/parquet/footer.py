@@ -114,7 +114,7 @@ class Footer:
         if name not in self._fields:
             return None
         start, end = self._fields[name]
-        length, at = _read_varint(self.raw, start)
+        length, at = compact.read_varint(self.raw, start)
         return self.raw[at : min(at + length, end)]
 
     @cached_property
@@ -177,8 +177,7 @@ class Footer:
     def _integer(self, spans: Mapping[str, tuple[int, int]], name: str) -> int:
         if name not in spans:
             return 0
-        zigzag, _ = _read_varint(self.raw, spans[name][0])
-        return (zigzag >> 1) ^ -(zigzag & 1)
+        return compact.read_zigzag(self.raw, spans[name][0])
 
     @cached_property
     def leaves(self) -> tuple[LeafColumn, ...]:
@@ -357,15 +356,3 @@ def _filter_fields(place: FilterPlace | None) -> Fields:
         _BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
         _BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
     }
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned varint that the scan has already checked, and the position past it."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
