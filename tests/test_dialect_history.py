@@ -1,0 +1,198 @@
+"""One test for each difference in docs/dialects.md between a document, the writers and us.
+
+The name of a test is that of the difference. What a document says is spelled out here in plain Python,
+and shown not to be what writers did; the writers' files themselves are read in the tests of each
+dialect.
+"""
+
+import re
+import struct
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import specification
+from conftest import ROOT
+
+from parquet_bloom.filters.k_hash import KHashFilter, hive_size
+from parquet_bloom.filters.sizing import bits_per_value, expected_fpp
+from parquet_bloom.native import _kernel
+from parquet_bloom.orc.columns import KINDS, OrcColumn
+from parquet_bloom.orc.filter_form import FilterForm
+from parquet_bloom.orc.keys import insertion_hashes, lookup_hashes, never_absent
+
+PAGE = ROOT / "docs/dialects.md"
+
+TODAY = FilterForm()
+
+
+def test_every_difference_has_a_test():
+    differences = re.findall(
+        r"^\| `((?:xxhash|orc|murmur3|statistics)-[\w-]+)` \|", PAGE.read_text(), re.MULTILINE
+    )
+    assert len(set(differences)) == len(differences)
+    tests = {name for name in globals() if name.startswith("test_")}
+    tests.remove("test_every_difference_has_a_test")
+    assert tests == {f"test_{name.replace('-', '_')}" for name in differences}
+
+
+def column(kind: str, **details) -> OrcColumn:
+    given = {"length": 0, "precision": 0, "scale": 0, "children": (), "attributes": {}, **details}
+    return OrcColumn(id=1, name="c", kind=kind, parent=0, **given)
+
+
+def keys(kind: str, values: pa.Array, form: FilterForm = TODAY, **details) -> list[int]:
+    """The first hash of each value."""
+    return lookup_hashes(column(kind, **details), values, form)[:, 0].tolist()
+
+
+def of_long(number: int) -> int:
+    return specification.wang(number)
+
+
+# --- xxhash ---------------------------------------------------------------------------------------
+
+
+def test_xxhash_size():
+    """The printed formula misses its target by half."""
+    printed = -8 / np.log(1 - 0.01 ** (1 / 8))
+    assert printed == pytest.approx(9.68, abs=0.01)
+    assert expected_fpp(256 / printed, 1) == pytest.approx(0.0146, abs=0.0001)
+    assert expected_fpp(256 / bits_per_value(0.01), 1) == pytest.approx(0.01, rel=1e-6)
+
+
+def test_xxhash_check():
+    """A check that sets what it asks for would find everything the second time."""
+    words = np.zeros(8, np.uint32)
+    for _ in range(2):
+        assert not _kernel.check_value(words, b"value")
+    assert not words.any()
+
+
+@pytest.mark.parametrize(("values", "fpp"), [(26_214, 0.0126), (52_428, 0.18), (13_107, 0.0004)])
+def test_xxhash_rates(values, fpp):
+    assert expected_fpp(values, 1024) == pytest.approx(fpp, rel=0.05)
+
+
+# --- orc ------------------------------------------------------------------------------------------
+
+
+def test_orc_float():
+    (printed,) = struct.unpack("<i", struct.pack("<f", 1.5))
+    (widened,) = struct.unpack("<q", struct.pack("<d", 1.5))
+    assert keys("FLOAT", pa.array([1.5], pa.float32())) == [of_long(widened)]
+    assert of_long(widened) != of_long(printed)
+
+
+def test_orc_double_zero():
+    (negative,) = struct.unpack("<q", struct.pack("<d", -0.0))
+    both = {of_long(0), of_long(negative)}
+    for zero in (0.0, -0.0):
+        assert set(insertion_hashes(column("DOUBLE"), pa.array([zero]), TODAY)) == both
+
+
+def test_orc_murmur3():
+    for text in (b"", b"a", b"hello", b"0123456789abcdef!"):
+        hash = specification.hive64(text)
+        assert keys("STRING", pa.array([text.decode()])) == [hash]
+        assert hash not in _kernel.murmur3_128(text, _kernel.HIVE_SEED)
+
+
+def test_orc_signed():
+    values = pa.array([0, 1, -1])
+    assert keys("LONG", values) == [0, 0x5BCA7C69B794F8CE, 0x5BCA868437950D03]
+    assert specification.wang_logical(1) != 0x5BCA7C69B794F8CE
+
+
+def test_orc_wrap():
+    """Without the wrap, hash1 + k * hash2 would be larger than any number of 32 bits."""
+    hash, num_bits = 0x7FFFFFFF_7FFFFFFF, 9_600
+    start, step = hash % 2**32, hash >> 32
+    unwrapped = [(start + i * step) % num_bits for i in (1, 2, 3)]
+    filter = KHashFilter.empty(num_bits, 3)
+    filter.insert_hashes(np.array([hash], np.uint64))
+    bits = specification.k_hash_bits(hash, num_bits, 3)
+    assert filter.words.tolist() == specification.long_words(bits, num_bits // 64)
+    assert bits != unwrapped
+
+
+def test_orc_word():
+    """Bit 65 is bit 1 of long 1; by the letter of the document, bit 1 of long 1 only by luck."""
+    filter = KHashFilter.empty(128, 1)
+    filter.insert_hashes(np.array([65 | 0 << 32], np.uint64))
+    assert filter.words.tolist() == [0, 1 << 1]
+    filter = KHashFilter.empty(640, 1)
+    filter.insert_hashes(np.array([65 * 2], np.uint64))
+    assert filter.words.tolist() == [0, 0, 1 << 2, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_orc_zero():
+    assert keys("LONG", pa.array([0])) == [0]
+    filter = KHashFilter.empty(*hive_size(1_000, 0.01))
+    filter.insert_hashes(np.array([0], np.uint64))
+    assert filter.words.tolist() == [1, *[0] * 149]
+
+
+def test_orc_size():
+    assert hive_size(10_000, 0.05) == (62_400, 4)
+    exact = next(n for n in range(1, 10**5) if int(-n * np.log(0.05) / np.log(2) ** 2) % 64 == 0)
+    assert hive_size(exact, 0.05)[0] == int(-exact * np.log(0.05) / np.log(2) ** 2) + 64
+
+
+def test_orc_decimal():
+    values = ["-0.05", "1.50", "100.00", "0.00", "12345678901234567890123456.10"]
+    stored = pa.array([Decimal(value) for value in values], pa.decimal128(30, 2))
+    hashed = ["-0.05", "1.5", "100", "0", "12345678901234567890123456.1"]
+    assert keys("DECIMAL", stored, precision=30, scale=2) == [
+        specification.hive64(text.encode()) for text in hashed
+    ]
+
+
+def test_orc_char():
+    values = pa.array(["ab", "ä"])
+    assert keys("CHAR", values, length=4) == [
+        specification.hive64(b"ab  "),
+        specification.hive64("ä   ".encode()),
+    ]
+    assert keys("VARCHAR", values, length=4) == [
+        specification.hive64(b"ab"),
+        specification.hive64("ä".encode()),
+    ]
+
+
+def test_orc_timestamp():
+    """12 o'clock in New York, and what is left below a millisecond is rounded down."""
+    values = pa.array([43_200_000_001_999, -1_500_001], pa.timestamp("ns"))
+    utf8 = FilterForm(writer_timezone="America/New_York")
+    original = FilterForm(utf8=False, writer_timezone="America/New_York")
+    assert keys("TIMESTAMP", values[:1], utf8) == [of_long(43_200_000)]
+    assert keys("TIMESTAMP", values[:1], original) == [of_long(43_200_000 + 5 * 3_600_000)]
+    assert of_long(-2) in lookup_hashes(column("TIMESTAMP"), values[1:], utf8)
+
+
+def test_orc_nulls():
+    null = 2862933555777941757
+    with_null = insertion_hashes(column("LONG"), pa.array([7, None]), TODAY)
+    assert with_null.tolist() == [of_long(7)]
+    assert null not in with_null
+
+
+def test_orc_utf8():
+    from parquet_bloom.orc.bloom import encode_filters, read_filters
+    from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
+
+    filter = KHashFilter.from_bytes(bytes(range(8)), 3)
+    longs = b"\x0a\x0b\x08\x03\x11" + bytes(range(8))
+    text = b"\x0a\x0c\x08\x03\x1a\x08" + bytes(range(8))
+    assert encode_filters([filter], BLOOM_FILTER) == longs
+    assert encode_filters([filter], BLOOM_FILTER_UTF8) == text
+    for data, kind in ((longs, BLOOM_FILTER), (text, BLOOM_FILTER_UTF8)):
+        (read,) = read_filters(data, kind, 1, "here")
+        assert (read.num_hashes, bytes(read.bitset)) == (3, bytes(range(8)))
+
+
+def test_orc_nested():
+    hashable = {kind for kind in KINDS if never_absent(column(kind)) is None}
+    assert set(KINDS) - hashable == {"BOOLEAN", "LIST", "MAP", "STRUCT", "UNION"}
+    assert keys("LIST", pa.array([[1, 2, 3]])) == [of_long(3)]
