@@ -79,4 +79,4 @@ def recognised(readings: Iterable[Reading], sample: Run) -> Recognised[Reading] 
 
 
 def _may_be_luck(fpp: float, found: int) -> bool:
-    return found == 0 or found * log(fpp) > log(LUCK)
+    return found == 0 or (fpp > 0 and found * log(fpp) > log(LUCK))

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from parquet_bloom.dialects.recognise import Recognised, recognised, sample_of
 from parquet_bloom.dialects.statistics_struct import (
+    BITSET,
     FIELD_IDS,
     WORD_BITS,
     StatisticsStruct,
@@ -24,34 +23,39 @@ from parquet_bloom.dialects.statistics_struct import (
 )
 from parquet_bloom.dialects.strategies import STRATEGIES, Strategy
 from parquet_bloom.errors import FilterError
-from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.pages import chunk_runs, located
-from parquet_bloom.parquet.runs import Run
+from parquet_bloom.parquet.pages import located
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parquet_bloom.files import ParquetFile
     from parquet_bloom.leaf_type import LeafType
     from parquet_bloom.parquet.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer import Footer
-    from parquet_bloom.values import Encodings
+    from parquet_bloom.parquet.runs import Run
 
-STATISTICS = 12
+DIALECT: Final = "statistics"
 
-# How likely luck may be to find the values that were looked up.
-MOST_LUCK = 1e-6
+# The field of ColumnMetaData.
+STATISTICS: Final = 12
+
+UNRECOGNISED = "the chunk's values are not found, hashed as {}"
+NO_VALUES = "no value is stored that would tell how they are hashed"
+INCOMPLETE = "values that are stored are not in the filter"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredStatisticsFilter:
     """A filter as the footer has it. `field_id`: of the struct within Statistics; `num_bytes`: what
-    the struct takes; `offset`: where it begins in the FileMetaData as it is read."""
+    the struct takes; `header`: the struct without its bits."""
 
     field_id: int
-    offset: int
     num_bytes: int
+    header: bytes
     struct: StatisticsStruct
     where: str = field(repr=False)
 
@@ -69,12 +73,14 @@ def read_stored(footer: Footer, chunk: ColumnChunk) -> StoredStatisticsFilter | 
     field_id = next((field_id for field_id in FIELD_IDS if field_id in fields), None)
     if field_id is None:
         return None
-    start, end = fields[field_id]
+    found = text[slice(*fields[field_id])]
+    where = f"{where}: Statistics field {field_id}"
     try:
-        struct = decode(text[start:end])
+        struct = decode(found)
     except FilterError as error:
-        raise FilterError(f"{where}: Statistics field {field_id}: {error}") from None
-    return StoredStatisticsFilter(field_id, start, end - start, struct, where)
+        raise FilterError(f"{where}: {error}") from None
+    header = compact.splice(found, 0, {BITSET: None})
+    return StoredStatisticsFilter(field_id, len(found), header, struct, where)
 
 
 def _structs(text: bytes, start: int) -> dict[int, tuple[int, int]]:
@@ -88,62 +94,130 @@ def _structs(text: bytes, start: int) -> dict[int, tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsChunkFilter:
-    """A filter, and how its values are hashed."""
+    """A filter, and how its values are hashed: an OtherFilter."""
 
-    filter: KHashFilter
+    stored: StoredStatisticsFilter
     strategy: Strategy
     type: LeafType
+    bits: KHashFilter = field(repr=False)
+
+    dialect = DIALECT
+    offset = None
+
+    @property
+    def pointer(self) -> str:
+        return f"Statistics field {self.stored.field_id}"
+
+    @property
+    def form(self) -> str:
+        return self.stored.struct.form
+
+    @property
+    def hash(self) -> str:
+        return self.strategy.name
+
+    @property
+    def stored_bytes(self) -> int:
+        return self.stored.num_bytes
+
+    @property
+    def header_bytes(self) -> int:
+        return len(self.stored.header)
+
+    @property
+    def num_bytes(self) -> int:
+        return self.bits.num_bytes
+
+    @property
+    def bits_set(self) -> int:
+        return self.bits.bits_set
+
+    @property
+    def fill(self) -> float:
+        return self.bits.fill
+
+    @property
+    def fpp(self) -> float:
+        return self.bits.fpp
+
+    @property
+    def ndv_estimate(self) -> float:
+        return self.bits.ndv_estimate
+
+    def check(self, plain: bytes) -> bool:
+        return bool(self.bits.check_hashes(self.strategy.hash_value(self.type, plain))[0])
 
     def check_run(self, run: Run) -> NDArray[np.bool_]:
-        """For each value of a run: False if it was certainly never inserted."""
-        return self.filter.check_hashes(self.strategy.hashes(self.type, run))
+        return self.bits.check_hashes(self.strategy.hashes(self.type, run))
 
-    def check_encodings(self, encodings: Encodings) -> bool:
-        """False if no encoding of a value was ever inserted; True where they cannot be listed."""
-        if encodings.unknown:
-            return True
-        return any(
-            self.filter.check_hashes(self.strategy.hash_value(self.type, plain)).any()
-            for plain in encodings.plain
-        )
+    def header_and_bitset(self) -> tuple[bytes, bytes]:
+        """The struct without its bits, and the longs, little-endian."""
+        return self.stored.header, self.stored.struct.bitset
 
 
-def read_filter(
+def said(stored: StoredStatisticsFilter, leaf: LeafType) -> StatisticsChunkFilter | None:
+    """The filter, if the struct itself says how its values are hashed."""
+    struct = stored.struct
+    if struct.name not in STRATEGIES:
+        return None
+    return _filter(stored, STRATEGIES[struct.name], struct.num_bits, leaf)
+
+
+def fitting(
+    file: ParquetFile, chunk: ColumnChunk, stored: StoredStatisticsFilter
+) -> Recognised[StatisticsChunkFilter]:
+    """The filter as the chunk's values say that they are hashed.
+
+    Raises FilterError if they do not, PageError and UnsupportedError if no value can be read.
+    """
+    candidates = list(_candidates(stored, chunk.leaf.type))
+    with located(file.footer, chunk):
+        sample = sample_of(file, chunk)
+        found = recognised(candidates, sample)
+    if not len(sample):
+        raise FilterError(f"{stored.where}: {NO_VALUES}")
+    if found is None:
+        names = dict.fromkeys(candidate.strategy.name for candidate in candidates)
+        raise FilterError(f"{stored.where}: {UNRECOGNISED.format(' or '.join(names))}")
+    return found
+
+
+def usable(
     file: ParquetFile, chunk: ColumnChunk, stored: StoredStatisticsFilter
 ) -> StatisticsChunkFilter:
-    """The filter as its values were hashed, for which values of the chunk are read if need be.
-
-    Raises FilterError if that cannot be told, PageError and UnsupportedError for pages that cannot
-    be read.
-    """
-    struct, leaf = stored.struct, chunk.leaf.type
-    try:
-        if struct.name in STRATEGIES:
-            return _filter(struct, STRATEGIES[struct.name], struct.num_bits, leaf)
-        candidates = list(_candidates(struct, leaf))
-    except FilterError as error:
-        raise FilterError(f"{stored.where}: Statistics field {stored.field_id}: {error}") from None
-    with located(file.footer, chunk):
-        return _recognised(candidates, _sample(file, chunk))
+    """The filter, if it can be trusted to find every value. Raises as `fitting`."""
+    filter = said(stored, chunk.leaf.type)
+    if filter is not None:
+        return filter
+    found = fitting(file, chunk, stored)
+    if not found.is_complete:
+        raise FilterError(f"{stored.where}: {INCOMPLETE}")
+    return found.reading
 
 
 def _filter(
-    struct: StatisticsStruct, strategy: Strategy, num_bits: int, leaf: LeafType
+    stored: StoredStatisticsFilter, strategy: Strategy, num_bits: int, leaf: LeafType
 ) -> StatisticsChunkFilter:
-    filter = strategy.filter_class.from_bytes(struct.bitset, struct.num_hashes, num_bits)
-    return StatisticsChunkFilter(filter, strategy, leaf)
+    struct = stored.struct
+    bits = strategy.filter_class.from_bytes(struct.bitset, struct.num_hashes, num_bits)
+    return StatisticsChunkFilter(stored, strategy, leaf, bits)
 
 
-def _candidates(struct: StatisticsStruct, leaf: LeafType) -> Iterator[StatisticsChunkFilter]:
+def _candidates(stored: StoredStatisticsFilter, leaf: LeafType) -> Iterator[StatisticsChunkFilter]:
     """Every meaning that the struct can have. Raises FilterError if it has none."""
-    if struct.name:
-        raise FilterError(f"strategy {struct.name!r}, expected {', '.join(STRATEGIES)}")
+    struct = stored.struct
+    if struct.name and struct.name not in STRATEGIES:
+        raise FilterError(
+            f"{stored.where}: strategy {struct.name[:40]!r}, expected {', '.join(STRATEGIES)}"
+        )
     if struct.strategy not in (None, 0, 1):
-        raise FilterError(f"bloomFilterStrategy is {struct.strategy}, expected 0 or 1")
+        raise FilterError(
+            f"{stored.where}: bloomFilterStrategy is {struct.strategy}, expected 0 or 1"
+        )
     for strategy in STRATEGIES.values():
         if struct.strategy in (None, strategy.number):
             for num_bits in _moduli(struct, strategy):
-                yield _filter(struct, strategy, num_bits, leaf)
+                yield _filter(stored, strategy, num_bits, leaf)
 
 
 def _moduli(struct: StatisticsStruct, strategy: Strategy) -> Sequence[int]:
@@ -152,36 +226,3 @@ def _moduli(struct: StatisticsStruct, strategy: Strategy) -> Sequence[int]:
     if strategy.name == "hive" or struct.num_bits == whole:
         return (struct.num_bits,)
     return whole, struct.num_bits
-
-
-def _sample(file: ParquetFile, chunk: ColumnChunk) -> Run:
-    """The first values of the chunk. Raises FilterError if it has none."""
-    for part in chunk_runs(file.source, file.footer, chunk):
-        if len(part.run):
-            return part.run
-    raise FilterError("no value to tell by how those in the filter were hashed")
-
-
-def _recognised(candidates: Sequence[StatisticsChunkFilter], run: Run) -> StatisticsChunkFilter:
-    """The one that finds all values of the run."""
-    fitting = [candidate for candidate in candidates if candidate.check_run(run).all()]
-    if not fitting:
-        names = dict.fromkeys(candidate.strategy.name for candidate in candidates)
-        raise FilterError(
-            f"stored values are not found in the filter in Statistics, hashed as"
-            f" {' or '.join(names)}"
-        )
-    if len(fitting) > 1 or _luck(fitting[0], run) > MOST_LUCK:
-        raise FilterError("nothing tells how the values in the filter in Statistics were hashed")
-    return fitting[0]
-
-
-def _luck(candidate: StatisticsChunkFilter, run: Run) -> float:
-    """How likely the values are to be found in any filter with so many bits set."""
-    num_distinct = num_distinct_of([candidate.strategy.hashes(candidate.type, run)])
-    return candidate.filter.fpp**num_distinct
-
-
-def num_distinct_of(hashes: Sequence[Hashes]) -> int:
-    """How many of the hashes differ, in their first 64 bits where they have more."""
-    return np.unique(np.concatenate([some.reshape(len(some), -1)[:, 0] for some in hashes])).size

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from parquet_bloom.chunk_filter import special_values
 from parquet_bloom.chunk_pool import work_in_order
-from parquet_bloom.dialects.statistics import StatisticsChunkFilter, num_distinct_of
 from parquet_bloom.dialects.statistics_edits import added
 from parquet_bloom.dialects.statistics_filter import MAX_WORDS, StatisticsFilter
 from parquet_bloom.dialects.statistics_struct import WORD_BITS, StatisticsStruct
@@ -15,6 +16,7 @@ from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filter_builder import SkippedChunk
 from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.opened_chunks import Fields
@@ -28,7 +30,7 @@ class StatisticsEdits:
     """What is to be written: the edits of chunks, their filters, and chunks that get none."""
 
     edits: dict[ChunkKey, Fields] = field(default_factory=dict)
-    filters: dict[ChunkKey, StatisticsChunkFilter] = field(default_factory=dict)
+    filters: dict[ChunkKey, KHashFilter] = field(default_factory=dict)
     skipped: list[SkippedChunk] = field(default_factory=list)
 
 
@@ -72,15 +74,21 @@ def _room(chunk: ColumnChunk) -> int:
     return 32 * (chunk.num_values or 0)
 
 
-def _struct(filter: StatisticsChunkFilter, dialect: StatisticsFilter) -> StatisticsStruct:
+def _struct(filter: KHashFilter, dialect: StatisticsFilter) -> StatisticsStruct:
     return StatisticsStruct(
         form=dialect.form,
-        bitset=bytes(filter.filter.bitset),
-        num_bits=filter.filter.num_bits,
-        num_hashes=filter.filter.num_hashes,
-        strategy=filter.strategy.number,
-        name=filter.strategy.name,
+        bitset=bytes(filter.bitset),
+        num_bits=filter.num_bits,
+        num_hashes=filter.num_hashes,
+        strategy=dialect.of_strategy.number,
+        name=dialect.strategy,
     )
+
+
+def _num_distinct(hashes: Sequence[Hashes]) -> int:
+    """How many of the hashes differ, in their first 64 bits where they have more."""
+    first = [some.reshape(len(some), -1)[:, 0] for some in hashes if len(some)]
+    return np.unique(np.concatenate(first)).size if first else 0
 
 
 class _Builder:
@@ -90,14 +98,14 @@ class _Builder:
         self._file = file
         self._dialect = dialect
 
-    def built(self, chunk: ColumnChunk) -> StatisticsChunkFilter | str:
+    def built(self, chunk: ColumnChunk) -> KHashFilter | str:
         """The filter, or why there is none."""
         with located(self._file.footer, chunk):
             hashes: Iterable[Hashes] = self._hashes(chunk)
             entries = self._dialect.expected_entries
             if entries is None:
                 hashes = list(hashes)
-                entries = num_distinct_of(hashes) if hashes else 0
+                entries = _num_distinct(hashes)
             return self._filter(chunk, hashes, entries) if entries else NO_VALUES
 
     def _hashes(self, chunk: ColumnChunk) -> Iterator[Hashes]:
@@ -113,7 +121,7 @@ class _Builder:
 
     def _filter(
         self, chunk: ColumnChunk, hashes: Iterable[Hashes], entries: int
-    ) -> StatisticsChunkFilter | str:
+    ) -> KHashFilter | str:
         strategy = self._dialect.of_strategy
         try:
             num_bits, num_hashes = strategy.size(entries, self._dialect.fpp)
@@ -129,4 +137,4 @@ class _Builder:
             filter.insert_hashes(some)
         if filter.bits_set == 0:
             return NO_VALUES
-        return StatisticsChunkFilter(filter, strategy, chunk.leaf.type)
+        return filter

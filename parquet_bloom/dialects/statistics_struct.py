@@ -35,7 +35,8 @@ PRIVATE_FIELD: Final = 31420
 # Where a filter may lie in Statistics, in the order in which it is looked for.
 FIELD_IDS: Final = (PRIVATE_FIELD, 7, 5)
 
-_BITSET, _NUM_BITS, _NUM_HASHES, _STRATEGY = 1, 2, 3, 4
+BITSET: Final = 1
+_NUM_BITS, _NUM_HASHES, _STRATEGY = 2, 3, 4
 _STRATEGY_NAME, _DISPLACED = 31421, 31422
 
 WORD_BYTES, WORD_BITS = 8, 64
@@ -66,7 +67,7 @@ class StatisticsStruct:
 def encode(struct: StatisticsStruct) -> bytes:
     """The struct in Thrift's compact protocol."""
     fields: dict[int, Field | None] = {
-        _BITSET: _ENCODED[struct.form](struct.bitset),
+        BITSET: _ENCODED[struct.form](struct.bitset),
         _NUM_BITS: (compact.TYPE_I32, compact.zigzag(struct.num_bits)),
         _NUM_HASHES: (compact.TYPE_I32, compact.zigzag(struct.num_hashes)),
         _DISPLACED: struct.displaced,
@@ -108,7 +109,7 @@ def decode(data: bytes) -> StatisticsStruct:
     fields = {
         number: (kind, data[value:end]) for number, kind, _, value, end in _kernel.fields(data)
     }
-    form, bitset = _bitset(fields.get(_BITSET))
+    form, bitset = _bitset(fields.get(BITSET))
     struct = StatisticsStruct(
         form,
         bitset,
