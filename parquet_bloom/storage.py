@@ -189,19 +189,27 @@ class Output(ABC):
 
         Another thread may append meanwhile.
         """
-        done = self._copy_in_kernel(source) if isinstance(source, LocalSource) else 0
-        while done < self._prefix:
-            data = source.read_at(done, min(COPY_CHUNK, self._prefix - done))
-            self._write_at(done, data)
+        self._copy(source, 0, self._prefix, 0)
+
+    def _copy(self, source: Source, start: int, length: int, to: int) -> None:
+        """Copy `length` bytes from `start` in `source` to `to`."""
+        done = (
+            self._copy_in_kernel(source, start, length, to)
+            if isinstance(source, LocalSource)
+            else 0
+        )
+        while done < length:
+            data = source.read_at(start + done, min(COPY_CHUNK, length - done))
+            self._write_at(to + done, data)
             done += len(data)
 
-    def _copy_in_kernel(self, source: LocalSource) -> int:
+    def _copy_in_kernel(self, source: LocalSource, start: int, length: int, to: int) -> int:
         """copy_file_range, which shares the blocks on file systems that can (Btrfs, XFS)."""
         done = 0
         with naming(self._target), tolerating(NO_KERNEL_COPY):
-            while done < self._prefix and (
+            while done < length and (
                 copied := os.copy_file_range(
-                    source.descriptor, self._descriptor, self._prefix - done, done, done
+                    source.descriptor, self._descriptor, length - done, start + done, to + done
                 )
             ):
                 done += copied
@@ -222,6 +230,13 @@ class Output(ABC):
         offset = self.size
         self._write_at(offset, data)
         self.size += len(data)
+        return offset
+
+    def append_from(self, source: Source, start: int, end: int) -> int:
+        """Write the bytes [start, end) of `source` at the end; returns their offset."""
+        offset = self.size
+        self._copy(source, start, end - start, offset)
+        self.size += end - start
         return offset
 
     def erase(self, start: int, end: int) -> None:

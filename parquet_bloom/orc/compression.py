@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import cramjam
@@ -20,6 +21,7 @@ import cramjam
 from parquet_bloom.errors import FormatError, UnsupportedError
 
 Decompressor = Callable[[memoryview, Any], int]
+Compressor = Callable[[bytes], Any]
 
 NONE: Final = 0
 CODECS = ("NONE", "ZLIB", "SNAPPY", "LZO", "LZ4", "ZSTD")
@@ -39,6 +41,12 @@ _DECOMPRESSORS: dict[int, Decompressor] = {
     2: cramjam.snappy.decompress_raw_into,
     4: cramjam.lz4.decompress_block_into,
     5: cramjam.zstd.decompress_into,
+}
+_COMPRESSORS: dict[int, Compressor] = {
+    1: cramjam.deflate.compress,
+    2: cramjam.snappy.compress_raw,
+    4: partial(cramjam.lz4.compress_block, store_size=False),
+    5: cramjam.zstd.compress,
 }
 
 
@@ -97,14 +105,24 @@ class Compression:
 
     def stored(self, data: bytes) -> bytes:
         """`data` as original chunks, which every reader of this file takes."""
+        return self._framed(data, lambda part: part)
+
+    def compressed(self, data: bytes) -> bytes:
+        """`data` as chunks, each by the file's codec if that makes it smaller."""
+        return self._framed(data, _COMPRESSORS.get(self.codec, lambda part: part))
+
+    def _framed(self, data: bytes, compress: Compressor) -> bytes:
         if self.codec == NONE:
             return data
         return b"".join(
             part
             for at in range(0, len(data), self.block_bytes)
-            for part in self._original(data[at : at + self.block_bytes])
+            for part in _chunk(data[at : at + self.block_bytes], compress)
         )
 
-    @staticmethod
-    def _original(data: bytes) -> tuple[bytes, bytes]:
-        return (len(data) << 1 | 1).to_bytes(_HEADER_BYTES, "little"), data
+
+def _chunk(data: bytes, compress: Compressor) -> tuple[bytes, bytes]:
+    smaller = bytes(compress(data))
+    is_original = len(smaller) >= len(data)
+    payload = data if is_original else smaller
+    return (len(payload) << 1 | is_original).to_bytes(_HEADER_BYTES, "little"), payload
