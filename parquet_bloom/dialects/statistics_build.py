@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -102,11 +102,11 @@ class _Builder:
         """The filter, or why there is none."""
         with located(self._file.footer, chunk):
             hashes: Iterable[Hashes] = self._hashes(chunk)
-            entries = self._dialect.expected_entries
-            if entries is None:
+            expected = self._dialect.expected_of(chunk.leaf.name)
+            if expected.entries is None:
                 hashes = list(hashes)
-                entries = _num_distinct(hashes)
-            return self._filter(chunk, hashes, entries) if entries else NO_VALUES
+                expected = replace(expected, entries=_num_distinct(hashes))
+            return self._filter(hashes, expected.entries or 0, expected.fpp)
 
     def _hashes(self, chunk: ColumnChunk) -> Iterator[Hashes]:
         """Of all values, page by page; of both zeros where there is one."""
@@ -119,12 +119,12 @@ class _Builder:
         for plain in special_values(specials, leaf):
             yield strategy.hash_value(leaf, plain)
 
-    def _filter(
-        self, chunk: ColumnChunk, hashes: Iterable[Hashes], entries: int
-    ) -> KHashFilter | str:
+    def _filter(self, hashes: Iterable[Hashes], entries: int, fpp: float) -> KHashFilter | str:
+        if entries == 0:
+            return NO_VALUES
         strategy = self._dialect.of_strategy
         try:
-            num_bits, num_hashes = strategy.size(entries, self._dialect.fpp)
+            num_bits, num_hashes = strategy.size(entries, fpp)
         except ValueError as error:
             return str(error)
         if num_bits > MAX_WORDS * WORD_BITS:

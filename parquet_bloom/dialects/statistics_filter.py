@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from parquet_bloom.dialects.statistics_struct import FIELD_IDS, FORMS, PRIVATE_FIELD, Form
@@ -21,6 +22,15 @@ NAMES_TODAY: Final = {5: "max_value", 7: "is_max_value_exact"}
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """How many distinct values a chunk is expected to have, None to count them, and the target false
+    positive rate for so many."""
+
+    entries: int | None = None
+    fpp: float = DEFAULT_FPP
+
+
+@dataclass(frozen=True, slots=True)
 class StatisticsFilter:
     """Filters inside the Statistics of column chunks, the dialect of parquet-format pull request 28.
 
@@ -28,7 +38,8 @@ class StatisticsFilter:
     for this many distinct values per chunk; None counts them. fpp: the target false positive rate,
     0 to 1, exclusive. form: `list` of longs, `binary` with little-endian ones, or `java`, a long[]
     as Java serializes it. field_id: of Statistics; 31420 is ours, and all readers pass over it; 5
-    and 7 are historic ones, with which some do not open the file.
+    and 7 are historic ones, with which some do not open the file. of_columns: what is expected of
+    single columns instead, by their dotted paths.
 
     Raises ValueError for anything else.
     """
@@ -38,19 +49,25 @@ class StatisticsFilter:
     fpp: float = DEFAULT_FPP
     form: Form = "list"
     field_id: int = PRIVATE_FIELD
+    of_columns: Mapping[str, Expected] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value, expected in (
+        for name, value, choices in (
             ("strategy", self.strategy, tuple(STRATEGIES)),
             ("form", self.form, FORMS),
             ("field_id", self.field_id, FIELD_IDS),
         ):
-            if value not in expected:
-                raise ValueError(f"{name}: {value}, expected {', '.join(map(str, expected))}")
-        # The sizes check the other two.
-        self.of_strategy.size(self.expected_entries or 1, self.fpp)
-        if self.expected_entries is not None and self.expected_entries < 1:
-            raise ValueError(f"expected_entries: {self.expected_entries}, expected 1 or more")
+            if value not in choices:
+                raise ValueError(f"{name}: {value}, expected {', '.join(map(str, choices))}")
+        for expected in (self.expected_of(""), *self.of_columns.values()):
+            if expected.entries is not None and expected.entries < 1:
+                raise ValueError(f"expected_entries: {expected.entries}, expected 1 or more")
+            # Checks the rate.
+            self.of_strategy.size(expected.entries or 1, expected.fpp)
+
+    def expected_of(self, column: str) -> Expected:
+        """What is expected of the chunks of a column."""
+        return self.of_columns.get(column, Expected(self.expected_entries, self.fpp))
 
     @property
     def of_strategy(self) -> Strategy:
