@@ -24,14 +24,15 @@ from parquet_bloom.rewrite import Rewrite
 
 @dataclass(frozen=True, slots=True)
 class BuiltFilter:
-    """One filter that was added. `fpp` is computed from its bits."""
+    """One filter that was added. `fpp` is computed from its bits; `offset` is None where it became a
+    part of the footer."""
 
     row_group: int
     column: str
     num_values: int
     num_bytes: int
     fpp: float
-    offset: int
+    offset: int | None
     length: int
 
 

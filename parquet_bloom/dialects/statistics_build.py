@@ -11,10 +11,10 @@ from parquet_bloom.chunk_filter import special_values
 from parquet_bloom.chunk_pool import work_in_order
 from parquet_bloom.dialects.statistics_edits import added
 from parquet_bloom.dialects.statistics_filter import MAX_WORDS, StatisticsFilter
-from parquet_bloom.dialects.statistics_struct import WORD_BITS, StatisticsStruct
+from parquet_bloom.dialects.statistics_struct import WORD_BITS, StatisticsStruct, encode
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.filter_builder import SkippedChunk
+from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.parquet.chunk_table import ChunkKey
@@ -30,7 +30,7 @@ class StatisticsEdits:
     """What is to be written: the edits of chunks, their filters, and chunks that get none."""
 
     edits: dict[ChunkKey, Fields] = field(default_factory=dict)
-    filters: dict[ChunkKey, KHashFilter] = field(default_factory=dict)
+    filters: list[BuiltFilter] = field(default_factory=list)
     skipped: list[SkippedChunk] = field(default_factory=list)
 
 
@@ -64,9 +64,22 @@ def statistics_edits(
         else:
             struct = _struct(filter, dialect)
             result.edits[chunk.key] = added(file.footer, chunk, dialect.field_id, struct)
-            result.filters[chunk.key] = filter
+            result.filters.append(_reported(chunk, filter, struct))
         progress(done)
     return result
+
+
+def _reported(chunk: ColumnChunk, filter: KHashFilter, struct: StatisticsStruct) -> BuiltFilter:
+    """Without an offset: the filter lies in the footer."""
+    return BuiltFilter(
+        row_group=chunk.row_group,
+        column=chunk.leaf.name,
+        num_values=chunk.num_values or 0,
+        num_bytes=filter.num_bytes,
+        fpp=filter.fpp,
+        offset=None,
+        length=len(encode(struct)),
+    )
 
 
 def _room(chunk: ColumnChunk) -> int:

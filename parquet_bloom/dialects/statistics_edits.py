@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dialects.footer_rewrite import rewrite_footer, unchecked
 from parquet_bloom.dialects.statistics import STATISTICS, read_stored
 from parquet_bloom.dialects.statistics_struct import FIELD_IDS, StatisticsStruct, decode, encode
 from parquet_bloom.errors import FilterError, RewriteError
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer import Footer
     from parquet_bloom.parquet.opened_chunks import Fields
+    from parquet_bloom.rewrite import Target
 
 _EMPTY = b"\0"
 
@@ -73,6 +76,20 @@ def _displaced(struct: bytes) -> tuple[int, bytes] | None:
         return None
 
 
+def write_edits(
+    file: ParquetFile, target: Target | None, edits: Mapping[ChunkKey, Fields], verify: bool
+) -> int:
+    """Write the file with `edits` to `target`, or without one only imagine it; returns its size.
+
+    Raises RewriteError, OSError.
+    """
+    tail = edited(file, edits)
+    if target is not None:
+        check = partial(check_edited, file, edits) if verify else unchecked
+        rewrite_footer(file, target, tail, check)
+    return file.footer.start + len(tail)
+
+
 def edited(file: ParquetFile, edits: Mapping[ChunkKey, Fields]) -> bytes:
     """The end of the file with `edits`: its footer, and what follows it. Raises RewriteError."""
     raw = file.footer.with_fields(edits)
@@ -84,7 +101,7 @@ def edited(file: ParquetFile, edits: Mapping[ChunkKey, Fields]) -> bytes:
     return file.footer.protection.tail(raw)
 
 
-def check_edited(old: ParquetFile, new: ParquetFile, edits: Mapping[ChunkKey, Fields]) -> None:
+def check_edited(old: ParquetFile, edits: Mapping[ChunkKey, Fields], new: ParquetFile) -> None:
     """Raise RewriteError unless the new footer is the old one but for `edits`, and its filters can
     be read."""
     before = {
