@@ -1,23 +1,25 @@
-"""Work on several column chunks at the same time, within a memory budget; results come in order."""
+"""Work on several column chunks at the same time, within a memory budget; results come in order.
+
+Of an ORC file, what is called a chunk here is a column of a stripe.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # Called with how many chunks are done, and of how many.
 Progress = Callable[[int, int], None]
 
 
-def of_all(progress: Progress | None, chunks: Collection[ColumnChunk]) -> Callable[[int], None]:
+def of_all(progress: Progress | None, chunks: Sized) -> Callable[[int], None]:
     """Tells `progress`, if there is one, how many of `chunks` are done."""
     return lambda done: progress(done, len(chunks)) if progress else None
 
@@ -28,20 +30,20 @@ MEMORY_BUDGET = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Task(Generic[Result]):
+class _Task(Generic[Item, Result]):
     """A chunk that is being worked on; `room` is what that takes at most, in bytes."""
 
-    chunk: ColumnChunk
+    chunk: Item
     room: int
     future: Future[Result]
 
 
 def work_in_order(
-    chunks: Sequence[ColumnChunk],
-    work: Callable[[ColumnChunk], Result],
-    room: Callable[[ColumnChunk], int],
+    chunks: Sequence[Item],
+    work: Callable[[Item], Result],
+    room: Callable[[Item], int],
     threads: int | None,
-) -> Iterator[tuple[ColumnChunk, Result]]:
+) -> Iterator[tuple[Item, Result]]:
     """Each chunk with what `work` makes of it, in the order of `chunks`.
 
     `threads`: one for each processor if None. `room` says how many bytes the work takes at most: the
@@ -50,7 +52,7 @@ def work_in_order(
     """
     threads = threads or len(os.sched_getaffinity(0))
     ahead = deque(chunks)
-    begun: deque[_Task[Result]] = deque()
+    begun: deque[_Task[Item, Result]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="pbloom-chunk") as pool:
         try:
             while ahead or begun:
@@ -62,7 +64,7 @@ def work_in_order(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _has_room(begun: Collection[_Task[Result]], room: int, threads: int) -> bool:
+def _has_room(begun: Collection[_Task[Item, Result]], room: int, threads: int) -> bool:
     """Whether to begin with one more. What exceeds the budget alone may go alone."""
     if not begun:
         return True
@@ -70,7 +72,7 @@ def _has_room(begun: Collection[_Task[Result]], room: int, threads: int) -> bool
     return len(begun) < 2 * threads and taken + room <= MEMORY_BUDGET
 
 
-def _taken(begun: deque[_Task[Result]]) -> tuple[ColumnChunk, Result]:
+def _taken(begun: deque[_Task[Item, Result]]) -> tuple[Item, Result]:
     """The first of them, when it is ready; a function of its own, so that nothing else holds it."""
     task = begun.popleft()
     return task.chunk, task.future.result()
