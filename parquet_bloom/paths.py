@@ -12,7 +12,16 @@ from typing import NamedTuple
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import is_url, local_path
 
-SUFFIXES = (".parquet", ".parq", ".pq")
+
+class FileKind(NamedTuple):
+    """What is searched for in folders, where only names tell; what is named may have any name."""
+
+    name: str
+    suffixes: tuple[str, ...]
+
+
+PARQUET = FileKind("Parquet", (".parquet", ".parq", ".pq"))
+PARQUET_OR_ORC = FileKind("Parquet or ORC", (*PARQUET.suffixes, ".orc"))
 
 
 class Input(NamedTuple):
@@ -22,12 +31,15 @@ class Input(NamedTuple):
     place: Path
 
 
-def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
+def expand(
+    names: Iterable[str], kind: FileKind = PARQUET_OR_ORC
+) -> tuple[list[Input], list[OSError]]:
     """The files behind `names` in order, and an error for each empty name, and each glob or folder
     without any.
 
-    Globs are expanded and folders searched for Parquet files. Hidden files and those that begin
-    with an underscore are metadata or temporary, and skipped in folders.
+    Globs are expanded and folders searched for files that are called as those of this kind are.
+    Hidden files and those that begin with an underscore are metadata or temporary, and skipped in
+    folders.
     """
     inputs: list[Input] = []
     errors: list[OSError] = []
@@ -36,24 +48,25 @@ def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
             # An unset variable of a shell must not mean the current folder.
             errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a file"))
             continue
-        found = _expand_name(name)
+        found = _expand_name(name, kind)
         inputs += found
         if not found:
-            errors.append(FileNotFoundError(errno.ENOENT, "no Parquet files", name))
+            errors.append(FileNotFoundError(errno.ENOENT, f"no {kind.name} files", name))
     return inputs, errors
 
 
-def _expand_name(name: str) -> list[Input]:
+def _expand_name(name: str, kind: FileKind) -> list[Input]:
     if is_url(name):
         return [Input(name, Path(Path(name).name))]
     if has_magic(name) and not local_path(name).exists():
-        matches = [found for path in sorted(glob(name, recursive=True)) for found in _at(path)]
+        paths = sorted(glob(name, recursive=True))
+        matches = [found for path in paths for found in _at(path, kind)]
         # A pattern with ** matches a folder and the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
-    return list(_at(name))
+    return list(_at(name, kind))
 
 
-def _at(name: str) -> Iterator[Input]:
+def _at(name: str, kind: FileKind) -> Iterator[Input]:
     """The file `name`, or those below the folder `name`."""
     root = local_path(name)
     if not root.is_dir():
@@ -62,7 +75,7 @@ def _at(name: str) -> Iterator[Input]:
     for file in sorted(root.rglob("*")):
         place = file.relative_to(root)
         hidden = any(part.startswith((".", "_")) for part in place.parts)
-        if file.suffix in SUFFIXES and not hidden and file.is_file():
+        if file.suffix in kind.suffixes and not hidden and file.is_file():
             yield Input(str(file), place)
 
 

@@ -170,9 +170,15 @@ class RemoteFolder:
 
     def has_folder(self, name: str) -> bool:
         """Whether `name` is a folder in it. Raises OSError."""
+        return self._type_of(name) == fs.FileType.Directory
+
+    def has_file(self, name: str) -> bool:
+        """Whether `name` is a file in it. Raises OSError."""
+        return self._type_of(name) == fs.FileType.File
+
+    def _type_of(self, name: str) -> Any:
         with failing(self._url, f"looking for {name}"):
-            info = self._located.system.get_file_info(self._path_of(name))
-        return bool(info.type == fs.FileType.Directory)
+            return self._located.system.get_file_info(self._path_of(name)).type
 
     def names_in(self, name: str) -> list[str]:
         """What is in the folder `name` in it; nothing if there is none. Raises OSError."""

@@ -2,6 +2,14 @@
 
 Delta Lake, Iceberg and Hudi record the size of every data file. A reader that looks for the footer
 where the recorded size says it is finds filters there instead.
+
+Transactional tables of Hive record none, so their ORC files can be changed; but for a file that is
+still being written in transactions:
+
+    delta_0000005_0000006/bucket_00000                 many footers, one for each transaction
+    delta_0000005_0000006/bucket_00000_flush_length    where the last one ends that counts
+
+Source: orc-core, org.apache.orc.impl.OrcAcidUtils.getLastFlushLength.
 """
 
 from __future__ import annotations
@@ -19,10 +27,15 @@ KNOWN_FOR = 60
 
 _ADVICE = {
     "Delta Lake": "set the writer's Bloom filter properties for new files, or write copies with -o",
-    "Iceberg": "set write.parquet.bloom-filter-enabled.column.NAME for new files, or write copies"
-    " with -o",
+    "Iceberg": "set write.parquet.bloom-filter-enabled.column.NAME or write.orc.bloom.filter.columns"
+    " for new files, or write copies with -o",
     "Hudi": "set the writer's Bloom filter options for new files, or write copies with -o",
 }
+
+
+# What Hive calls the files in deltas, and what it appends to that for the lengths.
+_BUCKET = "bucket_"
+_SIDE_FILE = "_flush_length"
 
 
 def owning_table(file: Path) -> tuple[str, Path] | None:
@@ -47,14 +60,25 @@ def check_not_in_table(file: Path) -> None:
     table = owning_table(file)
     if table:
         raise _refusal(file, *table)
+    for path in (file, file.resolve()):
+        side_file = path.with_name(path.name + _SIDE_FILE)
+        if path.name.startswith(_BUCKET) and side_file.exists():
+            raise _being_written(file, side_file)
 
 
 def check_not_in_remote_table(url: str) -> None:
     """The same for a file behind a URL. Raises OSError if one of its folders cannot be looked into,
     for then nobody knows."""
-    table = _remote_table(_parent(url), time.monotonic() // KNOWN_FOR)
+    folder = _parent(url)
+    table = _remote_table(folder, time.monotonic() // KNOWN_FOR)
     if table:
         raise _refusal(url, *table)
+    name = url.partition("?")[0].rpartition("/")[2]
+    if folder is not None and name.startswith(_BUCKET):
+        from parquet_bloom.remote import RemoteFolder
+
+        if RemoteFolder(folder).has_file(name + _SIDE_FILE):
+            raise _being_written(url, name + _SIDE_FILE)
 
 
 @lru_cache(maxsize=4096)
@@ -92,4 +116,11 @@ def _refusal(file: Path | str, kind: str, root: Path | str) -> RewriteError:
     return RewriteError(
         f"{file}: belongs to the {kind} table {root}, which records the size of its files:"
         f" not changed in place; {_ADVICE[kind]}"
+    )
+
+
+def _being_written(file: Path | str, side_file: Path | str) -> RewriteError:
+    return RewriteError(
+        f"{file}: Hive is writing it, {side_file} says how much of it counts: not changed in place;"
+        " wait until the transactions are closed, or compact the table"
     )

@@ -86,7 +86,8 @@ def test_the_commands_are_understood(tmp_path, monkeypatch):
             (tmp_path / folder).mkdir(exist_ok=True)
         result = CliRunner().invoke(cli, command[1:])
         # There are no files, which is the only complaint.
-        assert (result.exit_code, result.stderr) == (2, f"pbloom: {command[2]}: no Parquet files\n")
+        complaint = f"pbloom: {command[2]}: no Parquet or ORC files\n"
+        assert (result.exit_code, result.stderr) == (2, complaint)
 
 
 def test_every_option_of_the_document_is_one_of_the_command():

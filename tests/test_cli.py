@@ -329,7 +329,7 @@ def test_globs_are_expanded_by_the_command_too(built):
 
 COMPLAINTS = {
     ("inspect", "nothing.parquet"): "nothing.parquet: No such file or directory",
-    ("inspect", "no*.parquet"): "no*.parquet: no Parquet files",
+    ("inspect", "no*.parquet"): "no*.parquet: no Parquet or ORC files",
     ("probe", "events.parquet", "-c", "user_ids", "-v", "1"): (
         "events.parquet: column user_ids: no such leaf column, did you mean user_id"
     ),

@@ -57,7 +57,7 @@ def test_other_formats(write: Callable[[bytes], Path], data: bytes) -> None:
 def test_a_folder_without_files(tmp_path: Path) -> None:
     result = outcome("inspect", tmp_path)
     assert result.code == 2
-    assert result.complaint == f"{tmp_path}: no Parquet files"
+    assert result.complaint == f"{tmp_path}: no Parquet or ORC files"
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -384,7 +384,7 @@ def test_what_matches_no_file_is_a_failure_in_reports(run):
     (invocation,) = json.loads(result.stdout)["runs"][0]["invocations"]
     (notification,) = invocation["toolExecutionNotifications"]
     assert result.exit_code == 2
-    assert notification["message"] == {"text": "*.none: no Parquet files."}
+    assert notification["message"] == {"text": "*.none: no Parquet or ORC files."}
 
 
 def test_several_files_and_the_worst_of_them(run):

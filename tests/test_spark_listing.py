@@ -132,3 +132,28 @@ def test_a_hidden_file_that_is_named(asked, tmp_path):
     path.write_bytes(b"1234")
     (file,), nothing = list_files(FakeSpark("UTF-8"), [str(path)])
     assert (file.path, file.size, nothing) == (str(path), 4, [])
+
+
+class FakeReader:
+    """Finds these files behind whatever is loaded."""
+
+    def __init__(self, *paths):
+        self.paths = paths
+        self.read = self
+
+    def __getattr__(self, name):
+        return lambda *_: self
+
+    def collect(self):
+        return [(path, 1, datetime.now(UTC)) for path in self.paths]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("/lake", ["/lake/x.parquet"]), ("/lake/x.o*", ["/lake/x.orc", "/lake/x.parquet"])],
+)
+def test_folders_have_parquet_files_only(name, found):
+    """Verbs on Spark are for Parquet; an ORC file that is named is refused when it is opened."""
+    spark = FakeReader("file:/lake/x.parquet", "file:/lake/x.orc")
+    listed = listing._listed(spark, [name])
+    assert sorted(listed) == found
