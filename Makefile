@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster lint bench thrift clean
+.PHONY: demo test cluster lint bench thrift proto clean
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -31,6 +31,10 @@ bench: .venv/dev
 # Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
 thrift:
 	dir=$$(mktemp -d) && thrift -strict --gen py:slots -out $$dir thrift/parquet.thrift && cp $$dir/parquet_bloom/parquet/thrift/*.py parquet_bloom/parquet/thrift/ && rm -r $$dir
+
+# Regenerate parquet_bloom/orc/proto from orc.proto (needs protoc 3.20 to 3.21).
+proto:
+	protoc -I . --python_out=. parquet_bloom/orc/proto/orc.proto
 
 clean:
 	rm -rf .venv build demo *.egg-info parquet_bloom/native/*.so parquet_bloom/native/_kernel.c

@@ -1,4 +1,6 @@
-"""One view of a file with Bloom filters: row groups, leaf columns, filters, and what they exclude.
+"""Files with Bloom filters: of Parquet the row groups, leaf columns, filters, and what they exclude.
+
+An ORC file is an OrcFile (see orc.file), which is imported only where one is met.
 
 A verdict is `absent` (certain), `maybe`, or `unknown`: no usable filter, for the reason given.
 Whatever is dubious about a filter makes it unusable, never a reason for `absent`.
@@ -17,27 +19,28 @@ from parquet_bloom.errors import (
     ColumnError,
     FilterError,
     MissingKeyError,
+    NotSupportedFileError,
     ParquetBloomError,
     TamperedError,
+    UnsupportedError,
 )
+from parquet_bloom.filters.verdict import NO_FILTER, Verdict
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import Footer
 from parquet_bloom.parquet.schema import LeafColumn, find_column
-from parquet_bloom.parquet.tail import read_footer
+from parquet_bloom.parquet.tail import check_may_be_plain, read_footer
 from parquet_bloom.sources import open_source
 from parquet_bloom.storage import Source
 
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.orc.file import OrcFile
     from parquet_bloom.parquet.modules import ReadBits
     from parquet_bloom.values import Encodings
 
-Verdict = Literal["absent", "maybe", "unknown"]
-
-NO_FILTER = "no filter"
 NO_KEY = "encrypted, no key"
 
 
@@ -54,7 +57,7 @@ class RowGroupVerdict:
 class ParquetFile:
     """An open Parquet file. Use as a context manager, or call close()."""
 
-    format = "parquet"
+    format: Literal["parquet"] = "parquet"
 
     def __init__(self, source: Source, keys: Keys | None = None) -> None:
         """Read the footer. Raises FormatError if it is no Parquet file, or a damaged one;
@@ -216,15 +219,35 @@ def no_filter_reason(chunk: ColumnChunk) -> str:
     return NO_FILTER
 
 
-def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile:
-    """Open a local path or URL, with the keys of what is encrypted in it.
+def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile | OrcFile:
+    """Open a local path or URL, with the keys of what is encrypted in it, a Parquet file's.
 
-    Raises OSError, FormatError if it is no Parquet file, EncryptionError if it is encrypted and
-    does not open.
+    Raises OSError, FormatError if it is no Parquet and no ORC file, EncryptionError if it is
+    encrypted and does not open.
     """
     source = open_source(path)
     try:
-        return ParquetFile(source, None if keys is None else keys.for_file(source.path))
+        keys = None if keys is None else keys.for_file(source.path)
+        try:
+            return ParquetFile(source, keys)
+        except NotSupportedFileError:
+            from parquet_bloom.orc.file import OrcFile
+            from parquet_bloom.orc.tail import is_orc
+
+            if not is_orc(source):
+                raise
+        file = OrcFile(source)
+        check_may_be_plain(keys, source.path)
+        return file
     except BaseException:
         source.close()
         raise
+
+
+def open_parquet(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile:
+    """As open, for those who take nothing but Parquet: an ORC file is an UnsupportedError."""
+    file = open(path, keys)
+    if file.format == "parquet":
+        return file
+    file.close()
+    raise UnsupportedError(f"{file.path}: an ORC file, expected a Parquet file")

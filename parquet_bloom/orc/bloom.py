@@ -6,6 +6,10 @@
 BLOOM_FILTER streams have their bits in `bitset`, BLOOM_FILTER_UTF8 streams in `utf8bitset`: the
 same words, little-endian. Either is read wherever it stands; where both do, they must agree.
 
+What is written here has a mark behind the filters, in a field that other readers pass over: by it
+filters that were built later are told from those of the file's writer, some of which are known to
+get values wrong.
+
 Spec: apache/orc-format, specification/ORCv1.md "Bloom Filter Index"; orc-core, BloomFilterIO.
 """
 
@@ -17,28 +21,34 @@ from struct import pack
 from typing import Any
 
 from parquet_bloom.errors import FilterError
-from parquet_bloom.filters.k_hash import WORD_BITS, KHashFilter
+from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc import wire
 from parquet_bloom.orc.filter_form import FilterForm
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, OrcStream
 from parquet_bloom.orc.tail import decode
 
-_NUM_HASHES, _BITSET, _UTF8_BITSET = 1, 2, 3
 _FILTER = 1
+_NUM_HASHES, _BITSET, _UTF8_BITSET = 1, 2, 3
+
+# Far from the ids that the format will have.
+_MARK_FIELD = 31420
+_MARK = b"parquet_bloom"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
     """The filters of a column in a stripe, by index group, and how their keys were made.
 
-    `bloom_encoding` is what the stripe footer says of the column.
+    `bloom_encoding` is what the stripe footer says of the column. `is_marked`: they are ours, not
+    those of the file's writer.
     """
 
     stream: OrcStream
     bloom_encoding: int
     form: FilterForm
     filters: tuple[KHashFilter, ...]
+    is_marked: bool
 
 
 def read_filters(
@@ -56,6 +66,11 @@ def read_filters(
     return tuple(
         _read_filter(each, f"{where}: index group {index}") for index, each in enumerate(stored)
     )
+
+
+def is_marked(data: bytes) -> bool:
+    """Whether the filters in an expanded stream are ours."""
+    return data.endswith(wire.bytes_field(_MARK_FIELD, _MARK))
 
 
 def _check_released(data: bytes, where: str) -> None:
@@ -81,9 +96,10 @@ def _read_filter(stored: Any, where: str) -> KHashFilter:
 
 
 def encode_filters(filters: Sequence[KHashFilter], kind: int) -> bytes:
-    """A stream of this kind, not yet in chunks. Every bit of a filter's words must count."""
+    """A marked stream of this kind, not yet in chunks. Every bit of a filter's words must count."""
     encode = _encode_bitset if kind == BLOOM_FILTER else _encode_utf8_bitset
-    return b"".join(wire.bytes_field(_FILTER, encode(filter)) for filter in filters)
+    stored = [wire.bytes_field(_FILTER, encode(filter)) for filter in filters]
+    return b"".join([*stored, wire.bytes_field(_MARK_FIELD, _MARK)])
 
 
 def _encode_bitset(filter: KHashFilter) -> bytes:

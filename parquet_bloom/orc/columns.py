@@ -56,8 +56,8 @@ class StoredType(Protocol):
 
     kind: int
     subtypes: Sequence[int]
-    fieldNames: Sequence[str]  # noqa: N815, the format's own name
-    maximumLength: int  # noqa: N815
+    fieldNames: Sequence[str]
+    maximumLength: int
     precision: int
     scale: int
 

@@ -23,16 +23,16 @@ from typing import Final
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.orc import wire
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import FILTER_KINDS, ROW_INDEX, OrcStream, Stripe
-from parquet_bloom.orc.tail import MAX_POSTSCRIPT_BYTES, StripePlace, Tail, decode
+from parquet_bloom.orc.tail import MAX_POSTSCRIPT_BYTES, StripePlace, Tail
 
-# StripeFooter, ColumnEncoding, Footer, StripeInformation, PostScript.
+# Fields of StripeFooter, ColumnEncoding, Footer, StripeInformation, PostScript, Stream.
 _STREAMS, _ENCODINGS = 1, 2
 _BLOOM_ENCODING: Final = 3
 _CONTENT_LENGTH, _STRIPES = 2, 3
 _OFFSET, _INDEX_LENGTH, _FOOTER_LENGTH = 1, 2, 4
 _TAIL_LENGTH: Final = 1
+_KIND, _COLUMN, _LENGTH = 1, 2, 3
 
 # ColumnEncoding.bloomEncoding: UTF-8, and timestamps in UTC.
 UTF8_AND_UTC: Final = 1
@@ -166,8 +166,8 @@ def _stripe_footer(stripe: Stripe, changes: Mapping[int, FilterStreams]) -> byte
 
 
 def _stream(kind: int, column: int, length: int) -> bytes:
-    stream: bytes = orc_pb2.Stream(kind=kind, column=column, length=length).SerializeToString()
-    return stream
+    numbers = {_KIND: kind, _COLUMN: column, _LENGTH: length}
+    return b"".join(wire.number_field(number, value) for number, value in numbers.items())
 
 
 def _each_edited(data: bytes, number: int, edit: Callable[[int, bytes], Iterable[bytes]]) -> bytes:
@@ -233,10 +233,10 @@ def postscript_without_lengths(tail: Tail) -> bytes:
 
 def stripe_footer_without_filters(stripe: Stripe) -> bytes:
     """A stripe's footer but for what says anything of filters."""
+    streams = stripe.streams
 
     def kept(index: int, payload: bytes) -> Iterable[bytes]:
-        stream = decode(orc_pb2.Stream, payload, stripe.where)
-        return [] if stream.kind in FILTER_KINDS else [payload]
+        return [] if streams[index].kind in FILTER_KINDS else [payload]
 
     def plain(column: int, payload: bytes) -> Iterable[bytes]:
         return [wire.replaced(payload, {_BLOOM_ENCODING: b""})]

@@ -112,8 +112,8 @@ def _texts(stored: Any) -> tuple[Shown, Shown, Shown]:
 
 
 def _decimals(stored: Any) -> tuple[Shown, Shown, Shown]:
-    low, high, total = _texts(stored)
-    return low, high, _text(stored.sum) if stored.HasField("sum") else None
+    low, high, total = (_optional(stored, name) for name in ("minimum", "maximum", "sum"))
+    return _text(low), _text(high), _text(total)
 
 
 def _day(days: int | None) -> Shown:

@@ -11,11 +11,12 @@ Spec: apache/orc-format, specification/ORCv1.md "File Tail".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn, columns_of, is_below
@@ -24,8 +25,6 @@ from parquet_bloom.orc.proto import orc_pb2
 
 if TYPE_CHECKING:
     from parquet_bloom.storage import Source
-
-AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 MAGIC: Final = b"ORC"
 # The postscript's length is one byte.
@@ -154,8 +153,8 @@ class _StoredType:
     def __init__(self, stored: Any) -> None:
         # Without a kind the first one is meant, as generated readers have it.
         self.kind = int(stored.kind)
-        self.subtypes = list(stored.subtypes)
-        self.fieldNames = [text_of(name) for name in stored.fieldNames]
+        self.subtypes: Sequence[int] = list(stored.subtypes)
+        self.fieldNames: Sequence[str] = [text_of(name) for name in stored.fieldNames]
         self.maximumLength = int(stored.maximumLength)
         self.precision = int(stored.precision)
         self.scale = int(stored.scale)
@@ -236,8 +235,8 @@ def _compression(postscript: Any, where: str) -> Compression:
     return compression
 
 
-def decode(message: type[AnyMessage], data: bytes, where: str) -> AnyMessage:
-    """The message that all of `data` encodes. Raises FooterError."""
+def decode(message: Any, data: bytes, where: str) -> Any:
+    """The message of this generated class that all of `data` encodes. Raises FooterError."""
     try:
         return message.FromString(data)
     except DecodeError:

@@ -66,7 +66,7 @@ def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | N
         return open_sealed_footer(data, start, where, keys)
     footer = Footer(data, start, where)
     if not footer.is_signed:
-        _check_may_be_plain(keys, where)
+        check_may_be_plain(keys, where)
         is_plain = not any(footer.chunks.every("has_crypto_metadata"))
         return footer if is_plain else Footer(data, start, where, UnsignedFooter())
     from parquet_bloom.parquet.encrypted_footer import verify_signed_footer
@@ -74,7 +74,7 @@ def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | N
     return verify_signed_footer(footer, keys)
 
 
-def _check_may_be_plain(keys: Keys | None, where: str) -> None:
+def check_may_be_plain(keys: Keys | None, where: str) -> None:
     """Raise EncryptionError if there is a key, or AAD prefix, that only an encrypted footer needs:
     who can write the file can also take its encryption away, and nothing else would show it."""
     if keys is None:

@@ -25,8 +25,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
-from parquet_bloom.files import open as open_file
-from parquet_bloom.paths import expand
+from parquet_bloom.files import open_parquet
+from parquet_bloom.paths import PARQUET, expand
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
 from parquet_bloom.spark.schemas import FILTER
@@ -100,7 +100,8 @@ class BloomReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The files, packed. Raises OSError for a name without files if mode is failfast."""
-        inputs, errors = expand(opened_by_executors(name) for name in self._options.names)
+        names = [opened_by_executors(name) for name in self._options.names]
+        inputs, errors = expand(names, PARQUET)
         if errors and self._options.failfast:
             raise errors[0]
         paths = dict.fromkeys(_absolute(input.path) for input in inputs)
@@ -156,7 +157,7 @@ class BloomReader(DataSourceReader):
         columns = self._options.columns
         if not self._wanted.keys() & {"row_group", "column"}:
             return columns, None
-        with open_file(path, keys) as file:
+        with open_parquet(path, keys) as file:
             names = [leaf.name for leaf in file.leaves(columns)]
             row_groups = range(file.num_row_groups)
         if len(set(names)) == len(names):

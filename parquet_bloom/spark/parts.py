@@ -21,7 +21,7 @@ import pyarrow as pa
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.filter_builder import Built, FilterBuilder
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -59,7 +59,7 @@ def column_shares(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterat
 
 def _share(path: str, options: Options) -> float:
     try:
-        with open_file(path) as file:
+        with open_parquet(path) as file:
             if not _is_wanted(file, options):
                 return 0.0
             chunks = _chunks(file, options)
@@ -86,7 +86,7 @@ def _built_in(piece: Row, options: Options) -> Iterator[Row]:
     """The filters of one part; first of all, which file it has seen."""
     about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
     try:
-        with open_file(piece["path"]) as file:
+        with open_parquet(piece["path"]) as file:
             chunks = _chunks(file, options) if _is_wanted(file, options) else []
             yield about | {"row_group": SEEN, "message": version_of(file)}
             size = size_of(options)
@@ -149,7 +149,7 @@ def _is_as_seen(path: str, seen: set[str | None], options: Options) -> bool:
     # A part that could not open it, perhaps for want of a key, makes it a matter of the whole.
     if None in seen:
         return False
-    with open_file(path) as file:
+    with open_parquet(path) as file:
         return seen == {version_of(file)} and _is_wanted(file, options)
 
 

@@ -24,7 +24,7 @@ from parquet_bloom.errors import (
     complaint_about,
 )
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.spark.outcome import Outcome, Status
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def build_outcome(path: str, options: Options) -> Outcome:
 
     keys = keys_in(options.pop("keys_file"))
     if options.pop("only_missing"):
-        with open_file(path, keys) as file:
+        with open_parquet(path, keys) as file:
             if has_been_built(file, options["columns"]):
                 return Outcome(path, "unchanged", message="each column has filters")
     report = build(path, in_place=True, threads=1, keys=keys, **options)

@@ -26,7 +26,7 @@ from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.literals import encode_literal
@@ -155,7 +155,7 @@ class Advisor:
         """Read a file. One that was added already is not read again. Raises as `advise`."""
         if os.fspath(path) in self._files:
             return
-        with open_file(path, self._keys) as file:
+        with open_parquet(path, self._keys) as file:
             file.footer.check_row_counts()
             leaves = file.leaves(self._columns)
             key = tuple((leaf.name, leaf.type) for leaf in leaves)

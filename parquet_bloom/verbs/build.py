@@ -21,7 +21,7 @@ from parquet_bloom.chunk_filter import Size, reason_for_none
 from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import NO_KEY, ParquetFile
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.filter_builder import (
     Built,
     BuiltFilter,
@@ -158,7 +158,7 @@ def build_with(
     """As build, with filters from elsewhere: `built` gives them for chunks that want one."""
     started = time.perf_counter()
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_file(source, keys) as file:
+    with open_parquet(source, keys) as file:
         check_rewritable(file)
         file.footer.check_row_counts()
         plan = plan_of(file, columns, row_groups, existing)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.files import NO_KEY, ParquetFile
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -95,7 +95,7 @@ def diff(
     ColumnError for a column that neither file has, FormatError, UnsupportedError, EncryptionError
     for what does not open, OSError. A filter that cannot be read is not an error.
     """
-    with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
+    with open_parquet(a, keys) as file_a, open_parquet(b, keys) as file_b:
         side_a, side_b = _Side(file_a), _Side(file_b)
         wanted = _wanted(file_a, file_b, columns)
         names = [name for name in {**side_a.leaves, **side_b.leaves} if name[0] in wanted]

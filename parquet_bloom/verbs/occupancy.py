@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.filters import occupancy
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import measured_fpp
@@ -73,7 +73,7 @@ def inspected_filters(
     inspection: FileInspection, keys: Keys | None = None
 ) -> Iterator[InspectedFilter]:
     """The filters of an inspection with their bits, one at a time."""
-    with open_file(inspection.path, keys) as file:
+    with open_parquet(inspection.path, keys) as file:
         for group in inspection.row_groups:
             for place, column in enumerate(group.columns):
                 if column.filter is not None:

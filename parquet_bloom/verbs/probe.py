@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_bloom.errors import FormatError, MissingKeyError, ValueTypeError
-from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict, Verdict
+from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.filters.verdict import Verdict, verdict_on_all
 from parquet_bloom.literals import encode_literal
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
@@ -87,10 +88,7 @@ def _encoded(file: ParquetFile, leaf: LeafColumn, value: str, read_as: str | Non
 
 
 def _probed(value: str, row_groups: tuple[RowGroupVerdict, ...]) -> ProbedValue:
-    verdicts = {group.verdict for group in row_groups}
-    verdict: Verdict = (
-        "maybe" if "maybe" in verdicts else "unknown" if "unknown" in verdicts else "absent"
-    )
+    verdict = verdict_on_all({group.verdict for group in row_groups})
     rows = sum(group.num_rows for group in row_groups if group.verdict != "absent")
     return ProbedValue(value, verdict, row_groups, rows)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder, append_filters
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaks import leaks
@@ -123,7 +123,7 @@ def repair(
     started = time.perf_counter()
     size = Size(fpp, max_bytes)
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_file(source, keys) as file:
+    with open_parquet(source, keys) as file:
         check_rewritable(file)
         file.footer.check_row_counts()
         check_pages(file)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_bloom.files import NO_KEY
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.leaks import leaks
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import located
@@ -70,7 +70,7 @@ def strip(
     """
     started = time.perf_counter()
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_file(source, keys) as file:
+    with open_parquet(source, keys) as file:
         check_rewritable(file)
         chunks = {
             (row_group, leaf.index): file.footer.chunk(row_group, leaf)

@@ -17,7 +17,7 @@ from xxhash import xxh3_128_digest
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import (
@@ -87,7 +87,7 @@ def validate(
     policy = (policy or Policy()).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
-    with open_file(path, keys) as file:
+    with open_parquet(path, keys) as file:
         validation = _Validation(file, policy, deep, diagnose)
         findings = validation.run(file.leaves(columns), threads, progress)
         _check_unchanged(file)

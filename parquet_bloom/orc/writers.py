@@ -1,0 +1,182 @@
+"""Who wrote an ORC file, and what that means for its filters.
+
+Three questions, which have different answers: how the keys were made, whether the filter can miss
+a value that is stored, and whether readers look into it at all.
+
+| writer, version                     | what is different                                          |
+|-------------------------------------|------------------------------------------------------------|
+| Java before HIVE-12055 (3)          | text in the charset of the writer's machine                |
+| Java before ORC-101 (5)             | BLOOM_FILTER streams: timestamps as instants               |
+| Java ORC-135 (6)                    | readers do not ask DECIMAL of up to 18 digits              |
+| C++ 1.6.0 to 1.6.11, 1.7.0          | integers hashed with logical shifts (ORC-1024)             |
+| C++                                 | BYTE, CHAR and FLOAT from other values than are stored;    |
+|                                     | timestamps before 1970 rounded up (ORC-763)                |
+| any, file version 1.9999            | DECIMAL of up to 18 digits as numbers, which readers       |
+|                                     | look up as text                                            |
+
+Sources: orc-core, OrcFile.WriterVersion, RecordReaderImpl, BloomFilterIO; ORC C++, ColumnWriter.cc,
+sargs/PredicateLeaf.cc, Reader.cc.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
+from parquet_bloom.orc.tail import text_of
+
+if TYPE_CHECKING:
+    from parquet_bloom.orc.bloom import StoredIndex
+    from parquet_bloom.orc.columns import OrcColumn
+    from parquet_bloom.orc.tail import Tail
+
+JAVA: Final = 0
+CPP: Final = 1
+_WRITERS = ("ORC Java", "ORC C++", "Presto", "ORC Go", "Trino", "cuDF")
+
+# Values of PostScript.writerVersion for JAVA.
+HIVE_12055: Final = 3
+ORC_135: Final = 6
+
+# The last bloomEncoding that is defined: UTF-8 text and timestamps in UTC.
+UTF8_UTC: Final = 1
+
+UNSTABLE = (1, 9999)
+# Digits that 64 bits hold.
+LONG_DIGITS: Final = 18
+
+_TEXTS = ("STRING", "CHAR", "VARCHAR")
+_TIMESTAMPS = ("TIMESTAMP", "TIMESTAMP_INSTANT")
+# Columns of which no reader asks a filter: there are no predicates about them, or none with it.
+_NOT_ASKED = ("BOOLEAN", "BINARY", "STRUCT", "LIST", "MAP", "UNION")
+
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The writer of a file: `version` is the writerVersion, `software` what it calls itself, empty
+    if it does not; `file_version` is (0, 12) for what everybody writes."""
+
+    writer: int
+    version: int
+    software: str
+    file_version: tuple[int, ...]
+
+    @property
+    def created_by(self) -> str:
+        """`ORC Java 2.3.0`, `ORC C++ 2.2.2`, `ORC Java, version 4`."""
+        name = _WRITERS[self.writer] if self.writer < len(_WRITERS) else f"writer {self.writer}"
+        return f"{name} {self.software}" if self.software else f"{name}, version {self.version}"
+
+    @property
+    def hides_its_shifts(self) -> bool:
+        """Whether this is C++ of a time that is not known."""
+        return self.writer == CPP and _VERSION.match(self.software) is None
+
+    @property
+    def has_logical_shifts(self) -> bool:
+        found = _VERSION.match(self.software)
+        if self.writer != CPP or found is None:
+            return False
+        version = tuple(int(part) for part in found.groups())
+        return (1, 6, 0) <= version <= (1, 6, 11) or version == (1, 7, 0)
+
+
+def generation_of(tail: Tail) -> Generation:
+    return Generation(
+        writer=int(tail.footer.writer),
+        version=int(tail.postscript.writerVersion),
+        software=text_of(tail.footer.softwareVersion),
+        file_version=tuple(tail.postscript.version),
+    )
+
+
+def doubt(generation: Generation, column: OrcColumn, stored: StoredIndex) -> str:
+    """Why filters of this column may miss a value that is stored; empty if they can be trusted."""
+    of_keys = _doubt_about_keys(column, stored)
+    return of_keys or ("" if stored.is_marked else _doubt_about_writer(generation, column))
+
+
+def _doubt_about_keys(column: OrcColumn, stored: StoredIndex) -> str:
+    if stored.form.utf8 and stored.bloom_encoding > UTF8_UTC:
+        return f"bloomEncoding is {stored.bloom_encoding}, expected at most {UTF8_UTC}"
+    if column.kind != "TIMESTAMP":
+        return ""
+    if stored.form.utf8:
+        is_known = stored.bloom_encoding == UTF8_UTC
+        return "" if is_known else "nobody knows the time zone of the keys: bloomEncoding is 0"
+    is_known = stored.form.writer_timezone != ""
+    return "" if is_known else "nobody knows the time zone of the keys: no writerTimezone"
+
+
+def _doubt_about_writer(generation: Generation, column: OrcColumn) -> str:
+    if generation.hides_its_shifts:
+        return "ORC C++ of a version that is not noted: nobody knows how it hashed"
+    if generation.writer == CPP and column.kind in ("BYTE", "CHAR", "FLOAT"):
+        return f"filters of {column.kind} by ORC C++ miss values that are stored"
+    if _has_number_keys(generation, column):
+        return "filters of DECIMAL in the unstable file version 1.9999 hold other keys"
+    return ""
+
+
+def _has_number_keys(generation: Generation, column: OrcColumn) -> bool:
+    is_short = column.kind == "DECIMAL" and column.precision <= LONG_DIGITS
+    return is_short and generation.file_version == UNSTABLE and generation.writer == JAVA
+
+
+def doubts_text(generation: Generation, column: OrcColumn, stored: StoredIndex) -> bool:
+    """Whether only ASCII text was hashed as it is stored."""
+    is_old = generation.writer == JAVA and generation.version < HIVE_12055
+    return is_old and column.kind in _TEXTS and not (stored.form.utf8 or stored.is_marked)
+
+
+def doubts_before_1970(generation: Generation, column: OrcColumn, stored: StoredIndex) -> bool:
+    """Whether timestamps before 1970 were hashed as others than are stored."""
+    return generation.writer == CPP and column.kind in _TIMESTAMPS and not stored.is_marked
+
+
+def ignored(
+    generation: Generation, column: OrcColumn, kind: int, bloom_encoding: int
+) -> tuple[str, ...]:
+    """Why readers do not look into a filter of this column, in a stream of this kind: a line for
+    each reason, empty if they do."""
+    everybody = _ignored_by_all(generation, column)
+    if everybody:
+        return (f"ignored by ORC Java and C++: {everybody}",)
+    java = _ignored_by_java(generation, column, kind, bloom_encoding)
+    cpp = _ignored_by_cpp(kind, bloom_encoding)
+    lines = (("Java", java), ("C++", cpp))
+    return tuple(f"ignored by ORC {reader}: {reason}" for reader, reason in lines if reason)
+
+
+def _ignored_by_all(generation: Generation, column: OrcColumn) -> str:
+    if generation.has_logical_shifts or generation.hides_its_shifts:
+        return f"{generation.created_by} may have hashed integers wrong (ORC-1024)"
+    if column.kind in _NOT_ASKED:
+        return f"no predicate on {column.kind} asks a filter"
+    return ""
+
+
+def _ignored_by_java(
+    generation: Generation, column: OrcColumn, kind: int, bloom_encoding: int
+) -> str:
+    is_java = generation.writer == JAVA
+    if column.kind == "TIMESTAMP" and is_java and generation.version < ORC_135:
+        return "timestamps from before ORC-135"
+    is_of_orc_135 = is_java and generation.version == ORC_135
+    if column.kind == "DECIMAL" and column.precision <= LONG_DIGITS and is_of_orc_135:
+        return "short decimals by a writer of ORC-135"
+    if kind == BLOOM_FILTER_UTF8 and bloom_encoding > UTF8_UTC:
+        return f"bloomEncoding is {bloom_encoding}"
+    if kind == BLOOM_FILTER_UTF8 and bloom_encoding == 0 and column.kind == "TIMESTAMP":
+        return "bloomEncoding is 0, and timestamps need 1"
+    return ""
+
+
+def _ignored_by_cpp(kind: int, bloom_encoding: int) -> str:
+    if kind != BLOOM_FILTER_UTF8:
+        return "a BLOOM_FILTER stream, expected BLOOM_FILTER_UTF8"
+    return "" if bloom_encoding == UTF8_UTC else f"bloomEncoding is {bloom_encoding}, expected 1"
