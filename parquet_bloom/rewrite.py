@@ -7,10 +7,11 @@ file stays, and the proof that the new one is the old one but for its filters.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Protocol
 
@@ -31,11 +32,13 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import FilterPlace
+from parquet_bloom.parquet.layout import Range
 from parquet_bloom.parquet.modules import named
 from parquet_bloom.sources import open_source
 from parquet_bloom.storage import (
     LocalSource,
     Output,
+    Source,
     default_mode,
     is_url,
     local_path,
@@ -148,18 +151,28 @@ def removable_filter(file: ParquetFile, chunk: ColumnChunk) -> bloom.StoredFilte
         return None
 
 
-def kept_end(file: ParquetFile, removed: Mapping[ChunkKey, ColumnChunk]) -> int:
-    """Where the data that stays ends: the footer's start, less the removed filters just before."""
+def kept_end(
+    file: ParquetFile,
+    removed: Mapping[ChunkKey, ColumnChunk],
+    more: Collection[Range] = (),
+    least: int = 0,
+) -> int:
+    """Where the data that stays ends: the footer's start, less the removed filters just before.
+
+    Of filters that the footer does not know as such, `more` are removed, too, and the others end by
+    `least`.
+    """
     end = file.footer.start
     stored = [removable_filter(file, chunk) for chunk in removed.values()]
-    certain = [found for found in stored if found is not None]
+    certain = [(found.offset, found.end) for found in stored if found is not None]
+    certain += more
     if not certain:
         return end
-    kept_filters_end = _kept_filters_end(file, removed)
-    for found in sorted(certain, key=lambda found: found.end, reverse=True):
-        if found.end != end or found.offset < kept_filters_end:
+    kept_filters_end = max(least, _kept_filters_end(file, removed))
+    for found_start, found_end in sorted(certain, key=itemgetter(1), reverse=True):
+        if found_end != end or found_start < kept_filters_end:
             break
-        end = found.offset
+        end = found_start
     return end
 
 
@@ -292,7 +305,7 @@ def rewriting(
     if target is None:
         yield DryRewrite(file, prefix)
         return
-    with target.output(mode_of(file), prefix) as written:
+    with target.output(mode_of(file.source), prefix) as written:
         rewrite = (FileRewrite if verify else UnverifiedRewrite)(file, target, written)
         try:
             yield rewrite
@@ -300,11 +313,9 @@ def rewriting(
             rewrite.close()
 
 
-def mode_of(file: ParquetFile) -> int:
+def mode_of(source: Source) -> int:
     """The mode of a new file: the old one's, or the default where that has none."""
-    if isinstance(file.source, LocalSource):
-        return file.source.status.st_mode
-    return default_mode()
+    return source.status.st_mode if isinstance(source, LocalSource) else default_mode()
 
 
 def verify_rewrite(

@@ -24,12 +24,11 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import Footer
-from parquet_bloom.parquet.opened_chunks import Fields
 from parquet_bloom.parquet.thrift import ttypes
 
 NOTE_KEY: Final = "pbloom.murmur3"
 
-_KEY_VALUE_METADATA = 8
+KEY_VALUE_METADATA: Final = 8
 _KEY, _VALUE = 1, 2
 
 
@@ -88,7 +87,21 @@ def note_of(footer: Footer, chunk: ColumnChunk) -> Note | None:
     return None
 
 
-def note_fields(footer: Footer, chunk: ColumnChunk, note: Note | None) -> Fields:
+def every_note(footer: Footer) -> Iterator[tuple[ColumnChunk, Note]]:
+    """The chunks that have a note. Raises FilterError for one that is damaged."""
+    if not may_have_notes(footer):
+        return
+    for row_group in range(footer.num_row_groups):
+        for leaf in footer.leaves:
+            chunk = footer.chunk(row_group, leaf)
+            note = note_of(footer, chunk)
+            if note is not None:
+                yield chunk, note
+
+
+def note_fields(
+    footer: Footer, chunk: ColumnChunk, note: Note | None
+) -> dict[int, tuple[int, bytes] | None]:
     """The field of the chunk's ColumnMetaData that has `note`, or no note; other pairs stay."""
     pairs = [
         pair
@@ -98,16 +111,16 @@ def note_fields(footer: Footer, chunk: ColumnChunk, note: Note | None) -> Fields
     if note is not None:
         pairs.append(_pair(note))
     if not pairs:
-        return {_KEY_VALUE_METADATA: None}
+        return {KEY_VALUE_METADATA: None}
     value = compact.list_header(compact.TYPE_STRUCT, len(pairs)) + b"".join(pairs)
-    return {_KEY_VALUE_METADATA: (compact.TYPE_LIST, value)}
+    return {KEY_VALUE_METADATA: (compact.TYPE_LIST, value)}
 
 
 def _pairs(footer: Footer, chunk: ColumnChunk) -> Iterator[bytes]:
     """The encoded KeyValues of a chunk."""
     text, start = footer.meta_data(chunk)
     for number, kind, _, value, _ in _kernel.fields(text, start):
-        if (number, kind) == (_KEY_VALUE_METADATA, compact.TYPE_LIST):
+        if (number, kind) == (KEY_VALUE_METADATA, compact.TYPE_LIST):
             boundaries = _kernel.elements(text, value)
             for begin, end in pairwise(boundaries):
                 yield text[begin:end]

@@ -92,15 +92,18 @@ class Scheme:
     def hashes(self, run: Run, num_blocks: int) -> Hashes:
         """What to insert into, or look up in, a SplitBlockBloomFilter of `num_blocks`: shape (n,),
         uint64. Damage is a PageError."""
-        if self.hash == "XXHASH":
-            return self._aligned(run.hashes(), num_blocks)
-        return self._aligned(run.hashed_by(self._hasher), num_blocks)
+        return self.aligned(self.raw_hashes(run), num_blocks)
+
+    def raw_hashes(self, run: Run) -> Hashes:
+        """The hashes of a run: shape (n,), uint64. Damage is a PageError."""
+        return run.hashes() if self.hash == "XXHASH" else run.hashed_by(self._hasher)
 
     def hash_value(self, leaf: LeafType, plain: bytes, num_blocks: int) -> Hashes:
         """The same of one value, by its stored bytes: shape (1,)."""
-        return self._aligned(np.array([self._hash(leaf, plain)], np.uint64), num_blocks)
+        return self.aligned(np.array([self.raw_hash(leaf, plain)], np.uint64), num_blocks)
 
-    def _hash(self, leaf: LeafType, plain: bytes) -> int:
+    def raw_hash(self, leaf: LeafType, plain: bytes) -> int:
+        """The hash of one value."""
         if self.hash == "MURMUR3":
             return _kernel.murmur3(plain, self.seed)
         if self.hash == "XXHASH":
@@ -109,7 +112,7 @@ class Scheme:
             plain = len(plain).to_bytes(LENGTH_BYTES, "little") + plain
         return _kernel.hive64(plain, self.seed)
 
-    def _aligned(self, hashes: Hashes, num_blocks: int) -> Hashes:
+    def aligned(self, hashes: Hashes, num_blocks: int) -> Hashes:
         """Hashes of which a multiply-shift selects the block that this scheme does."""
         if self.selection == "multiply-shift":
             return hashes

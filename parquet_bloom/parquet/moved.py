@@ -126,11 +126,9 @@ def _index_length(data: bytes, start: int, lengths: Mapping[int, int]) -> _Field
 
 def _rewritten(data: bytes, start: int, number: int, element: Callable[[int], bytes]) -> _Fields:
     """The list in a field of the struct at `start`, with `element(start)` for each of its structs."""
-    for found, kind, _, value, _ in _kernel.fields(data, start):
+    for found, kind, _, value, end in _kernel.fields(data, start):
         if (found, kind) == (number, compact.TYPE_LIST):
             starts = _kernel.elements(data, value)[:-1]
-            elements = b"".join(map(element, starts))
-            return {
-                number: (kind, compact.list_header(compact.TYPE_STRUCT, len(starts)) + elements)
-            }
+            header = data[value : starts[0]] if starts else data[value:end]
+            return {number: (kind, header + b"".join(map(element, starts)))}
     return {}

@@ -1,0 +1,161 @@
+"""Old split block filters put into a file: behind its data, or before the pages of their chunks.
+
+    footer   | pages, page indexes, filters: as they were | new filters | footer |
+    chunk    | new | pages of a chunk | new | pages | ... | page indexes, moved | the rest | footer |
+
+Everything behind a filter that is put before pages begins later, so offsets in the footer, in
+offset indexes and in our own notes are moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from parquet_bloom.dialects import headers
+from parquet_bloom.dialects.murmur3 import Murmur3
+from parquet_bloom.dialects.murmur3_build import Built
+from parquet_bloom.dialects.new_version import Version
+from parquet_bloom.dialects.pointers import Note
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import Footer
+from parquet_bloom.parquet.layout import Range
+from parquet_bloom.parquet.moved import Moves, moved_offset_index
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What was written so far. `digests`: of header and bitset; `inserted`: how much was put where;
+    `copied`: from where to where in the old file, and to where; `lengths`: of offset indexes now,
+    by where they began."""
+
+    filters: list[BuiltFilter] = field(default_factory=list)
+    skipped: list[SkippedChunk] = field(default_factory=list)
+    notes: dict[ChunkKey, Note] = field(default_factory=dict)
+    digests: dict[ChunkKey, int] = field(default_factory=dict)
+    inserted: list[tuple[int, int]] = field(default_factory=list)
+    copied: list[tuple[int, int, int]] = field(default_factory=list)
+    lengths: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> Moves:
+        """Of what was there before."""
+        return Moves.of(self.inserted)
+
+    def copy(self, start: int, end: int, out: Version) -> None:
+        """Write what was there."""
+        self.copied.append((start, end, out.size))
+        out.copy(start, end)
+
+    def append(
+        self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, out: Version, dialect: Murmur3
+    ) -> int:
+        """Write a filter; returns what it takes."""
+        data = headers.encode(dialect.header, filter.num_bytes) + filter.to_bytes()
+        offset = out.append(data)
+        self.digests[chunk.key] = _kernel.xxh64(data)
+        self.notes[chunk.key] = Note(
+            offset=offset,
+            length=len(data),
+            header=dialect.header,
+            hash="MURMUR3",
+            seed=dialect.seed,
+            selection="mask",
+        )
+        self.filters.append(
+            BuiltFilter(
+                row_group=chunk.row_group,
+                column=chunk.leaf.name,
+                num_values=chunk.num_values or 0,
+                num_bytes=filter.num_bytes,
+                fpp=filter.fpp,
+                offset=offset,
+                length=len(data),
+            )
+        )
+        return len(data)
+
+
+def append_all(
+    out: Version, filters: Iterable[Built], dialect: Murmur3, progress: Callable[[int], None]
+) -> Added:
+    """Filters one after the other, before the footer."""
+    added = Added()
+    for done, (chunk, filter) in enumerate(filters, 1):
+        if isinstance(filter, str):
+            added.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
+        else:
+            added.append(chunk, filter, out, dialect)
+        progress(done)
+    return added
+
+
+def insert_all(
+    file: ParquetFile,
+    out: Version,
+    filters: Iterable[Built],
+    dialect: Murmur3,
+    progress: Callable[[int], None],
+) -> Added:
+    """Filters before the first pages of their chunks, which come in the order of their pages; and
+    all that lies around them. `out` has what lies before the first of them."""
+    added = Added()
+    at = out.size
+    for done, (chunk, filter) in enumerate(filters, 1):
+        if isinstance(filter, str):
+            added.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
+        else:
+            start = chunk.pages_start or 0
+            added.copy(at, start, out)
+            added.inserted.append((start, added.append(chunk, filter, out, dialect)))
+            at = start
+        progress(done)
+    moves = added.moves
+    for start, end in offset_indexes(file.footer):
+        added.copy(at, start, out)
+        index = moved_offset_index(file.source.read_at(start, end - start), moves)
+        out.append(index)
+        added.lengths[start] = len(index)
+        added.inserted.append((end, len(index) - (end - start)))
+        at = end
+    added.copy(at, file.footer.start, out)
+    return added
+
+
+def offset_indexes(footer: Footer) -> list[Range]:
+    """Where the offset indexes lie, in order."""
+    pairs = zip(
+        footer.chunks.every("offset_index_offset"),
+        footer.chunks.every("offset_index_length"),
+        strict=True,
+    )
+    return sorted({(start, start + length) for start, length in pairs if start > 0 and length > 0})
+
+
+def in_order_of_pages(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> list[ColumnChunk]:
+    """`chunks` as they lie in the file. Raises UnsupportedError for a file in which nothing can be
+    put before them."""
+    ordered = sorted(chunks, key=lambda chunk: chunk.pages_start or 0)
+    starts = [chunk.pages_start or 0 for chunk in ordered]
+    indexes = offset_indexes(file.footer)
+    for chunk, start in zip(ordered, starts, strict=True):
+        around = [found for found in file.footer.layout.data_in(start - 1, start + 1)]
+        if any(begin < start < end for begin, end in around) or starts.count(start) > 1:
+            raise UnsupportedError(
+                f"{file.path}: {chunk.where}: its pages share bytes with others: expected to put a"
+                " filter between them"
+            )
+    behind = [start for start, _ in indexes] + [file.footer.start]
+    if starts and behind[0] < starts[-1]:
+        raise UnsupportedError(
+            f"{file.path}: page indexes lie before pages: expected them behind all pages"
+        )
+    if any(end > start for (_, end), start in zip(indexes, behind[1:], strict=True)):
+        raise UnsupportedError(f"{file.path}: offset indexes share bytes")
+    return ordered
