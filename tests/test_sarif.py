@@ -122,6 +122,8 @@ def test_a_result():
         ],
         "properties": {
             "row_group": 1,
+            "stripe": None,
+            "index_group": None,
             "column": "name",
             "expected": "0",
             "found": "10",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from parquet_bloom.render.terminal import shortened, write_line
@@ -38,7 +38,7 @@ class FindingGroup:
 
         Where they differ, the first stands for all, and says so.
         """
-        where, what = place(self.first.column, self._row_groups), statement(self.first)
+        where, what = place_of(self.findings), statement(self.first)
         if any(statement(other) != what for other in self.findings):
             where += " (the first of them)"
         return f"{where}: {what}" if where else what
@@ -57,11 +57,6 @@ class FindingGroup:
         """All of it, the diagnosis on a line of its own."""
         lines = [f"{self.heading}: {self.text}"]
         return lines if self.diagnosis is None else [*lines, f"    {self.diagnosis}"]
-
-    @property
-    def _row_groups(self) -> list[int]:
-        found = {item.row_group for item in self.findings if item.row_group is not None}
-        return sorted(found)
 
 
 def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
@@ -90,13 +85,36 @@ def rule_title(rule: str) -> str:
     return f"{rule} {RULES[rule].name}"
 
 
-def place(column: str | None, row_groups: Sequence[int]) -> str:
+def place_of(findings: Sequence[Finding]) -> str:
+    """Where findings of one column, or of none, are: `column user_id, row groups 0, 1`;
+    `column user_id, stripe 0, index groups 3, 4`; empty for what is about the whole file."""
+    column = findings[0].column
+    stripes = {item.stripe for item in findings if item.stripe is not None}
+    if not stripes:
+        return place(column, {item.row_group for item in findings if item.row_group is not None})
+    groups = [item.index_group for item in findings if item.index_group is not None]
+    parts = [place(column, stripes, "stripe")]
+    if groups:
+        parts.append(
+            _numbered("index group", groups)
+            if len(stripes) == 1
+            else _number(len(groups), "index group")
+        )
+    return ", ".join(parts)
+
+
+def place(column: str | None, numbers: Collection[int], noun: str = "row group") -> str:
     """`column user_id, row groups 0, 1`; empty for what is about the whole file."""
     parts = [] if column is None else [f"column {column}"]
-    if row_groups:
-        several = "s" if len(row_groups) > 1 else ""
-        parts.append(f"row group{several} {shortened([str(number) for number in row_groups])}")
+    if numbers:
+        parts.append(_numbered(noun, numbers))
     return ", ".join(parts)
+
+
+def _numbered(noun: str, numbers: Collection[int]) -> str:
+    """`row groups 0, 1`"""
+    several = "s" if len(numbers) > 1 else ""
+    return f"{noun}{several} {shortened([str(number) for number in sorted(numbers)])}"
 
 
 def statement(finding: Finding) -> str:
@@ -108,6 +126,8 @@ def statement(finding: Finding) -> str:
 
 def explanation(diagnosis: Diagnosis) -> str:
     """`dictionary values were never inserted: 12 of 12 values are found that way`"""
+    if not diagnosis.tried:
+        return diagnosis.explanation
     return (
         f"{diagnosis.explanation.rstrip('.')}: {diagnosis.hits:,} of {diagnosis.tried:,} values"
         " are found that way"

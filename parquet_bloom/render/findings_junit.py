@@ -18,7 +18,12 @@ from collections.abc import Sequence
 
 from parquet_bloom.render.findings import FindingGroup, grouped, rule_title
 from parquet_bloom.render.terminal import printable, write_bytes
-from parquet_bloom.rules.catalogue import NEED_VALUES, RULES, Finding, ValidationReport
+from parquet_bloom.rules.catalogue import (
+    NEED_VALUES,
+    Finding,
+    ValidationReport,
+    rules_of,
+)
 from parquet_bloom.rules.failure import Failure
 from parquet_bloom.rules.policy import Policy
 
@@ -32,7 +37,8 @@ _COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skip
 def junit_xml(
     reports: Sequence[ValidationReport], failures: Sequence[Failure], policy: Policy
 ) -> bytes:
-    """The document in UTF-8. What `policy` ignores is skipped."""
+    """The document in UTF-8, with the rules that are for the format of each file. What `policy`
+    ignores is skipped."""
     root = ET.Element("testsuites", {"name": "pbloom validate"})
     root.extend(_suite(report, policy) for report in reports)
     root.extend(_failed_suite(failure) for failure in failures)
@@ -54,7 +60,7 @@ def _suite(report: ValidationReport, policy: Policy) -> ET.Element:
     for finding in report.findings:
         by_rule[finding.rule].append(finding)
     suite = ET.Element("testsuite", {"name": _xml(report.path)})
-    for rule in RULES:
+    for rule in (each.id for each in rules_of(report.format)):
         case = _case(suite, report.path, rule_title(rule))
         if by_rule[rule]:
             _add_findings(case, by_rule[rule], policy)

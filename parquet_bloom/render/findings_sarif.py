@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import quote
 
 from parquet_bloom import __version__
-from parquet_bloom.render.findings import explanation, place, statement
+from parquet_bloom.render.findings import explanation, place_of, statement
 from parquet_bloom.render.terminal import printable, write_json
 from parquet_bloom.rules.catalogue import RULES, Finding, ValidationReport
 from parquet_bloom.rules.failure import Failure
@@ -142,6 +142,8 @@ def _results(
             },
             "properties": {
                 "row_group": finding.row_group,
+                "stripe": finding.stripe,
+                "index_group": finding.index_group,
                 "column": finding.column,
                 "expected": finding.expected,
                 "found": finding.found,
@@ -151,15 +153,11 @@ def _results(
 
 
 def _text(finding: Finding) -> str:
-    where = _place(finding)
+    where = place_of([finding])
     text = _sentence(f"{where}: {statement(finding)}" if where else statement(finding))
     if finding.diagnosis is None:
         return text
     return f"{text} Diagnosis: {_sentence(explanation(finding.diagnosis))}"
-
-
-def _place(finding: Finding) -> str:
-    return place(finding.column, [] if finding.row_group is None else [finding.row_group])
 
 
 def _sentence(text: str) -> str:
@@ -176,7 +174,7 @@ def _location(artifact: Object, finding: Finding) -> Object:
     location: Object = {
         "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}
     }
-    where = _place(finding)
+    where = place_of([finding])
     if where:
         location["logicalLocations"] = [{"fullyQualifiedName": where}]
     return location
@@ -193,6 +191,7 @@ def _artifact_location(path: str) -> Object:
 
 
 def _fingerprint(uri: str, finding: Finding) -> str:
-    """The same as long as rule, file, row group and column are."""
-    where = (finding.rule, uri, finding.row_group, finding.column)
+    """The same as long as rule, file, row group (or stripe and index group) and column are."""
+    group = finding.row_group if finding.stripe is None else (finding.stripe, finding.index_group)
+    where = (finding.rule, uri, group, finding.column)
     return sha256(repr(where).encode("utf-8", "backslashreplace")).hexdigest()[:32]

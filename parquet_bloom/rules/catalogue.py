@@ -1,7 +1,8 @@
 """Every rule that a filter can break: id, name, severity, one line. docs/rules.md says more.
 
 An id is never given to another rule. The hundreds are kinds: 1 structure, 2 portability,
-3 quality, 4 truth, 5 security.
+3 quality, 4 truth, 5 security; 6 what only ORC files have. Rules of IN_BOTH_FORMATS are for Parquet
+and ORC alike.
 
     error      readers lose rows, fail, or leak; or it breaks what somebody has asked for
     warning    some readers do, or the filter is not worth its bytes
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
 from types import MappingProxyType
+from typing import Literal
 
 from parquet_bloom.errors import ConfigError
 
@@ -108,7 +110,7 @@ _RULES = (
     Rule("PB306", "larger-than-data", WARNING,
          "The filter is larger than the column chunk"),
     Rule("PB307", "some-row-groups", WARNING,
-         "The column has filters in some row groups only"),
+         "The column has filters in some row groups or stripes only"),
     Rule("PB308", "empty-chunk", NOTE,
          "A column chunk without values has a filter"),
     Rule("PB309", "filters-dominate", WARNING,
@@ -151,14 +153,57 @@ _RULES = (
          "The footer shows where the filter of an encrypted column lies"),
     Rule("PB508", "encryption-taken-away", ERROR,
          "What the footer should say of encryption is missing"),
+    Rule("PB601", "index-behind-data", ERROR,
+         "An index stream is listed behind a data stream"),
+    Rule("PB602", "lengths-disagree", ERROR,
+         "The lengths of a stripe's streams do not add up"),
+    Rule("PB603", "damaged-filter-stream", ERROR,
+         "A filter stream cannot be decoded"),
+    Rule("PB604", "pre-release-layout", ERROR,
+         "The filters are in the layout of Hive before release 1.2"),
+    Rule("PB605", "wrong-number-of-filters", ERROR,
+         "A filter stream does not have one filter for each index group"),
+    Rule("PB606", "bad-bitset", ERROR,
+         "A bitset is not a positive number of whole 64-bit words"),
+    Rule("PB607", "two-bitsets", ERROR,
+         "A filter has two bitsets that differ"),
+    Rule("PB608", "odd-hash-count", WARNING,
+         "The number of hashes is one that no sane target leads to"),
+    Rule("PB609", "unknown-column", WARNING,
+         "There is a filter stream of a column that does not exist"),
+    Rule("PB610", "no-row-index", WARNING,
+         "A column has filters and no row index"),
+    Rule("PB611", "repeated-stream", WARNING,
+         "A column has several filter streams of one kind in a stripe"),
+    Rule("PB612", "damaged-values", ERROR,
+         "The values of a column that has filters cannot be read"),
+    Rule("PB621", "asked-by-nobody", WARNING,
+         "No reader asks the filters of this column"),
+    Rule("PB622", "not-asked-by-java", WARNING,
+         "ORC Java does not ask the filters of this column"),
+    Rule("PB623", "not-asked-by-cpp", WARNING,
+         "ORC C++ does not ask the filters of this column"),
+    Rule("PB624", "field-missing", WARNING,
+         "A filter lacks a field that ORC C++ wants"),
+    Rule("PB625", "uneven-filters", WARNING,
+         "The filters of a column in one stripe differ in size or number of hashes"),
+    Rule("PB651", "filter-not-encrypted", WARNING,
+         "An encrypted column has filters that are not encrypted"),
 )  # fmt: skip
 
 RULES = MappingProxyType({rule.id: rule for rule in _RULES})
 
 # What only a look at the stored values can find.
 NEED_VALUES = frozenset(
-    {"PB116", "PB209", "PB210", "PB401", "PB403", "PB404", "PB405", "PB406", "PB408"}
+    {"PB116", "PB209", "PB210", "PB401", "PB403", "PB404", "PB405", "PB406", "PB408", "PB612"}
 )
+
+IN_BOTH_FORMATS = frozenset(
+    {"PB301", "PB302", "PB303", "PB307", "PB309", "PB310", "PB311", "PB312"}
+    | {"PB401", "PB402", "PB403", "PB405", "PB408"}
+)
+
+Format = Literal["parquet", "orc"]
 
 _IDS = {rule.name: rule.id for rule in _RULES} | {rule.id: rule.id for rule in _RULES}
 
@@ -173,10 +218,20 @@ def rule_id(word: str) -> str:
         raise ConfigError(f"no such rule {word!r}, {hint}") from None
 
 
+def rules_of(format: Format) -> tuple[Rule, ...]:
+    """The rules that a file of this format can break, by id."""
+    return tuple(rule for rule in _RULES if _is_for(rule.id, format))
+
+
+def _is_for(rule: str, format: Format) -> bool:
+    return rule in IN_BOTH_FORMATS or rule.startswith("PB6") == (format == "orc")
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What the writer seems to have done instead: of `tried` stored values that are looked up that
-    way, `hits` are found. `hypothesis` is a stable name, `explanation` a sentence."""
+    way, `hits` are found; none is tried where what was hashed is not in the file any more.
+    `hypothesis` is a stable name, `explanation` a sentence."""
 
     hypothesis: str
     explanation: str
@@ -188,7 +243,8 @@ class Diagnosis:
 class Finding:
     """A rule that is broken, and where; `row_group` and `column` are None where it is about all.
 
-    `severity` is a word of Severity. `examples` are values that it is about, as literals.
+    In an ORC file it is the `stripe`, and the `index_group` in it, where not all of the stripe is
+    concerned. `severity` is a word of Severity. `examples` are values that it is about, as literals.
     """
 
     rule: str
@@ -200,6 +256,8 @@ class Finding:
     found: str | None = None
     diagnosis: Diagnosis | None = None
     examples: tuple[str, ...] = ()
+    stripe: int | None = None
+    index_group: int | None = None
 
     @property
     def rank(self) -> Severity:
@@ -227,6 +285,8 @@ def finding(
     found: object = None,
     diagnosis: Diagnosis | None = None,
     examples: tuple[str, ...] = (),
+    stripe: int | None = None,
+    index_group: int | None = None,
 ) -> Finding:
     """A finding of the rule with this id, at the rule's severity."""
     return Finding(
@@ -239,6 +299,8 @@ def finding(
         found=None if found is None else str(found),
         diagnosis=diagnosis,
         examples=examples,
+        stripe=stripe,
+        index_group=index_group,
     )
 
 
@@ -258,3 +320,4 @@ class ValidationReport:
     ok: bool
     findings: tuple[Finding, ...]
     checked: Checked
+    format: Format = "parquet"
