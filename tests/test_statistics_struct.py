@@ -73,9 +73,16 @@ def test_a_binary_bitset_may_begin_like_a_stream_of_java():
     assert decode(encoded).bitset == bitset
 
 
-def fields(bitset=BITSETS["list"], num_bits=i32(448), num_hashes=i32(5), strategy=i32(0)):
-    values = {1: bitset, 2: num_bits, 3: num_hashes, 4: strategy}
-    return struct_bytes(*((number, value) for number, value in values.items() if value))
+def fields(**changes):
+    """A struct with one thing changed, or left out if None."""
+    values = {
+        "bitset": BITSETS["list"],
+        "num_bits": i32(448),
+        "num_hashes": i32(5),
+        "strategy": i32(0),
+    } | changes
+    numbered = enumerate(values.values(), 1)
+    return struct_bytes(*((number, value) for number, value in numbered if value))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from parquet_bloom.dialects.footer_rewrite import rewrite_footer, unchecked
+from parquet_bloom.dialects.new_version import Version, unchecked, write_version
 from parquet_bloom.dialects.statistics import STATISTICS, read_stored
 from parquet_bloom.dialects.statistics_struct import FIELD_IDS, StatisticsStruct, decode, encode
 from parquet_bloom.errors import FilterError, RewriteError
@@ -84,10 +84,12 @@ def write_edits(
     Raises RewriteError, OSError.
     """
     tail = edited(file, edits)
-    if target is not None:
-        check = partial(check_edited, file, edits) if verify else unchecked
-        rewrite_footer(file, target, tail, check)
-    return file.footer.start + len(tail)
+
+    def compose(version: Version) -> None:
+        version.append(tail)
+
+    check = partial(check_edited, file, edits) if verify else unchecked
+    return write_version(file, target, file.footer.start, compose, check)
 
 
 def edited(file: ParquetFile, edits: Mapping[ChunkKey, Fields]) -> bytes:
