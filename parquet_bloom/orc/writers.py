@@ -139,25 +139,32 @@ def doubts_before_1970(generation: Generation, column: OrcColumn, stored: Stored
 
 
 def ignored(
-    generation: Generation, column: OrcColumn, kind: int, bloom_encoding: int
+    generation: Generation,
+    column: OrcColumn,
+    kind: int,
+    bloom_encoding: int,
+    *,
+    has_statistics: bool = True,
 ) -> tuple[str, ...]:
     """Why readers do not look into a filter of this column, in a stream of this kind: a line for
-    each reason, empty if they do."""
-    everybody = _ignored_by_all(generation, column)
+    each reason, empty if they do. `has_statistics`: the row index has some for each index group."""
+    everybody = _ignored_by_all(generation, column, has_statistics)
     if everybody:
         return (f"ignored by ORC Java and C++: {everybody}",)
     java = _ignored_by_java(generation, column, kind, bloom_encoding)
     cpp = _ignored_by_cpp(kind, bloom_encoding)
+    if java and java == cpp:
+        return (f"ignored by ORC Java and C++: {java}",)
     lines = (("Java", java), ("C++", cpp))
     return tuple(f"ignored by ORC {reader}: {reason}" for reader, reason in lines if reason)
 
 
-def _ignored_by_all(generation: Generation, column: OrcColumn) -> str:
+def _ignored_by_all(generation: Generation, column: OrcColumn, has_statistics: bool) -> str:
     if generation.has_logical_shifts or generation.hides_its_shifts:
         return f"{generation.created_by} may have hashed integers wrong (ORC-1024)"
     if column.kind in _NOT_ASKED:
         return f"no predicate on {column.kind} asks a filter"
-    return ""
+    return "" if has_statistics else "no statistics in the row index"
 
 
 def _ignored_by_java(
@@ -169,14 +176,15 @@ def _ignored_by_java(
     is_of_orc_135 = is_java and generation.version == ORC_135
     if column.kind == "DECIMAL" and column.precision <= LONG_DIGITS and is_of_orc_135:
         return "short decimals by a writer of ORC-135"
-    if kind == BLOOM_FILTER_UTF8 and bloom_encoding > UTF8_UTC:
-        return f"bloomEncoding is {bloom_encoding}"
-    if kind == BLOOM_FILTER_UTF8 and bloom_encoding == 0 and column.kind == "TIMESTAMP":
-        return "bloomEncoding is 0, and timestamps need 1"
-    return ""
+    is_odd = bloom_encoding > UTF8_UTC or (bloom_encoding < UTF8_UTC and column.kind == "TIMESTAMP")
+    return _odd_encoding(bloom_encoding) if kind == BLOOM_FILTER_UTF8 and is_odd else ""
 
 
 def _ignored_by_cpp(kind: int, bloom_encoding: int) -> str:
     if kind != BLOOM_FILTER_UTF8:
         return "a BLOOM_FILTER stream, expected BLOOM_FILTER_UTF8"
-    return "" if bloom_encoding == UTF8_UTC else f"bloomEncoding is {bloom_encoding}, expected 1"
+    return "" if bloom_encoding == UTF8_UTC else _odd_encoding(bloom_encoding)
+
+
+def _odd_encoding(bloom_encoding: int) -> str:
+    return f"bloomEncoding is {bloom_encoding}, expected {UTF8_UTC}"

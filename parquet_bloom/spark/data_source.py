@@ -33,7 +33,7 @@ from parquet_bloom.spark.schemas import FILTER
 from parquet_bloom.spark.source_options import SourceOptions
 from parquet_bloom.spark.worker import keys_in
 from parquet_bloom.storage import is_url, local_path
-from parquet_bloom.verbs.inspect import ColumnInspection, FilterInspection, inspect
+from parquet_bloom.verbs.inspect import ColumnInspection, FilterInspection, inspect_parquet
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -137,7 +137,7 @@ class BloomReader(DataSourceReader):
         """Those of one file: all or, if something is wrong with it, one that says so."""
         try:
             columns, row_groups = self._narrowed(path, keys)
-            report = inspect(path, columns=columns, row_groups=row_groups, keys=keys)
+            report = inspect_parquet(path, columns=columns, row_groups=row_groups, keys=keys)
         except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
             if self._options.failfast:
                 raise

@@ -126,7 +126,7 @@ def build_outcome(path: str, options: Options) -> Outcome:
 
 def outcome_of_build(report: Any) -> Outcome:
     """What a BuildReport says."""
-    from parquet_bloom.verbs.build import HAS_ONE
+    from parquet_bloom.filter_builder import HAS_ONE
 
     reasons = list(dict.fromkeys(skip.reason for skip in report.skipped))
     status: Status = "skipped"
@@ -173,9 +173,9 @@ def _strip(path: str, options: Options) -> Outcome:
 
 
 def _inspect(path: str, options: Options) -> Outcome:
-    from parquet_bloom.verbs.inspect import inspect
+    from parquet_bloom.verbs.inspect import inspect_parquet
 
-    report = inspect(path, keys=keys_in(options.pop("keys_file")), **options)
+    report = inspect_parquet(path, keys=keys_in(options.pop("keys_file")), **options)
     found = sum(
         column.filter is not None for group in report.row_groups for column in group.columns
     )

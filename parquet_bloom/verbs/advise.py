@@ -25,8 +25,7 @@ from parquet_bloom.advice.verdict import Evidence, Verdict, judge
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import ColumnError, ValueTypeError
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import ParquetFile, open_parquet
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.literals import encode_literal

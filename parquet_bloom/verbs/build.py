@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from parquet_bloom.chunk_filter import Size, reason_for_none
 from parquet_bloom.chunk_pool import Progress, of_all
-from parquet_bloom.errors import RewriteError
-from parquet_bloom.files import NO_KEY, ParquetFile
-from parquet_bloom.files import open_parquet
+from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.files import NO_KEY, ParquetFile, open_parquet
+from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import (
+    HAS_ONE,
     Built,
     BuiltFilter,
     FilterBuilder,
@@ -38,6 +39,7 @@ from parquet_bloom.parquet.pages import check_readable, located
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rewrite import (
     check_end,
+    Target,
     check_rewritable,
     kept_end,
     resolve_target,
@@ -46,14 +48,16 @@ from parquet_bloom.rewrite import (
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.orc.build import OrcBuildReport, OrcStreams
 
 OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"
 OF_KEPT = "filters that are there already are not shown: to expose where they lie, replace them"
 OF_CTR = "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"
 
-HAS_ONE = "has a filter already"
-
 Existing = Literal["keep", "replace", "error"]
+
+# Filters for chunks that want one, or why they get none.
+ChunkFilters = Callable[[ParquetFile, Sequence[ColumnChunk]], Iterable[Built]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,9 @@ def build(
     verify: bool = True,
     keys: Keys | None = None,
     expose_filter_location: bool = False,
+    orc_streams: OrcStreams = "utf8",
     progress: Progress | None = None,
-) -> BuildReport:
+) -> BuildReport | OrcBuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`.
 
     fpp: the target false positive rate, 0 to 1, exclusive. Each filter is as small as it allows.
@@ -106,29 +111,54 @@ def build(
     Arrow C++ finds those of columns with the footer's key only there. progress: called with (chunks
     done, chunks in all).
 
+    Of an ORC file, `columns` are dotted names, `row_groups` are stripes, and each index group gets a
+    filter for as many values as it has rows, or for `ndv`; orc_streams: `both` writes them for
+    readers from before ORC 1.3, too.
+
     Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs and
     encodings, EncryptionError for what does not open or if there is no key at all, RewriteError for
     outputs that must not be written, OSError.
     """
     check_existing(existing)
     size = Size(fpp, max_bytes, ndv, exact_blocks)
-    return build_with(
-        lambda file, chunks: FilterBuilder(file, size, threads).built(chunks),
-        source,
-        output,
-        columns=columns,
-        size=size,
-        existing=existing,
-        row_groups=row_groups,
-        in_place=in_place,
-        overwrite=overwrite,
-        force=force,
-        dry_run=dry_run,
-        verify=verify,
-        keys=keys,
-        expose_filter_location=expose_filter_location,
-        progress=progress,
-    )
+    target = None if dry_run else resolve_target(source, output, in_place, overwrite)
+    with open_file(source, keys) as file:
+        if file.format == "orc":
+            given = {
+                "max_bytes": max_bytes != MAX_BYTES,
+                "exact_blocks": exact_blocks,
+                "expose_filter_location": expose_filter_location,
+            }
+            _check_options(file.path, given, "an ORC")
+            # Only here are protobuf and pyarrow needed.
+            from parquet_bloom.verbs.orc.build import OrcBuildOptions, build_orc
+
+            options = OrcBuildOptions(
+                columns, fpp, ndv, existing, row_groups, orc_streams, force, threads
+            )
+            return build_orc(file, target, options, verify=verify, progress=progress)
+        _check_options(file.path, {"orc_streams": orc_streams != "utf8"}, "a Parquet")
+        return _build_parquet(
+            lambda file, chunks: FilterBuilder(file, size, threads).built(chunks),
+            file,
+            target,
+            columns=columns,
+            size=size,
+            existing=existing,
+            row_groups=row_groups,
+            in_place=in_place,
+            force=force,
+            verify=verify,
+            expose_filter_location=expose_filter_location,
+            progress=progress,
+        )
+
+
+def _check_options(path: str, given: Mapping[str, bool], format: str) -> None:
+    """Raise UnsupportedError for an option that is given and has no meaning for the file."""
+    for name, is_given in given.items():
+        if is_given:
+            raise UnsupportedError(f"{path}: {name}: has no meaning for {format} file")
 
 
 def check_existing(existing: str) -> None:
@@ -138,7 +168,7 @@ def check_existing(existing: str) -> None:
 
 
 def build_with(
-    built: Callable[[ParquetFile, Sequence[ColumnChunk]], Iterable[Built]],
+    built: ChunkFilters,
     source: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
@@ -156,50 +186,79 @@ def build_with(
     progress: Progress | None,
 ) -> BuildReport:
     """As build, with filters from elsewhere: `built` gives them for chunks that want one."""
-    started = time.perf_counter()
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
     with open_parquet(source, keys) as file:
-        check_rewritable(file)
-        file.footer.check_row_counts()
-        plan = plan_of(file, columns, row_groups, existing)
-        check_end(file, plan.replaced)
-        # Most files of a lake that is built every day lack nothing, and need not be copied.
-        is_idle = in_place and not plan.chunks
-        with rewriting(
-            file, None if is_idle else target, kept_end(file, plan.replaced), verify
-        ) as rewrite:
-            appended = append_filters(
-                file,
-                built(file, plan.chunks),
-                rewrite,
-                (lambda filter: "") if force else size.reason_against,
-                of_all(progress, plan.chunks),
-            )
-            # A filter that is to be replaced goes in any case: its bytes may be overwritten.
-            places = dict.fromkeys(plan.replaced) | _shown(appended.places, expose_filter_location)
-            # An object that is replaced is not there any more to be looked at.
-            remains = tuple(_remains(file, places))
-            size_after = file.source.size
-            if places or not in_place:
-                rewrite.finish(places, appended.digests)
-                size_after = rewrite.size
-        return BuildReport(
-            path=file.path,
-            output=None if target is None else target.name,
-            filters=tuple(appended.filters),
-            skipped=tuple(
-                sorted([*plan.skipped, *appended.skipped], key=lambda skip: skip.row_group)
-            ),
-            bytes_added=size_after - file.source.size,
-            size_before=file.source.size,
-            size_after=size_after,
-            seconds=time.perf_counter() - started,
-            notes=(
-                *_notes(file, appended.filters),
-                *remains,
-                *_not_shown(file, plan.skipped, expose_filter_location),
-            ),
+        return _build_parquet(
+            built,
+            file,
+            target,
+            columns=columns,
+            size=size,
+            existing=existing,
+            row_groups=row_groups,
+            in_place=in_place,
+            force=force,
+            verify=verify,
+            expose_filter_location=expose_filter_location,
+            progress=progress,
         )
+
+
+def _build_parquet(
+    built: ChunkFilters,
+    file: ParquetFile,
+    target: Target | None,
+    *,
+    columns: Sequence[str],
+    size: Size,
+    existing: Existing,
+    row_groups: Sequence[int] | None,
+    in_place: bool,
+    force: bool,
+    verify: bool,
+    expose_filter_location: bool,
+    progress: Progress | None,
+) -> BuildReport:
+    started = time.perf_counter()
+    check_rewritable(file)
+    file.footer.check_row_counts()
+    plan = plan_of(file, columns, row_groups, existing)
+    check_end(file, plan.replaced)
+    # Most files of a lake that is built every day lack nothing, and need not be copied.
+    is_idle = in_place and not plan.chunks
+    with rewriting(
+        file, None if is_idle else target, kept_end(file, plan.replaced), verify
+    ) as rewrite:
+        appended = append_filters(
+            file,
+            built(file, plan.chunks),
+            rewrite,
+            (lambda filter: "") if force else size.reason_against,
+            of_all(progress, plan.chunks),
+        )
+        # A filter that is to be replaced goes in any case: its bytes may be overwritten.
+        places = dict.fromkeys(plan.replaced) | _shown(appended.places, expose_filter_location)
+        # An object that is replaced is not there any more to be looked at.
+        remains = tuple(_remains(file, places))
+        size_after = file.source.size
+        if places or not in_place:
+            rewrite.finish(places, appended.digests)
+            size_after = rewrite.size
+    return BuildReport(
+        path=file.path,
+        output=None if target is None else target.name,
+        filters=tuple(appended.filters),
+        skipped=tuple(sorted([*plan.skipped, *appended.skipped], key=lambda skip: skip.row_group)),
+        bytes_added=size_after - file.source.size,
+        size_before=file.source.size,
+        size_after=size_after,
+        seconds=time.perf_counter() - started,
+        notes=(
+            *_notes(file, appended.filters),
+            *remains,
+            *_not_shown(file, plan.skipped, expose_filter_location),
+        ),
+    )
 
 
 def _notes(file: ParquetFile, filters: Sequence[BuiltFilter]) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""What filters a file has: per column chunk the header, the bits' fill and FPP, or why there is none."""
+"""What filters a file has: per column chunk the header, the bits' fill and FPP, or why there is none.
+
+Of an ORC file: see verbs.orc.inspect.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,22 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from parquet_bloom.errors import MissingKeyError, ParquetBloomError, TamperedError
-from parquet_bloom.files import NO_KEY, ParquetFile, no_filter_reason
+from parquet_bloom.errors import (
+    MissingKeyError,
+    ParquetBloomError,
+    TamperedError,
+    UnsupportedError,
+)
+from parquet_bloom.files import NO_KEY, ParquetFile, no_filter_reason, open_parquet
 from parquet_bloom.files import open as open_file
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.orc.inspect import OrcInspection
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,7 @@ class FileInspection:
     it cannot."""
 
     path: str
-    format: str
+    format: Literal["parquet"]
     size: int
     created_by: str
     encrypted: bool
@@ -86,43 +95,66 @@ def inspect(
     *,
     columns: Sequence[str] | None = None,
     row_groups: Sequence[int] | None = None,
+    index_groups: bool = False,
     keys: Keys | None = None,
-) -> FileInspection:
-    """Describe the filters of `columns` (dotted leaf paths; default: all) in `row_groups`.
+) -> FileInspection | OrcInspection:
+    """Describe the filters of `columns` (dotted paths; default: all) in `row_groups`, of an ORC
+    file the stripes with these numbers.
 
-    keys: for encrypted files. Raises ColumnError, FormatError, UnsupportedError, OSError, and
-    EncryptionError for what does not open. A filter that cannot be used is not an error, nor one
-    without a key: its chunk has a `reason`.
+    index_groups: each index group of an ORC file, too. keys: for encrypted files. Raises
+    ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError for what does not open.
+    A filter that cannot be used is not an error, nor one without a key: its chunk has a `reason`.
     """
     with open_file(path, keys) as file:
-        leaves = file.leaves(columns)
-        groups = tuple(
-            RowGroupInspection(
-                row_group,
-                file.footer.row_group_num_rows(row_group),
-                tuple(_inspect_chunk(file, file.footer.chunk(row_group, leaf)) for leaf in leaves),
-            )
-            for row_group in file.row_groups(row_groups)
+        if file.format == "orc":
+            from parquet_bloom.verbs.orc.inspect import inspect_orc
+
+            return inspect_orc(file, columns=columns, stripes=row_groups, index_groups=index_groups)
+        if index_groups:
+            raise UnsupportedError(f"{file.path}: a Parquet file, which has no index groups")
+        return _inspect_file(file, columns, row_groups)
+
+
+def inspect_parquet(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    row_groups: Sequence[int] | None = None,
+    keys: Keys | None = None,
+) -> FileInspection:
+    """The same for those who take nothing but Parquet: an ORC file is an UnsupportedError."""
+    with open_parquet(path, keys) as file:
+        return _inspect_file(file, columns, row_groups)
+
+
+def _inspect_file(
+    file: ParquetFile, columns: Sequence[str] | None, row_groups: Sequence[int] | None
+) -> FileInspection:
+    leaves = file.leaves(columns)
+    groups = tuple(
+        RowGroupInspection(
+            row_group,
+            file.footer.row_group_num_rows(row_group),
+            tuple(_inspect_chunk(file, file.footer.chunk(row_group, leaf)) for leaf in leaves),
         )
-        filter_bytes = sum(
-            column.filter.stored_bytes
-            for group in groups
-            for column in group.columns
-            if column.filter
-        )
-        return FileInspection(
-            path=file.path,
-            format=file.format,
-            size=file.source.size,
-            created_by=file.footer.created_by,
-            encrypted=file.footer.protection.is_encrypted,
-            num_rows=file.num_rows,
-            num_row_groups=file.num_row_groups,
-            row_groups=groups,
-            filter_bytes=filter_bytes,
-            filter_share=filter_bytes / file.source.size,
-            unverified=file.footer.protection.unverified or None,
-        )
+        for row_group in file.row_groups(row_groups)
+    )
+    filter_bytes = sum(
+        column.filter.stored_bytes for group in groups for column in group.columns if column.filter
+    )
+    return FileInspection(
+        path=file.path,
+        format=file.format,
+        size=file.source.size,
+        created_by=file.footer.created_by,
+        encrypted=file.footer.protection.is_encrypted,
+        num_rows=file.num_rows,
+        num_row_groups=file.num_row_groups,
+        row_groups=groups,
+        filter_bytes=filter_bytes,
+        filter_share=filter_bytes / file.source.size,
+        unverified=file.footer.protection.unverified or None,
+    )
 
 
 def _inspect_chunk(file: ParquetFile, chunk: ColumnChunk) -> ColumnInspection:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FilterError
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import ParquetFile, open_parquet
 from parquet_bloom.filters import occupancy
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import measured_fpp

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress, of_all
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import ParquetFile, open_parquet
 from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder, append_filters
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaks import leaks

@@ -20,7 +20,7 @@ from parquet_bloom.verbs.inspect import (
     ColumnInspection,
     FileInspection,
     FilterInspection,
-    inspect,
+    inspect_parquet,
 )
 from parquet_bloom.verbs.occupancy import FilterOccupancy, filter_occupancy, inspected_filters
 from parquet_bloom.verbs.validate import validate
@@ -110,7 +110,7 @@ def report(
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError for what does not open.
     """
-    inspection = inspect(path, columns=columns, keys=keys)
+    inspection = inspect_parquet(path, columns=columns, keys=keys)
     validation = validate(
         path,
         columns=columns,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_bloom.files import NO_KEY
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import open as open_file
 from parquet_bloom.leaks import leaks
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import located
@@ -17,6 +17,7 @@ from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, re
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.orc.strip import OrcStripReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +62,22 @@ def strip(
     dry_run: bool = False,
     verify: bool = True,
     keys: Keys | None = None,
-) -> StripReport:
+) -> StripReport | OrcStripReport:
     """Write `source` without the filters of `columns` (default: all) in `row_groups`.
 
     A filter that cannot be read loses its pointer, and its bytes stay. keys: for encrypted files,
-    that of the footer and those of `columns`; by default, what there is no key to is left. Raises
+    that of the footer and those of `columns`; by default, what there is no key to is left. Of an ORC
+    file, `row_groups` are stripes. Raises
     ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
     started = time.perf_counter()
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_parquet(source, keys) as file:
+    with open_file(source, keys) as file:
+        if file.format == "orc":
+            # Only here is protobuf needed.
+            from parquet_bloom.verbs.orc.strip import strip_orc
+
+            return strip_orc(file, target, columns=columns, stripes=row_groups, verify=verify)
         check_rewritable(file)
         chunks = {
             (row_group, leaf.index): file.footer.chunk(row_group, leaf)

@@ -16,8 +16,7 @@ from xxhash import xxh3_128_digest
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import ParquetFile, open_parquet
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import (
