@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from parquet_bloom.dialects.murmur3 import Murmur3
 from parquet_bloom.dialects.murmur3_places import Added
@@ -28,26 +28,47 @@ from parquet_bloom.parquet.opened_chunks import Fields
 _OFFSET, _LENGTH = 14, 15
 
 
-def new_footer(file: ParquetFile, start: int, added: Added, dialect: Murmur3) -> Footer:
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of a file: what was `added`, and which filters that had a note are `replaced`."""
+
+    file: ParquetFile
+    dialect: Murmur3
+    added: Added
+    replaced: Mapping[ChunkKey, Note]
+
+    @property
+    def keys(self) -> set[ChunkKey]:
+        """The chunks whose pointers change."""
+        return {*self.added.notes, *self.replaced}
+
+
+def new_footer(change: Change, start: int) -> Footer:
     """The footer with the pointers to what was added, at `start`."""
-    old = file.footer
+    old, added = change.file.footer, change.added
     moved = Footer(
         moved_footer(old.raw, added.moves, added.lengths), start, old.where, old.protection
     )
-    notes = _moved_notes(file, added.moves) | added.notes
-    fields: dict[ChunkKey, Fields] = {}
-    for key, note in notes.items():
-        chunk = _chunk(moved, key)
-        fields[key] = note_fields(moved, chunk, note)
-        if dialect.publish_offset and key in added.notes:
-            fields[key] = {**fields[key], **_published(note)}
+    notes: dict[ChunkKey, Note | None] = {
+        **_moved_notes(change.file, added.moves), **dict.fromkeys(change.replaced), **added.notes,
+    }  # fmt: skip
+    fields = {
+        key: {**note_fields(moved, _chunk(moved, key), note), **_pointer(change, key)}
+        for key, note in notes.items()
+    }
     return Footer(moved.with_fields(fields), start, old.where, old.protection)
 
 
-def _published(note: Note) -> Fields:
-    """As old writers had it: without a length."""
-    offset = (compact.TYPE_I64, compact.zigzag(note.offset))
-    return {_OFFSET: offset, _LENGTH: None}
+def _pointer(change: Change, key: ChunkKey) -> Fields:
+    """What becomes of bloom_filter_offset. Old writers gave it no length."""
+    note = change.added.notes.get(key)
+    if note is not None and change.dialect.publish_offset:
+        return {_OFFSET: (compact.TYPE_I64, compact.zigzag(note.offset)), _LENGTH: None}
+    replaced = change.replaced.get(key)
+    offset = _chunk(change.file.footer, key).bloom_filter_offset
+    if replaced is not None and offset == replaced.offset:
+        return {_OFFSET: None, _LENGTH: None}
+    return {}
 
 
 def _moved_notes(file: ParquetFile, moves: Moves) -> dict[ChunkKey, Note]:
@@ -65,13 +86,10 @@ def _chunk(footer: Footer, key: ChunkKey) -> ColumnChunk:
     return footer.chunk(row_group, footer.leaves[column])
 
 
-def check_version(
-    old: ParquetFile, new: ParquetFile, size: int, added: Added, dialect: Murmur3
-) -> None:
+def check_version(change: Change, new: ParquetFile) -> None:
     """Raise RewriteError unless the new file is the old one but for what was added."""
-    if new.source.size != size:
-        raise RewriteError(f"{new.source.size} bytes, expected {size}")
-    if _restored(old, new.footer, added, dialect) != old.footer.raw:
+    old, added = change.file, change.added
+    if _restored(change, new.footer) != old.footer.raw:
         raise RewriteError("the footer differs in more than the filters")
     for key, note in added.notes.items():
         chunk = _chunk(new.footer, key)
@@ -91,20 +109,19 @@ def check_version(
             raise RewriteError(f"the offset index at {start} differs in more than its offsets")
 
 
-def _restored(old: ParquetFile, new: Footer, added: Added, dialect: Murmur3) -> bytes:
+def _restored(change: Change, new: Footer) -> bytes:
     """The new FileMetaData with every change undone."""
-    published = added.notes if dialect.publish_offset else {}
-    changed = {chunk.key for chunk, _ in every_note(new)}
-    without_new = {
-        key: _fields(old.footer, key, (KEY_VALUE_METADATA,))
-        | ({_OFFSET: None} if key in published else {})
-        for key in changed
-    }
-    lengths = {added.moves(start): _old_length(old.footer, start) for start in added.lengths}
-    raw = moved_footer(new.with_fields(without_new), added.moves.back, lengths)
-    moved_back = Footer(raw, old.footer.start, old.path, old.footer.protection)
-    pointers = {key: _fields(old.footer, key, (_OFFSET, _LENGTH)) for key in published}
-    return moved_back.with_fields(pointers)
+    old, moves = change.file.footer, change.added.moves
+    noted = {chunk.key for chunk, _ in every_note(new)} | change.keys
+    without_new = {key: _fields(old, key, (KEY_VALUE_METADATA,)) for key in noted}
+    for key in change.keys:
+        without_new[key] |= {_OFFSET: None, _LENGTH: None}
+    lengths = {moves(start): _old_length(old, start) for start in change.added.lengths}
+    raw = moved_footer(new.with_fields(without_new), moves.back, lengths)
+    moved_back = Footer(raw, old.start, old.where, old.protection)
+    return moved_back.with_fields(
+        {key: _fields(old, key, (_OFFSET, _LENGTH)) for key in change.keys}
+    )
 
 
 def _old_length(footer: Footer, start: int) -> int:

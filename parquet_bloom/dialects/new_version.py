@@ -95,6 +95,8 @@ def write_version(
         written.flush()
         try:
             with ParquetFile(open_source(written.temporary), file.keys) as new:
+                if new.source.size != written.size:
+                    raise RewriteError(f"{new.source.size} bytes, expected {written.size}")
                 check(new)
         except ParquetBloomError as error:
             found = str(error).removeprefix(f"{written.temporary}: ")

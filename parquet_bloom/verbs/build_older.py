@@ -1,0 +1,244 @@
+"""Add filters of an older dialect to a file; readers of today pass over them unless told otherwise.
+
+Spec: parquet-format before 2.7.0, BloomFilter.md; pull request 28, Statistics.md.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from parquet_bloom.chunk_filter import reason_for_none
+from parquet_bloom.chunk_pool import Progress, of_all
+from parquet_bloom.dialects.murmur3 import Murmur3
+from parquet_bloom.dialects.murmur3_build import OldSize, built
+from parquet_bloom.dialects.murmur3_footer import Change, check_version, new_footer
+from parquet_bloom.dialects.murmur3_places import Added, append_all, in_order_of_pages, insert_all
+from parquet_bloom.dialects.new_version import Version, unchecked, write_version
+from parquet_bloom.dialects.pointers import every_note
+from parquet_bloom.dialects.statistics import read_stored
+from parquet_bloom.dialects.statistics_build import check_unencrypted, statistics_edits
+from parquet_bloom.dialects.statistics_edits import check_edited, edited
+from parquet_bloom.dialects.statistics_filter import StatisticsFilter
+from parquet_bloom.errors import FilterError, RewriteError
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open_parquet as open_file
+from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
+from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.pages import check_readable, located
+from parquet_bloom.rewrite import Target, check_end, kept_end, resolve_target
+from parquet_bloom.verbs.build import BuildReport, Existing, check_existing
+
+
+def build_older(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    columns: Sequence[str],
+    dialect: Murmur3 | StatisticsFilter,
+    size: OldSize,
+    existing: Existing,
+    row_groups: Sequence[int] | None,
+    threads: int | None,
+    in_place: bool,
+    overwrite: bool,
+    dry_run: bool,
+    verify: bool,
+    progress: Progress | None,
+) -> BuildReport:
+    """As build, with filters of `dialect`; `size` is for those that say nothing of it themselves.
+
+    Raises UnsupportedError for encrypted files, and for those in which nothing can be put before
+    pages.
+    """
+    check_existing(existing)
+    started = time.perf_counter()
+    target = None if dry_run else resolve_target(source, output, in_place, overwrite)
+    with open_file(source) as file:
+        check_unencrypted(file)
+        file.footer.check_row_counts()
+        builder: _Builder = (
+            _Murmur3Builder(file, dialect, size, threads)
+            if isinstance(dialect, Murmur3)
+            else _StatisticsBuilder(file, dialect, threads)
+        )
+        plan = _plan(file, columns, row_groups, existing, builder.has_one)
+        written = _Written(file.source.size, [], [])
+        if plan.chunks or not in_place:
+            written = builder.write(plan.chunks, target, verify, of_all(progress, plan.chunks))
+        return BuildReport(
+            path=file.path,
+            output=None if target is None else target.name,
+            filters=tuple(sorted(written.filters, key=lambda built: built.row_group)),
+            skipped=tuple(
+                sorted([*plan.skipped, *written.skipped], key=lambda skip: skip.row_group)
+            ),
+            bytes_added=written.size - file.source.size,
+            size_before=file.source.size,
+            size_after=written.size,
+            seconds=time.perf_counter() - started,
+            notes=dialect.notes if written.filters else (),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    chunks: list[ColumnChunk]
+    skipped: list[SkippedChunk]
+
+
+def _plan(
+    file: ParquetFile,
+    columns: Sequence[str],
+    row_groups: Sequence[int] | None,
+    existing: Existing,
+    has_one: Callable[[ColumnChunk], bool],
+) -> _Plan:
+    """Chunks that are to get a filter, in file order. Raises as plan_of."""
+    plan = _Plan([], [])
+    leaves = file.leaves(columns)
+    for row_group in file.row_groups(row_groups):
+        for leaf in leaves:
+            chunk = file.footer.chunk(row_group, leaf)
+            reason = reason_for_none(leaf.type)
+            if reason is None and existing != "replace" and has_one(chunk):
+                if existing == "error":
+                    raise RewriteError(f"{file.path}: {chunk.where}: {HAS_ONE}")
+                reason = HAS_ONE
+            if reason is not None:
+                plan.skipped.append(SkippedChunk(row_group, leaf.name, reason))
+                continue
+            with located(file.footer, chunk):
+                check_readable(file.footer, chunk)
+            plan.chunks.append(chunk)
+    return plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What came of it: the size of the file, filters, and chunks that got none."""
+
+    size: int
+    filters: list[BuiltFilter]
+    skipped: list[SkippedChunk]
+
+
+class _Builder(Protocol):
+    def has_one(self, chunk: ColumnChunk) -> bool:
+        """Whether the chunk has a filter of the dialect, or another one in its place."""
+
+    def write(
+        self,
+        chunks: Sequence[ColumnChunk],
+        target: Target | None,
+        verify: bool,
+        progress: Callable[[int], None],
+    ) -> _Written: ...
+
+
+class _Murmur3Builder:
+    def __init__(
+        self, file: ParquetFile, dialect: Murmur3, size: OldSize, threads: int | None
+    ) -> None:
+        self._file = file
+        self._dialect = dialect
+        self._size = size
+        self._threads = threads
+        self._notes = {chunk.key: note for chunk, note in every_note(file.footer)}
+
+    def has_one(self, chunk: ColumnChunk) -> bool:
+        is_taken = self._dialect.publish_offset and chunk.bloom_filter_offset is not None
+        return is_taken or chunk.key in self._notes
+
+    def write(
+        self,
+        chunks: Sequence[ColumnChunk],
+        target: Target | None,
+        verify: bool,
+        progress: Callable[[int], None],
+    ) -> _Written:
+        file, dialect = self._file, self._dialect
+        if dialect.placement == "chunk":
+            chunks = in_order_of_pages(file, chunks)
+        prefix = self._prefix(chunks)
+        filters = built(file, chunks, dialect, self._size, self._threads)
+        replaced = {
+            chunk.key: self._notes[chunk.key] for chunk in chunks if chunk.key in self._notes
+        }
+        changes = []
+
+        def compose(out: Version) -> None:
+            if dialect.placement == "chunk":
+                added = insert_all(file, out, filters, dialect, progress)
+            else:
+                added = append_all(out, filters, dialect, progress)
+            changes.append(Change(file, dialect, added, replaced))
+            footer = new_footer(changes[0], out.size)
+            out.append(footer.protection.tail(footer.raw))
+
+        def check(new: ParquetFile) -> None:
+            check_version(changes[0], new)
+
+        size = write_version(file, target, prefix, compose, check if verify else unchecked)
+        added: Added = changes[0].added
+        return _Written(size, added.filters, added.skipped)
+
+    def _prefix(self, chunks: Sequence[ColumnChunk]) -> int:
+        """How much of the file stays at its beginning."""
+        file = self._file
+        keys = {chunk.key for chunk in chunks}
+        gone = [note for key, note in self._notes.items() if key in keys]
+        kept = [note for key, note in self._notes.items() if key not in keys]
+        offsets = {note.offset for note in gone}
+        pointing = {
+            chunk.key: chunk
+            for chunk in chunks
+            if self._dialect.publish_offset or chunk.bloom_filter_offset in offsets
+        }
+        check_end(file, pointing)
+        if self._dialect.placement == "chunk":
+            return (chunks[0].pages_start or 0) if chunks else file.footer.start
+        return kept_end(
+            file,
+            {key: chunk for key, chunk in pointing.items() if chunk.bloom_filter_offset},
+            [(note.offset, note.offset + note.length) for note in gone],
+            max((note.offset + note.length for note in kept), default=0),
+        )
+
+
+class _StatisticsBuilder:
+    def __init__(self, file: ParquetFile, dialect: StatisticsFilter, threads: int | None) -> None:
+        self._file = file
+        self._dialect = dialect
+        self._threads = threads
+
+    def has_one(self, chunk: ColumnChunk) -> bool:
+        try:
+            return read_stored(self._file.footer, chunk) is not None
+        except FilterError:
+            return True
+
+    def write(
+        self,
+        chunks: Sequence[ColumnChunk],
+        target: Target | None,
+        verify: bool,
+        progress: Callable[[int], None],
+    ) -> _Written:
+        file = self._file
+        done = statistics_edits(file, chunks, self._dialect, self._threads, progress)
+        tail = edited(file, done.edits)
+
+        def compose(out: Version) -> None:
+            out.append(tail)
+
+        def check(new: ParquetFile) -> None:
+            check_edited(file, done.edits, new)
+
+        size = write_version(
+            file, target, file.footer.start, compose, check if verify else unchecked
+        )
+        return _Written(size, done.filters, done.skipped)
