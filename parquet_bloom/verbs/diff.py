@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import NO_KEY, ParquetFile
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -23,6 +24,7 @@ from parquet_bloom.rules import structure
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.orc.diff import OrcFileDiff
 
 Status = Literal["same", "only in a", "only in b", "different", "folded", "unreadable"]
 
@@ -74,6 +76,7 @@ class FileDiff:
 
     path_a: str
     path_b: str
+    format: Literal["parquet"]
     same: bool
     num_row_groups_a: int
     num_row_groups_b: int
@@ -88,37 +91,54 @@ def diff(
     *,
     columns: Sequence[str] | None = None,
     keys: Keys | None = None,
-) -> FileDiff:
-    """Compare the filters of `columns` (dotted leaf paths; default: all).
+) -> FileDiff | OrcFileDiff:
+    """Compare the filters of `columns` (dotted leaf paths, of ORC dotted names; default: all).
 
-    Row groups are compared by their ordinals. keys: for encrypted files, of both. Raises
-    ColumnError for a column that neither file has, FormatError, UnsupportedError, EncryptionError
-    for what does not open, OSError. A filter that cannot be read is not an error.
+    Row groups are compared by their ordinals, stripes and index groups likewise. keys: for
+    encrypted files, of both. Raises ColumnError for a column that neither file has, FormatError,
+    UnsupportedError, also for a Parquet file and an ORC file, EncryptionError for what does not
+    open, OSError. A filter that cannot be read is not an error.
     """
-    with open_parquet(a, keys) as file_a, open_parquet(b, keys) as file_b:
-        side_a, side_b = _Side(file_a), _Side(file_b)
-        wanted = _wanted(file_a, file_b, columns)
-        names = [name for name in {**side_a.leaves, **side_b.leaves} if name[0] in wanted]
-        only_a = tuple(name[0] for name in names if name not in side_b.leaves)
-        only_b = tuple(name[0] for name in names if name not in side_a.leaves)
-        pointing = side_a.pointing | side_b.pointing
-        filters = tuple(
-            _diff_filters(row_group, name, side_a, side_b)
-            for row_group in range(max(file_a.num_row_groups, file_b.num_row_groups))
-            for name in names
-            if (row_group, name) in pointing
+    with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
+        if file_a.format == "parquet" and file_b.format == "parquet":
+            return _diff_parquet(file_a, file_b, columns)
+        if file_a.format == "orc" and file_b.format == "orc":
+            from parquet_bloom.verbs.orc.diff import diff_orc
+
+            return diff_orc(file_a, file_b, columns)
+        raise UnsupportedError(
+            f"{file_a.path} and {file_b.path}: a Parquet file and an ORC file, whose filters have"
+            " nothing in common: expected two of a kind"
         )
-        alike = file_a.num_row_groups == file_b.num_row_groups and not only_a and not only_b
-        return FileDiff(
-            path_a=file_a.path,
-            path_b=file_b.path,
-            same=alike and all(found.status == "same" for found in filters),
-            num_row_groups_a=file_a.num_row_groups,
-            num_row_groups_b=file_b.num_row_groups,
-            columns_only_a=only_a,
-            columns_only_b=only_b,
-            filters=filters,
-        )
+
+
+def _diff_parquet(
+    file_a: ParquetFile, file_b: ParquetFile, columns: Sequence[str] | None
+) -> FileDiff:
+    side_a, side_b = _Side(file_a), _Side(file_b)
+    wanted = _wanted(file_a, file_b, columns)
+    names = [name for name in {**side_a.leaves, **side_b.leaves} if name[0] in wanted]
+    only_a = tuple(name[0] for name in names if name not in side_b.leaves)
+    only_b = tuple(name[0] for name in names if name not in side_a.leaves)
+    pointing = side_a.pointing | side_b.pointing
+    filters = tuple(
+        _diff_filters(row_group, name, side_a, side_b)
+        for row_group in range(max(file_a.num_row_groups, file_b.num_row_groups))
+        for name in names
+        if (row_group, name) in pointing
+    )
+    alike = file_a.num_row_groups == file_b.num_row_groups and not only_a and not only_b
+    return FileDiff(
+        path_a=file_a.path,
+        path_b=file_b.path,
+        format="parquet",
+        same=alike and all(found.status == "same" for found in filters),
+        num_row_groups_a=file_a.num_row_groups,
+        num_row_groups_b=file_b.num_row_groups,
+        columns_only_a=only_a,
+        columns_only_b=only_b,
+        filters=filters,
+    )
 
 
 def _wanted(file_a: ParquetFile, file_b: ParquetFile, columns: Sequence[str] | None) -> set[str]:
