@@ -21,6 +21,9 @@ from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.parquet.pages import check_readable, chunk_runs, located
 from parquet_bloom.rewrite import Rewrite
 
+# Why a chunk gets none, if filters that are there are to be kept.
+HAS_ONE = "has a filter already"
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltFilter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,10 @@ from parquet_bloom.commands.options import (
 )
 from parquet_bloom.program import FINE
 
+if TYPE_CHECKING:
+    from parquet_bloom.verbs.build import BuildReport
+    from parquet_bloom.verbs.orc.build import OrcBuildReport
+
 
 @click.command()
 @files_argument
@@ -36,6 +40,10 @@ from parquet_bloom.program import FINE
     "--expose-filter-location", is_flag=True,
     help="Let a plaintext footer say where filters of encrypted columns lie.",
 )  # fmt: skip
+@click.option(
+    "--orc-streams", type=click.Choice(["utf8", "both"]), default="utf8", show_default=True,
+    help="Of ORC files: both for readers from before ORC 1.3, too.",
+)  # fmt: skip
 @key_options
 @json_option
 def build(
@@ -47,13 +55,13 @@ def build(
 
     No page is rewritten: filters and a new footer follow the data as it is. Each filter is as
     small as the target allows; nobody has to know the number of distinct values. What gets none
-    is reported with the reason.
+    is reported with the reason. Of ORC files (-g: stripes) each index group gets a filter for as
+    many values as it has rows.
 
     \b
     Example:
       pbloom build events.parquet -c user_id -o events.bloom.parquet
     """
-    from parquet_bloom.render.build import write_build
     from parquet_bloom.render.terminal import progress, write_json
     from parquet_bloom.verbs.build import build as build_filters
 
@@ -74,9 +82,20 @@ def build(
                 in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=not no_verify,
                 progress=show, **options,
             )  # fmt: skip
-        (write_json if as_json else write_build)(report)
+        (write_json if as_json else _write)(report)
 
     sys.exit(max(code, inputs.each(work)))
+
+
+def _write(report: BuildReport | OrcBuildReport) -> None:
+    from parquet_bloom.render.build import write_build
+    from parquet_bloom.render.orc.build import write_orc_build
+    from parquet_bloom.verbs.build import BuildReport
+
+    if isinstance(report, BuildReport):
+        write_build(report)
+    else:
+        write_orc_build(report)
 
 
 def _recommended(

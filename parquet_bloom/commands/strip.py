@@ -21,6 +21,8 @@ from parquet_bloom.commands.options import (
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.orc.strip import OrcStripReport
+    from parquet_bloom.verbs.strip import StripReport
 
 
 @click.command()
@@ -37,13 +39,13 @@ def strip(
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
-    The footer loses its pointers; the filters' bytes go where they are the last before the footer.
+    The footer loses its pointers; the filters' bytes go where they are the last before the footer,
+    and always where the file is ORC (-g: stripes).
 
     \b
     Example:
       pbloom strip events.bloom.parquet -o events.plain.parquet
     """
-    from parquet_bloom.render.strip import write_strip
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.verbs.strip import strip as strip_filters
 
@@ -56,6 +58,17 @@ def strip(
             in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=not no_verify,
             keys=keys,
         )  # fmt: skip
-        (write_json if as_json else write_strip)(report)
+        (write_json if as_json else _write)(report)
 
     sys.exit(inputs.each(work))
+
+
+def _write(report: StripReport | OrcStripReport) -> None:
+    from parquet_bloom.render.orc.strip import write_orc_strip
+    from parquet_bloom.render.strip import write_strip
+    from parquet_bloom.verbs.strip import StripReport
+
+    if isinstance(report, StripReport):
+        write_strip(report)
+    else:
+        write_orc_strip(report)

@@ -1,4 +1,4 @@
-"""What several commands say of column chunks to which something was not done."""
+"""What several commands say of column chunks, or columns of stripes, to which something was not done."""
 
 from __future__ import annotations
 
@@ -9,15 +9,31 @@ from parquet_bloom.render.terminal import shortened
 
 if TYPE_CHECKING:
     from parquet_bloom.filter_builder import SkippedChunk
+    from parquet_bloom.verbs.orc.build import SkippedStripeColumn
     from parquet_bloom.verbs.strip import StayingFilter
 
 
 def lines_by_reason(what: str, chunks: Sequence[SkippedChunk | StayingFilter]) -> list[str]:
     """A line for the chunks of one column that have one reason; `what` begins it."""
+    return _by_reason(
+        f"{what} {{}}, row groups {{}}: {{}}",
+        [(chunk.column, chunk.reason, chunk.row_group) for chunk in chunks],
+    )
+
+
+def stripe_lines_by_reason(what: str, skipped: Sequence[SkippedStripeColumn]) -> list[str]:
+    """The same of an ORC file."""
+    return _by_reason(
+        f"{what} {{}}, stripes {{}}: {{}}",
+        [(skip.column, skip.reason, skip.stripe) for skip in skipped],
+    )
+
+
+def _by_reason(line: str, skipped: Sequence[tuple[str, str, int]]) -> list[str]:
     groups: dict[tuple[str, str], list[str]] = {}
-    for chunk in chunks:
-        groups.setdefault((chunk.column, chunk.reason), []).append(str(chunk.row_group))
+    for column, reason, number in skipped:
+        groups.setdefault((column, reason), []).append(str(number))
     return [
-        f"{what} {column}, row groups {shortened(row_groups)}: {reason}"
-        for (column, reason), row_groups in groups.items()
+        line.format(column, shortened(numbers), reason)
+        for (column, reason), numbers in groups.items()
     ]

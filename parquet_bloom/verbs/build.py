@@ -38,8 +38,8 @@ from parquet_bloom.parquet.footer import FilterPlace
 from parquet_bloom.parquet.pages import check_readable, located
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rewrite import (
-    check_end,
     Target,
+    check_end,
     check_rewritable,
     kept_end,
     resolve_target,

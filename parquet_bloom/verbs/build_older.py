@@ -26,7 +26,7 @@ from parquet_bloom.dialects.statistics_filter import StatisticsFilter
 from parquet_bloom.errors import FilterError, RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open_parquet as open_file
-from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
+from parquet_bloom.filter_builder import HAS_ONE, BuiltFilter, SkippedChunk
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import check_readable, located
 from parquet_bloom.rewrite import Target, check_end, kept_end, resolve_target

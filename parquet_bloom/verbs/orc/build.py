@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.filter_builder import HAS_ONE
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
@@ -36,8 +37,6 @@ from parquet_bloom.orc_filter_builder import (
 )
 from parquet_bloom.orc_rewrite import OrcRewrite, rewriting
 from parquet_bloom.rewrite import Target
-
-HAS_ONE = "has a filter already"
 
 # Which streams are written: for every reader of today, or for those before ORC 1.3, too.
 OrcStreams = Literal["utf8", "both"]
