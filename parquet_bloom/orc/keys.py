@@ -28,8 +28,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from parquet_bloom import literals
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.literals import encode_literal as read_literal
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.decimal_text import decimal_text
@@ -131,7 +131,7 @@ def encode_literal(
     """
     if reason := never_absent(column):
         return KeyHashes((), reason)
-    encodings = literals.encode_literal(leaf_type(column), text, read_as)
+    encodings = read_literal(leaf_type(column), text, read_as)
     return _key_hashes(column, encodings, form)
 
 
