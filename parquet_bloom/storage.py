@@ -193,11 +193,9 @@ class Output(ABC):
 
     def _copy(self, source: Source, start: int, length: int, to: int) -> None:
         """Copy `length` bytes from `start` in `source` to `to`."""
-        done = (
-            self._copy_in_kernel(source, start, length, to)
-            if isinstance(source, LocalSource)
-            else 0
-        )
+        done = 0
+        if isinstance(source, LocalSource):
+            done = self._copy_in_kernel(source, start, length, to)
         while done < length:
             data = source.read_at(start + done, min(COPY_CHUNK, length - done))
             self._write_at(to + done, data)
@@ -205,11 +203,11 @@ class Output(ABC):
 
     def _copy_in_kernel(self, source: LocalSource, start: int, length: int, to: int) -> int:
         """copy_file_range, which shares the blocks on file systems that can (Btrfs, XFS)."""
-        done = 0
+        done, into = 0, self._descriptor
         with naming(self._target), tolerating(NO_KERNEL_COPY):
             while done < length and (
                 copied := os.copy_file_range(
-                    source.descriptor, self._descriptor, length - done, start + done, to + done
+                    source.descriptor, into, length - done, start + done, to + done
                 )
             ):
                 done += copied
@@ -232,12 +230,10 @@ class Output(ABC):
         self.size += len(data)
         return offset
 
-    def append_from(self, source: Source, start: int, end: int) -> int:
-        """Write the bytes [start, end) of `source` at the end; returns their offset."""
-        offset = self.size
-        self._copy(source, start, end - start, offset)
+    def append_from(self, source: Source, start: int, end: int) -> None:
+        """Write the bytes [start, end) of `source` at the end."""
+        self._copy(source, start, end - start, self.size)
         self.size += end - start
-        return offset
 
     def erase(self, start: int, end: int) -> None:
         """Overwrite with zeros what was copied from the source; nothing of what was appended."""
