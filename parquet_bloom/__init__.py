@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.orc.file import IndexGroupVerdict, OrcFile
     from parquet_bloom.rules.catalogue import Diagnosis, Finding, Severity, ValidationReport
     from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
     from parquet_bloom.verbs.advise import AdviceReport, Advisor, advise
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.diff import FileDiff, diff
     from parquet_bloom.verbs.dump import DumpedFilter, dump
     from parquet_bloom.verbs.inspect import FileInspection, inspect
+    from parquet_bloom.verbs.orc.inspect import OrcInspection
+    from parquet_bloom.verbs.orc.probe import OrcProbeReport
     from parquet_bloom.verbs.probe import ProbeReport, explain, probe
     from parquet_bloom.verbs.repair import RepairReport, repair
     from parquet_bloom.verbs.report import FileReport, report
@@ -70,9 +73,13 @@ _HOME = {
     "Finding": "rules.catalogue",
     "FooterError": "errors",
     "FormatError": "errors",
+    "IndexGroupVerdict": "orc.file",
     "Keys": "encryption.keys",
     "MissingKeyError": "errors",
     "NotSupportedFileError": "errors",
+    "OrcFile": "orc.file",
+    "OrcInspection": "verbs.orc.inspect",
+    "OrcProbeReport": "verbs.orc.probe",
     "PageError": "errors",
     "ParquetBloomError": "errors",
     "ParquetFile": "files",
@@ -122,9 +129,13 @@ __all__ = [
     "Finding",
     "FooterError",
     "FormatError",
+    "IndexGroupVerdict",
     "Keys",
     "MissingKeyError",
     "NotSupportedFileError",
+    "OrcFile",
+    "OrcInspection",
+    "OrcProbeReport",
     "PageError",
     "ParquetBloomError",
     "ParquetFile",

@@ -14,6 +14,8 @@ from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.cli import cli
 from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.literals import TYPES
+from parquet_bloom.orc.file import IndexGroupVerdict
+from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
@@ -24,6 +26,17 @@ from parquet_bloom.verbs.inspect import (
     FilterInspection,
     RowGroupInspection,
 )
+from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
+from parquet_bloom.verbs.orc.inspect import (
+    FilterStream,
+    GroupFilterInspection,
+    IndexGroupInspection,
+    OrcColumnInspection,
+    OrcFilterInspection,
+    OrcInspection,
+    StripeInspection,
+)
+from parquet_bloom.verbs.orc.probe import OrcProbedValue, OrcProbeReport
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import RemovedFilter, StayingFilter, StripReport
@@ -122,8 +135,22 @@ def test_every_command_is_in_the_readme():
     ("section", "reports"),
     {
         "build": (BuildReport, BuiltFilter, SkippedChunk),
-        "inspect": (FileInspection, RowGroupInspection, ColumnInspection, FilterInspection),
-        "probe": (ProbeReport, ProbedValue),
+        "inspect": (
+            FileInspection,
+            RowGroupInspection,
+            ColumnInspection,
+            FilterInspection,
+            OrcInspection,
+            StripeInspection,
+            OrcColumnInspection,
+            FilterStream,
+            OrcFilterInspection,
+            IndexGroupInspection,
+            GroupStatistics,
+            GroupFilterInspection,
+        ),
+        "probe": (ProbeReport, ProbedValue, OrcProbeReport, OrcProbedValue, IndexGroupVerdict),
+        "dump --format json": (DumpedIndexGroup,),
         "strip": (StripReport, RemovedFilter, StayingFilter),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
         "diff": (FileDiff, FilterDiff, FilterSide),

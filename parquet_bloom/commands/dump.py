@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 @click.argument("file")
 @column_option
 @click.option(
-    "-g", "--row-group", type=click.IntRange(0), default=0, show_default=True, help="Row group."
-)
+    "-g", "--row-group", type=click.IntRange(0), default=0, show_default=True,
+    help="Row group, or stripe of an ORC file.",
+)  # fmt: skip
+@click.option("--index-group", type=click.IntRange(0), help="Of an ORC file. Default: 0.")
 @click.option(
     "--format", "form", type=click.Choice(["raw", "hex", "json", "npy"]), default="hex",
     show_default=True,
-    help="raw: header and bitset as stored; hex: the same; npy: uint32 words (blocks, 8).",
+    help="raw: header and bitset as stored; hex: the same; npy: uint32 words (blocks, 8), of ORC"
+    " uint64 words.",
 )  # fmt: skip
 @click.option("-o", "--output", type=FILE, default="-", help="Default: standard output.")
 @overwrite_option
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @key_options
 def dump(
-    file: str, column: str, row_group: int, form: str, output: Path, overwrite: bool,
-    decrypt: bool, keys: Keys | None,
+    file: str, column: str, row_group: int, index_group: int | None, form: str, output: Path,
+    overwrite: bool, decrypt: bool, keys: Keys | None,
 ) -> None:  # fmt: skip
     """Write one filter's header and bitset.
 
@@ -50,7 +53,9 @@ def dump(
     from parquet_bloom.render.unverified import complain_if_unverified
     from parquet_bloom.verbs.dump import dump as dump_filter, save  # isort: skip
 
-    dumped = dump_filter(file, column, row_group, keys=keys, decrypt=decrypt)
+    dumped = dump_filter(
+        file, column, row_group, index_group=index_group, keys=keys, decrypt=decrypt
+    )
     complain_if_unverified(file, dumped.unverified)
     data = dumped.in_format(form)
     if output == Path("-"):

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 @click.option("--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line.")
 @read_as_option
 @click.option("--explain", "explained", is_flag=True, help="Show hash, block and bits.")
-@click.option("--rows", "only_rows", is_flag=True, help="Print only the row groups to read.")
+@click.option(
+    "--rows",
+    "only_rows",
+    is_flag=True,
+    help="Print only the row groups to read, of an ORC file the index groups.",
+)
 @key_options
 @json_option
 def probe(
@@ -38,13 +43,19 @@ def probe(
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
-    Reads the footer and 32 bytes of each filter, or all of an encrypted one. The verdict is
+    Reads the footer and 32 bytes of each filter, or all of an encrypted one, or of an ORC file the
+    column's filter streams, whose verdicts are about index groups. The verdict is
     `absent` (certain), `maybe`, or `unknown` with the reason. Exit code 1: every value is absent from every file.
 
     \b
     Example:
       pbloom probe events.bloom.parquet -c user_id -v 123456
     """
+    from parquet_bloom.render.orc.probe import (
+        write_orc_explanations,
+        write_orc_probe,
+        write_orc_rows_to_read,
+    )
     from parquet_bloom.render.probe import write_explanations, write_probe, write_rows_to_read
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.render.unverified import complain_if_unverified
@@ -55,18 +66,26 @@ def probe(
         raise click.UsageError("expected at least one --value or --values-from")
     if explained + only_rows + as_json > 1:
         raise click.UsageError("expected at most one of --explain, --rows and --json")
-    write: Callable[[Any], None] = write_json if as_json else write_probe
+    write: dict[str, Callable[[Any], None]] = {"parquet": write_probe, "orc": write_orc_probe}
     if only_rows:
-        write = write_rows_to_read
+        write = {"parquet": write_rows_to_read, "orc": write_orc_rows_to_read}
+    if as_json:
+        write = {"parquet": write_json, "orc": write_json}
+    write_explained: dict[str, Callable[[str, Any], None]] = {
+        "parquet": write_explanations,
+        "orc": write_orc_explanations,
+    }
     absent = []
 
     def work(path: str) -> None:
         report = probe_file(path, column, literals, read_as=read_as, keys=keys)
-        complain_if_unverified(path, report.unverified)
+        if report.format == "parquet":
+            complain_if_unverified(path, report.unverified)
         absent.append(report.is_absent)
         if explained:
-            write_explanations(path, explain(path, column, literals, read_as=read_as, keys=keys))
+            explanations = explain(path, column, literals, read_as=read_as, keys=keys)
+            write_explained[report.format](path, explanations)
         else:
-            write(report)
+            write[report.format](report)
 
     sys.exit(Inputs(files).each(work) or (NO if all(absent) else FINE))

@@ -35,6 +35,8 @@ _NUM_HASHES, _BITSET, _UTF8_BITSET = 1, 2, 3
 _MARK_FIELD = 31420
 _MARK = b"parquet_bloom"
 
+PRE_RELEASE = "filters in the layout of Hive before release 1.2, whose hash is not known"
+
 
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
@@ -58,8 +60,8 @@ def read_filters(
 
     Raises FilterError for filters that cannot be used, FooterError for bytes that are none.
     """
-    if kind == BLOOM_FILTER:
-        _check_released(data, where)
+    if is_pre_release(data, kind, where):
+        raise FilterError(f"{where}: {PRE_RELEASE}")
     stored = decode(orc_pb2.BloomFilterIndex, data, where).bloomFilter
     if len(stored) != num_index_groups:
         raise FilterError(f"{where}: {len(stored)} filters, expected {num_index_groups}")
@@ -68,25 +70,36 @@ def read_filters(
     )
 
 
+def stored_messages(data: bytes) -> list[bytes]:
+    """The filters in an expanded stream that read_filters takes, as they are encoded."""
+    return [data[field.value : field.end] for field in wire.fields(data) if field.number == _FILTER]
+
+
 def is_marked(data: bytes) -> bool:
     """Whether the filters in an expanded stream are ours."""
     return data.endswith(wire.bytes_field(_MARK_FIELD, _MARK))
 
 
-def _check_released(data: bytes, where: str) -> None:
-    """Raise FilterError for the layout that Hive had before its first release with filters.
+def is_pre_release(data: bytes, kind: int, where: str) -> bool:
+    """Whether an expanded stream has the layout that Hive had before its first release with
+    filters. Raises FooterError for bytes that are none.
 
     Readers of today take it for filters of 64 bits, and lose nearly every row.
     """
+    if kind != BLOOM_FILTER:
+        return False
     stored = decode(orc_pb2.PreReleaseIndex, data, where).bloomFilter
-    if any(each.HasField("word") for each in stored):
-        raise FilterError(f"{where}: filters in the layout of Hive before release 1.2, whose hash"
-                          " is not known")  # fmt: skip
+    return any(each.HasField("word") for each in stored)
+
+
+def stored_bitsets(stored: Any) -> tuple[bytes, bytes]:
+    """The `bitset` and the `utf8bitset` of a BloomFilter, little-endian; one of them is empty, as a
+    rule."""
+    return pack(f"<{len(stored.bitset)}Q", *stored.bitset), bytes(stored.utf8bitset)
 
 
 def _read_filter(stored: Any, where: str) -> KHashFilter:
-    words = pack(f"<{len(stored.bitset)}Q", *stored.bitset)
-    text = bytes(stored.utf8bitset)
+    words, text = stored_bitsets(stored)
     if words and text and words != text:
         raise FilterError(f"{where}: bitset and utf8bitset differ")
     try:

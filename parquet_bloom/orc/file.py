@@ -151,12 +151,16 @@ class OrcFile:
         where = f"{stripe.where}, column {column.name}: {stream.name}"
         filters = read_filters(data, stream.kind, stripe.num_index_groups, where)
         marked = is_marked(data)
-        form = FilterForm(
+        form = self.form(stripe, stream, marked)
+        return StoredIndex(stream, stripe.bloom_encoding(column.id), form, filters, marked)
+
+    def form(self, stripe: Stripe, stream: OrcStream, marked: bool) -> FilterForm:
+        """How the keys of the filters in a stream were made, which are ours if it is marked."""
+        return FilterForm(
             utf8=stream.kind == BLOOM_FILTER_UTF8,
             logical_shifts=self.generation.has_logical_shifts and not marked,
             writer_timezone=stripe.writer_timezone,
         )
-        return StoredIndex(stream, stripe.bloom_encoding(column.id), form, filters, marked)
 
     def row_index(self, stripe: int, column: OrcColumn) -> tuple[IndexEntry, ...] | None:
         """Positions and statistics of each index group; None if the column has none.
@@ -215,13 +219,13 @@ class OrcFile:
             value.hashes(FilterForm())
         verdicts: list[list[IndexGroupVerdict]] = [[] for _ in values]
         for index in range(self.num_stripes):
-            probe = _StripeProbe(self, self.stripe(index), column)
+            probe = StripeProbe(self, self.stripe(index), column)
             for of_value, value in zip(verdicts, values, strict=True):
                 of_value += probe.verdicts(value)
         return [tuple(of_value) for of_value in verdicts]
 
 
-class _StripeProbe:
+class StripeProbe:
     """Asks the filters of one column in one stripe, which are read for the first value."""
 
     def __init__(self, file: OrcFile, stripe: Stripe, column: OrcColumn) -> None:
@@ -230,7 +234,7 @@ class _StripeProbe:
         self._column = column
 
     def verdicts(self, value: Asked) -> list[IndexGroupVerdict]:
-        answers = self._answers(value)
+        """The verdict on a value for each index group."""
         return [
             IndexGroupVerdict(
                 self._stripe.index,
@@ -239,27 +243,33 @@ class _StripeProbe:
                 self._stripe.group_num_rows(group),
                 *answer,
             )
-            for group, answer in enumerate(answers)
+            for group, answer in enumerate(self._answers(value))
         ]
 
     def _answers(self, value: Asked) -> list[tuple[Verdict, str | None]]:
-        num_groups = self._stripe.num_index_groups
-        stored, reason = self._stored
-        if stored is None:
-            return [("unknown", reason)] * num_groups
-        hashes = value.hashes(stored.form)
-        reason = hashes.unknown or self._doubt(stored, value)
-        if reason:
-            return [("unknown", reason)] * num_groups
+        stored, keys = self.asked_with(value)
+        if stored is None or keys.unknown:
+            return [("unknown", keys.unknown)] * self._stripe.num_index_groups
         import numpy as np
 
-        wanted = np.array(hashes.hashes, np.uint64)
+        wanted = np.array(keys.hashes, np.uint64)
         return [
             ("maybe", None)
             if filter.check_hashes(wanted).any()
             else self._absent(stored, group, filter)
             for group, filter in enumerate(stored.filters)
         ]
+
+    def asked_with(self, value: Asked) -> tuple[StoredIndex | None, KeyHashes]:
+        """The filters, and the hashes to ask them for, or why there are none of these."""
+        from parquet_bloom.orc.keys import KeyHashes
+
+        stored, reason = self._stored
+        if stored is None:
+            return None, KeyHashes((), reason)
+        keys = value.hashes(stored.form)
+        doubt = self._doubt(stored, value)
+        return stored, KeyHashes((), doubt) if doubt and not keys.unknown else keys
 
     @cached_property
     def _stored(self) -> tuple[StoredIndex | None, str]:

@@ -196,9 +196,9 @@ def _validate(path: str, options: Options) -> Outcome:
 
 
 def _probe(path: str, options: Options) -> Outcome:
-    from parquet_bloom.verbs.probe import probe
+    from parquet_bloom.verbs.probe import probe_parquet
 
-    report = probe(path, keys=keys_in(options.pop("keys_file")), **options)
+    report = probe_parquet(path, keys=keys_in(options.pop("keys_file")), **options)
     verdicts = [group.verdict for result in report.results for group in result.row_groups]
     return Outcome(
         path,

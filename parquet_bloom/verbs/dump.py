@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_bloom.errors import FilterError
+from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -23,6 +23,7 @@ from parquet_bloom.storage import default_mode, is_url, local_path
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage import Source
+    from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +107,24 @@ def dump(
     column: str,
     row_group: int,
     *,
+    index_group: int | None = None,
     keys: Keys | None = None,
     decrypt: bool = False,
-) -> DumpedFilter:
-    """Read one filter.
+) -> DumpedFilter | DumpedIndexGroup:
+    """Read one filter, of an ORC file that of an index group (None: the first) in the stripe
+    `row_group`.
 
     keys: for encrypted files. decrypt: give out header and bits of an encrypted column, which tell
     whoever has them what values are stored; otherwise they stay in their envelopes. Raises
     ColumnError, FilterError if there is none that can be used, EncryptionError if it does not open.
     """
     with open_file(path, keys) as file:
+        if file.format == "orc":
+            from parquet_bloom.verbs.orc.dump import dump_orc
+
+            return dump_orc(file, column, row_group, index_group or 0)
+        if index_group is not None:
+            raise UnsupportedError(f"{file.path}: a Parquet file, which has no index groups")
         chunk = file.chunk(row_group, column)
         stored = bloom.read_usable_header(file.source, file.footer, chunk)
         if stored is None:

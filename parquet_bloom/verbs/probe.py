@@ -1,6 +1,7 @@
 """Ask a file's filters about values: which row groups remain to be read.
 
 A verdict costs the footer, and of each filter its header and the one block that the hash selects.
+Of an ORC file: see verbs.orc.probe.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from parquet_bloom.errors import FormatError, MissingKeyError, ValueTypeError
-from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict
+from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict, open_parquet
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.filters.verdict import Verdict, verdict_on_all
@@ -25,6 +26,7 @@ from parquet_bloom.values import Encodings
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.orc.probe import BitExplanation, OrcProbeReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class ProbeReport:
     results: tuple[ProbedValue, ...]
     bytes_read: int
     unverified: str | None = None
+    format: Literal["parquet"] = "parquet"
 
     @property
     def is_absent(self) -> bool:
@@ -61,7 +64,7 @@ def probe(
     *,
     read_as: str | None = None,
     keys: Keys | None = None,
-) -> ProbeReport:
+) -> ProbeReport | OrcProbeReport:
     """The verdicts on literals (see parquet_bloom.literals) of `column` in one file.
 
     read_as: read the literals as this type, one of literals.TYPES. keys: for encrypted files.
@@ -69,14 +72,37 @@ def probe(
     not open, OSError.
     """
     with open_file(path, keys) as file:
-        leaf = file.leaf(column)
-        encodings = [_encoded(file, leaf, value, read_as) for value in values]
-        results = tuple(
-            _probed(value, verdicts)
-            for value, verdicts in zip(values, file.probe_encodings(leaf, encodings), strict=True)
-        )
-        unverified = file.footer.protection.unverified or None
-        return ProbeReport(file.path, leaf.name, results, file.source.bytes_read, unverified)
+        if file.format == "orc":
+            from parquet_bloom.verbs.orc.probe import probe_orc
+
+            return probe_orc(file, column, values, read_as=read_as)
+        return _probe_file(file, column, values, read_as)
+
+
+def probe_parquet(
+    path: str | os.PathLike[str],
+    column: str,
+    values: Sequence[str],
+    *,
+    read_as: str | None = None,
+    keys: Keys | None = None,
+) -> ProbeReport:
+    """The same for those who take nothing but Parquet: an ORC file is an UnsupportedError."""
+    with open_parquet(path, keys) as file:
+        return _probe_file(file, column, values, read_as)
+
+
+def _probe_file(
+    file: ParquetFile, column: str, values: Sequence[str], read_as: str | None
+) -> ProbeReport:
+    leaf = file.leaf(column)
+    encodings = [_encoded(file, leaf, value, read_as) for value in values]
+    results = tuple(
+        _probed(value, verdicts)
+        for value, verdicts in zip(values, file.probe_encodings(leaf, encodings), strict=True)
+    )
+    unverified = file.footer.protection.unverified or None
+    return ProbeReport(file.path, leaf.name, results, file.source.bytes_read, unverified)
 
 
 def _encoded(file: ParquetFile, leaf: LeafColumn, value: str, read_as: str | None) -> Encodings:
@@ -119,9 +145,13 @@ def explain(
     *,
     read_as: str | None = None,
     keys: Keys | None = None,
-) -> tuple[BlockExplanation, ...]:
+) -> tuple[BlockExplanation, ...] | tuple[BitExplanation, ...]:
     """Why probe says what it says: hash, block and bits of every stored form of each value."""
     with open_file(path, keys) as file:
+        if file.format == "orc":
+            from parquet_bloom.verbs.orc.probe import explain_orc
+
+            return explain_orc(file, column, values, read_as=read_as)
         leaf = file.leaf(column)
         return tuple(
             explanation
