@@ -232,11 +232,10 @@ def fitting(
     """
     offset = candidates[0].offset
     sample = sample_of(file, without_filter(chunk, offset))
-    where = f"{file.path}: {chunk.where}"
     if not len(sample):
-        raise FilterError(f"{where}: {NO_VALUES}")
+        raise FilterError(NO_VALUES)
     readings = (read(file, place, chunk.leaf.type) for place in candidates)
     found = recognised(readings, sample)
     if found is None:
-        raise FilterError(f"{where}: {UNRECOGNISED}")
+        raise FilterError(UNRECOGNISED)
     return found

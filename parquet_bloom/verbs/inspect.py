@@ -6,11 +6,12 @@ Of an ORC file: see verbs.orc.inspect.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
+from parquet_bloom.dialects.of_chunk import Unusable, hidden, published
 from parquet_bloom.errors import (
     MissingKeyError,
     ParquetBloomError,
@@ -51,6 +52,28 @@ class FilterInspection:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherInspection:
+    """A filter of an older dialect to which bloom_filter_offset does not lead, but `pointer` does.
+
+    `offset` is None inside the footer. `reason` says why it cannot be used, and then what only its
+    bits tell is None.
+    """
+
+    dialect: str
+    pointer: str
+    form: str | None
+    hash: str | None
+    offset: int | None
+    stored_bytes: int
+    header_bytes: int | None
+    num_bytes: int | None
+    fill: float | None
+    fpp: float | None
+    ndv_estimate: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnInspection:
     """One column chunk; `reason` says why `filter` is None."""
 
@@ -61,6 +84,7 @@ class ColumnInspection:
     chunk_bytes: int | None
     filter: FilterInspection | None
     reason: str | None
+    other_filters: tuple[OtherInspection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +164,11 @@ def _inspect_file(
         for row_group in file.row_groups(row_groups)
     )
     filter_bytes = sum(
-        column.filter.stored_bytes for group in groups for column in group.columns if column.filter
+        found.stored_bytes
+        for group in groups
+        for column in group.columns
+        for found in (column.filter, *column.other_filters)
+        if found
     )
     return FileInspection(
         path=file.path,
@@ -167,7 +195,7 @@ def _inspect_chunk(file: ParquetFile, chunk: ColumnChunk) -> ColumnInspection:
     except TamperedError:
         raise
     except ParquetBloomError as error:
-        filter, reason = None, str(error)
+        filter, reason = _inspect_older(file, chunk, str(error))
     leaf = chunk.leaf
     return ColumnInspection(
         column=leaf.name,
@@ -177,7 +205,74 @@ def _inspect_chunk(file: ParquetFile, chunk: ColumnChunk) -> ColumnInspection:
         chunk_bytes=chunk.total_compressed_size,
         filter=filter,
         reason=reason,
+        other_filters=tuple(_inspect_hidden(file, chunk)),
     )
+
+
+def _inspect_older(
+    file: ParquetFile, chunk: ColumnChunk, reason: str
+) -> tuple[FilterInspection | None, str | None]:
+    """What bloom_filter_offset leads to that is none of today's filters, for this reason."""
+    try:
+        found = published(file, chunk)
+    except ParquetBloomError as error:
+        return None, str(error)
+    if found is None:
+        return None, reason
+    return FilterInspection(
+        offset=found.offset,
+        length=chunk.bloom_filter_length,
+        header_bytes=found.header_bytes,
+        num_bytes=found.num_bytes,
+        num_blocks=found.bits.num_blocks,
+        algorithm=bloom.SPLIT_BLOCK,
+        hash=found.hash,
+        compression=bloom.UNCOMPRESSED,
+        fill=found.fill,
+        fpp=found.fpp,
+        ndv_estimate=_finite(found.ndv_estimate),
+        dialect=found.dialect,
+        stored_bytes=found.stored_bytes,
+        encrypted=False,
+    ), None
+
+
+def _inspect_hidden(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherInspection]:
+    for found in hidden(file, chunk):
+        if isinstance(found, Unusable):
+            yield OtherInspection(
+                dialect=found.dialect,
+                pointer=found.pointer,
+                form=None,
+                hash=None,
+                offset=None,
+                stored_bytes=0,
+                header_bytes=None,
+                num_bytes=None,
+                fill=None,
+                fpp=None,
+                ndv_estimate=None,
+                reason=found.reason,
+            )
+        else:
+            yield OtherInspection(
+                dialect=found.dialect,
+                pointer=found.pointer,
+                form=found.form,
+                hash=found.hash,
+                offset=found.offset,
+                stored_bytes=found.stored_bytes,
+                header_bytes=found.header_bytes,
+                num_bytes=found.num_bytes,
+                fill=found.fill,
+                fpp=found.fpp,
+                ndv_estimate=_finite(found.ndv_estimate),
+                reason=None,
+            )
+
+
+def _finite(estimate: float) -> float | None:
+    return estimate if isfinite(estimate) else None
 
 
 def _inspect_filter(file: ParquetFile, stored: bloom.StoredFilter) -> FilterInspection:
@@ -193,7 +288,7 @@ def _inspect_filter(file: ParquetFile, stored: bloom.StoredFilter) -> FilterInsp
         compression=stored.compression,
         fill=bits.fill,
         fpp=bits.fpp,
-        ndv_estimate=bits.ndv_estimate if isfinite(bits.ndv_estimate) else None,
+        ndv_estimate=_finite(bits.ndv_estimate),
         dialect=stored.dialect,
         stored_bytes=stored.end - stored.offset,
         encrypted=stored.is_encrypted,
