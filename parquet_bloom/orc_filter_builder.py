@@ -106,15 +106,9 @@ class OrcFilterBuilder:
         return work_in_order(wanted, self._build, self._room, self._threads)
 
     def _room(self, item: StripeColumn) -> int:
-        stripe = self._file.stripe(item.stripe)
-        above = {item.column.id}
-        at = item.column
-        while at.parent is not None:
-            at = self._file.columns[at.parent]
-            above.add(at.id)
-        stored = sum(each.length for each in stripe.streams if each.column in above)
-        filters = self._size.empty_filter().num_bytes * stripe.num_index_groups * len(self._kinds)
-        return _BYTES_PER_VALUE * stripe.num_rows + _EXPANSION * stored + filters
+        num_groups = self._file.stripe(item.stripe).num_index_groups
+        filters = self._size.empty_filter().num_bytes * num_groups * len(self._kinds)
+        return room_of_values(self._file, item) + filters
 
     def _build(self, item: StripeColumn) -> BuiltStreams | str:
         stripe = self._file.stripe(item.stripe)
@@ -142,6 +136,18 @@ class OrcFilterBuilder:
             index_groups=len(first),
             fpp=max(filter.fpp for filter in first),
         )
+
+
+def room_of_values(file: OrcFile, item: StripeColumn) -> int:
+    """What reading and hashing the values takes at most, in bytes."""
+    stripe = file.stripe(item.stripe)
+    above = {item.column.id}
+    at = item.column
+    while at.parent is not None:
+        at = file.columns[at.parent]
+        above.add(at.id)
+    stored = sum(each.length for each in stripe.streams if each.column in above)
+    return _BYTES_PER_VALUE * stripe.num_rows + _EXPANSION * stored
 
 
 def _form(kind: int, stripe: Stripe) -> FilterForm:

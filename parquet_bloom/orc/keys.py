@@ -149,7 +149,7 @@ def _key_hashes(column: OrcColumn, encodings: Encodings, form: FilterForm) -> Ke
             return KeyHashes((), str(error))
         if column.kind == "CHAR":
             # Engines that keep a CHAR without its blanks, as Trino does, may hash it so.
-            hashes |= dict.fromkeys(_hive64(stored).tolist())
+            hashes |= dict.fromkeys(text_hashes(stored).tolist())
     return KeyHashes(tuple(hashes))
 
 
@@ -194,18 +194,18 @@ def _floats(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
 
 
 def _texts(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
-    return _Hashed(_hive64(values))
+    return _Hashed(text_hashes(values))
 
 
 def _blank_padded(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
-    return _Hashed(_hive64(pc.utf8_rpad(values.cast(pa.string()), column.length, " ")))
+    return _Hashed(text_hashes(pc.utf8_rpad(values.cast(pa.string()), column.length, " ")))
 
 
 def _decimals(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
-    return _Hashed(_hive64(decimal_text(values)))
+    return _Hashed(text_hashes(decimal_text(values)))
 
 
-def _hive64(values: Any) -> Hashes:
+def text_hashes(values: Any) -> Hashes:
     """Of each value of an Arrow array of strings or bytes."""
     is_large = pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type)
     _, offsets, data = values.buffers()
@@ -231,7 +231,7 @@ def _of_moments(moments: Moments, form: FilterForm) -> _Hashed:
 
 
 def _lengths(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
-    return _Hashed(_wang(pc.list_value_length(values).to_numpy(), form))
+    return _Hashed(_wang(np.diff(values.offsets.to_numpy()), form))
 
 
 def _tags(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:

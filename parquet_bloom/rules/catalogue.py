@@ -153,29 +153,27 @@ _RULES = (
          "The footer shows where the filter of an encrypted column lies"),
     Rule("PB508", "encryption-taken-away", ERROR,
          "What the footer should say of encryption is missing"),
-    Rule("PB601", "index-behind-data", ERROR,
-         "An index stream is listed behind a data stream"),
-    Rule("PB602", "lengths-disagree", ERROR,
-         "The lengths of a stripe's streams do not add up"),
-    Rule("PB603", "damaged-filter-stream", ERROR,
+    Rule("PB601", "contradictory-stripe", ERROR,
+         "The streams of a stripe contradict its order or its length"),
+    Rule("PB602", "damaged-filter-stream", ERROR,
          "A filter stream cannot be decoded"),
-    Rule("PB604", "pre-release-layout", ERROR,
+    Rule("PB603", "pre-release-layout", ERROR,
          "The filters are in the layout of Hive before release 1.2"),
-    Rule("PB605", "wrong-number-of-filters", ERROR,
+    Rule("PB604", "wrong-number-of-filters", ERROR,
          "A filter stream does not have one filter for each index group"),
-    Rule("PB606", "bad-bitset", ERROR,
+    Rule("PB605", "bad-bitset", ERROR,
          "A bitset is not a positive number of whole 64-bit words"),
-    Rule("PB607", "two-bitsets", ERROR,
+    Rule("PB606", "two-bitsets", ERROR,
          "A filter has two bitsets that differ"),
-    Rule("PB608", "odd-hash-count", WARNING,
+    Rule("PB607", "odd-hash-count", WARNING,
          "The number of hashes is one that no sane target leads to"),
-    Rule("PB609", "unknown-column", WARNING,
+    Rule("PB608", "unknown-column", WARNING,
          "There is a filter stream of a column that does not exist"),
-    Rule("PB610", "no-row-index", WARNING,
+    Rule("PB609", "no-row-index", WARNING,
          "A column has filters and no row index"),
-    Rule("PB611", "repeated-stream", WARNING,
+    Rule("PB610", "repeated-stream", WARNING,
          "A column has several filter streams of one kind in a stripe"),
-    Rule("PB612", "damaged-values", ERROR,
+    Rule("PB611", "damaged-values", ERROR,
          "The values of a column that has filters cannot be read"),
     Rule("PB621", "asked-by-nobody", WARNING,
          "No reader asks the filters of this column"),
@@ -195,7 +193,7 @@ RULES = MappingProxyType({rule.id: rule for rule in _RULES})
 
 # What only a look at the stored values can find.
 NEED_VALUES = frozenset(
-    {"PB116", "PB209", "PB210", "PB401", "PB403", "PB404", "PB405", "PB406", "PB408", "PB612"}
+    {"PB116", "PB209", "PB210", "PB401", "PB403", "PB404", "PB405", "PB406", "PB408", "PB611"}
 )
 
 IN_BOTH_FORMATS = frozenset(

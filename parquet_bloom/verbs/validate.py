@@ -16,7 +16,8 @@ from xxhash import xxh3_128_digest
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
-from parquet_bloom.files import ParquetFile, open_parquet
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.membership import (
@@ -50,6 +51,7 @@ from parquet_bloom.storage import LocalSource
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.orc.file import OrcFile
 
 
 def validate(
@@ -68,14 +70,15 @@ def validate(
     keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> ValidationReport:
-    """Check the filters of `columns` (dotted leaf paths; default: all).
+    """Check the filters of `columns` (dotted leaf paths; of an ORC file, names of columns; default:
+    all).
 
     deep: look up every stored value; otherwise only footer and filters are read. diagnose: where
     values are missing, say what the writer did instead. keys: for encrypted files. progress: called
     with (filters done, filters in all).
 
     policy: what is required, ignored and fatal, by default only errors (see read_policy). On top of
-    it, `require` columns with a filter in every row group, a highest FPP, a largest bitset in bytes,
+    it, `require` columns with a filter in every row group or stripe, a highest FPP, a largest bitset in bytes,
     rules to `ignore` by id or name, and `fail_on`: error, warning, note or never.
 
     Raises ConfigError for words that are none, ColumnError, FormatError for files whose footer
@@ -86,16 +89,27 @@ def validate(
     policy = (policy or Policy()).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
-    with open_parquet(path, keys) as file:
-        validation = _Validation(file, policy, deep, diagnose)
-        findings = validation.run(file.leaves(columns), threads, progress)
+    with open_file(path, keys) as file:
+        if file.format == "orc":
+            # Only who has ORC files needs protobuf and pyarrow imported.
+            from parquet_bloom.verbs.orc.validate import orc_findings
+
+            findings, checked = orc_findings(
+                file, columns, policy, deep=deep, diagnose=diagnose, threads=threads,
+                progress=progress,
+            )  # fmt: skip
+        else:
+            validation = _Validation(file, policy, deep, diagnose)
+            findings = validation.run(file.leaves(columns), threads, progress)
+            checked = Checked(validation.num_filters, validation.num_values)
         _check_unchanged(file)
     kept = tuple(finding for finding in findings if not policy.ignores(finding))
     return ValidationReport(
         path=file.path,
         ok=not any(policy.fails(finding) for finding in kept),
         findings=kept,
-        checked=Checked(validation.num_filters, validation.num_values),
+        checked=checked,
+        format=file.format,
     )
 
 
@@ -230,7 +244,7 @@ class _Validation:
         )
 
 
-def _check_unchanged(file: ParquetFile) -> None:
+def _check_unchanged(file: ParquetFile | OrcFile) -> None:
     """Raise FormatError if somebody wrote into the file meanwhile: what was found is of no file.
 
     Another file that took its name is no matter, the one that was opened is still there.
