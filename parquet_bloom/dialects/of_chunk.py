@@ -15,6 +15,7 @@ from parquet_bloom.dialects import block_filter, statistics
 from parquet_bloom.dialects.block_filter import FIELD_POINTER, NOTE_POINTER, BlockFilter, Place
 from parquet_bloom.dialects.headers import OldHeader
 from parquet_bloom.dialects.pointers import note_of
+from parquet_bloom.dialects.schemes import MAX_SEED
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.parquet.pages import located
 
@@ -25,9 +26,18 @@ if TYPE_CHECKING:
 
 OlderDialect = Literal["murmur3", "statistics"]
 
+# Of the filters that a Parquet file may have.
+Dialect = Literal["xxhash", "murmur3", "statistics"]
+
 OLDER_DIALECTS: Final[tuple[OlderDialect, ...]] = ("murmur3", "statistics")
 
 NO_FILTER = "no filter of this dialect"
+
+
+def check_seed(seed: int | None, dialect: Dialect | None) -> None:
+    """Raise ValueError for a seed that has no use, or cannot be one."""
+    if seed is not None and (dialect != "murmur3" or not 0 <= seed <= MAX_SEED):
+        raise ValueError(f"seed: {seed}, expected 0 to {MAX_SEED}, with the dialect murmur3")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_bloom.dialects.of_chunk import Dialect
 from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
@@ -19,6 +20,7 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet import bloom
 from parquet_bloom.rewrite import resolve_target
 from parquet_bloom.storage import default_mode, is_url, local_path
+from parquet_bloom.verbs.dump_older import DumpedOlder, dump_older, older_dialect
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -108,13 +110,17 @@ def dump(
     row_group: int,
     *,
     index_group: int | None = None,
+    dialect: Dialect | None = None,
+    seed: int | None = None,
     keys: Keys | None = None,
     decrypt: bool = False,
-) -> DumpedFilter | DumpedIndexGroup:
+) -> DumpedFilter | DumpedIndexGroup | DumpedOlder:
     """Read one filter, of an ORC file that of an index group (None: the first) in the stripe
     `row_group`.
 
-    keys: for encrypted files. decrypt: give out header and bits of an encrypted column, which tell
+    dialect: the filter of this one; otherwise that to which bloom_filter_offset leads, whichever it
+    is. seed: of the hash of a `murmur3` filter, if nothing in the file tells it. keys: for
+    encrypted files. decrypt: give out header and bits of an encrypted column, which tell
     whoever has them what values are stored; otherwise they stay in their envelopes. Raises
     ColumnError, FilterError if there is none that can be used, EncryptionError if it does not open.
     """
@@ -122,10 +128,15 @@ def dump(
         if file.format == "orc":
             from parquet_bloom.verbs.orc.dump import dump_orc
 
+            if dialect is not None:
+                raise UnsupportedError(f"{file.path}: an ORC file: its filters have one dialect")
             return dump_orc(file, column, row_group, index_group or 0)
         if index_group is not None:
             raise UnsupportedError(f"{file.path}: a Parquet file, which has no index groups")
         chunk = file.chunk(row_group, column)
+        older = older_dialect(file, chunk, dialect, seed)
+        if older is not None:
+            return dump_older(file, chunk, older, seed)
         stored = bloom.read_usable_header(file.source, file.footer, chunk)
         if stored is None:
             raise FilterError(f"{file.path}: {chunk.where}: no filter")

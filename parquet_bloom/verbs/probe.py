@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parquet_bloom.errors import FormatError, MissingKeyError, ValueTypeError
+from parquet_bloom.dialects.of_chunk import Dialect, check_seed
+from parquet_bloom.dialects.verdicts import of_older, of_published
+from parquet_bloom.errors import FormatError, MissingKeyError, UnsupportedError, ValueTypeError
 from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict, open_parquet
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -63,20 +65,25 @@ def probe(
     values: Sequence[str],
     *,
     read_as: str | None = None,
+    dialect: Dialect | None = None,
+    seed: int | None = None,
     keys: Keys | None = None,
 ) -> ProbeReport | OrcProbeReport:
     """The verdicts on literals (see parquet_bloom.literals) of `column` in one file.
 
-    read_as: read the literals as this type, one of literals.TYPES. keys: for encrypted files.
-    Raises ColumnError, ValueTypeError, FormatError, UnsupportedError, EncryptionError for what does
+    read_as: read the literals as this type, one of literals.TYPES. dialect: ask the filters of this
+    one; otherwise those to which bloom_filter_offset leads, whichever they are. seed: of the hash
+    of `murmur3` filters, if nothing in the file tells it. keys: for encrypted files. Raises ColumnError, ValueTypeError, FormatError, UnsupportedError, EncryptionError for what does
     not open, OSError.
     """
     with open_file(path, keys) as file:
         if file.format == "orc":
             from parquet_bloom.verbs.orc.probe import probe_orc
 
+            if dialect is not None:
+                raise UnsupportedError(f"{file.path}: an ORC file: its filters have one dialect")
             return probe_orc(file, column, values, read_as=read_as)
-        return _probe_file(file, column, values, read_as)
+        return _probe_file(file, column, values, read_as, dialect, seed)
 
 
 def probe_parquet(
@@ -93,16 +100,37 @@ def probe_parquet(
 
 
 def _probe_file(
-    file: ParquetFile, column: str, values: Sequence[str], read_as: str | None
+    file: ParquetFile,
+    column: str,
+    values: Sequence[str],
+    read_as: str | None,
+    dialect: Dialect | None = None,
+    seed: int | None = None,
 ) -> ProbeReport:
+    check_seed(seed, dialect)
     leaf = file.leaf(column)
     encodings = [_encoded(file, leaf, value, read_as) for value in values]
     results = tuple(
         _probed(value, verdicts)
-        for value, verdicts in zip(values, file.probe_encodings(leaf, encodings), strict=True)
+        for value, verdicts in zip(
+            values, _verdicts(file, leaf, encodings, dialect, seed), strict=True
+        )
     )
     unverified = file.footer.protection.unverified or None
     return ProbeReport(file.path, leaf.name, results, file.source.bytes_read, unverified)
+
+
+def _verdicts(
+    file: ParquetFile,
+    leaf: LeafColumn,
+    values: Sequence[Encodings],
+    dialect: Dialect | None,
+    seed: int | None,
+) -> Sequence[tuple[RowGroupVerdict, ...]]:
+    if dialect is not None and dialect != "xxhash":
+        return of_older(file, leaf, values, dialect, seed)
+    verdicts = file.probe_encodings(leaf, values)
+    return verdicts if dialect else of_published(file, leaf, values, verdicts)
 
 
 def _encoded(file: ParquetFile, leaf: LeafColumn, value: str, read_as: str | None) -> Encodings:
