@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.errors import ParquetBloomError, RewriteError
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import ParquetFile, open_parquet
 from parquet_bloom.filter_builder import Built, FilterBuilder
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -36,7 +35,8 @@ from parquet_bloom.spark.worker import (
     outcome_of_build,
     row_of,
 )
-from parquet_bloom.verbs.build import build_with, plan_of
+from parquet_bloom.verbs.build import build_with
+from parquet_bloom.verbs.build_plan import plan_of
 
 # What stands for a row group in the row that says which file a part has seen.
 SEEN = -1

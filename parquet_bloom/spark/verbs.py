@@ -11,7 +11,7 @@ from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
-from parquet_bloom.verbs.build import Existing, check_existing
+from parquet_bloom.verbs.build_plan import Existing, check_existing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

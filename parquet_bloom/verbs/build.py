@@ -15,12 +15,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
-from parquet_bloom.chunk_filter import Size, reason_for_none
+from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress, of_all
-from parquet_bloom.errors import RewriteError, UnsupportedError
-from parquet_bloom.files import NO_KEY, ParquetFile, open_parquet
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.files import ParquetFile, open_parquet
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import (
     HAS_ONE,
@@ -35,8 +35,6 @@ from parquet_bloom.leaks import leaks
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import FilterPlace
-from parquet_bloom.parquet.pages import check_readable, located
-from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rewrite import (
     Target,
     check_end,
@@ -45,16 +43,17 @@ from parquet_bloom.rewrite import (
     resolve_target,
     rewriting,
 )
+from parquet_bloom.verbs.build_plan import Existing, check_existing, plan_of
 
 if TYPE_CHECKING:
+    from parquet_bloom.dialects.murmur3 import Murmur3
+    from parquet_bloom.dialects.statistics_filter import StatisticsFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.orc.build import OrcBuildReport, OrcStreams
 
 OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"
 OF_KEPT = "filters that are there already are not shown: to expose where they lie, replace them"
 OF_CTR = "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"
-
-Existing = Literal["keep", "replace", "error"]
 
 # Filters for chunks that want one, or why they get none.
 ChunkFilters = Callable[[ParquetFile, Sequence[ColumnChunk]], Iterable[Built]]
@@ -63,7 +62,7 @@ ChunkFilters = Callable[[ParquetFile, Sequence[ColumnChunk]], Iterable[Built]]
 @dataclass(frozen=True, slots=True)
 class BuildReport:
     """What build did to one file. Sizes in bytes; `output` is None for a dry run. `notes`: what to
-    know about filters of encrypted columns."""
+    know about filters of encrypted columns, and of older dialects."""
 
     path: str
     output: str | None
@@ -96,6 +95,7 @@ def build(
     keys: Keys | None = None,
     expose_filter_location: bool = False,
     orc_streams: OrcStreams = "utf8",
+    dialect: Murmur3 | StatisticsFilter | None = None,
     progress: Progress | None = None,
 ) -> BuildReport | OrcBuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`.
@@ -115,6 +115,9 @@ def build(
     filter for as many values as it has rows, or for `ndv`; orc_streams: `both` writes them for
     readers from before ORC 1.3, too.
 
+    dialect: write filters of an older dialect, which readers pass over unless it is told otherwise,
+    to a Parquet file that is not encrypted. A StatisticsFilter says itself how large they are.
+
     Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs and
     encodings, EncryptionError for what does not open or if there is no key at all, RewriteError for
     outputs that must not be written, OSError.
@@ -128,6 +131,7 @@ def build(
                 "max_bytes": max_bytes != MAX_BYTES,
                 "exact_blocks": exact_blocks,
                 "expose_filter_location": expose_filter_location,
+                "dialect": dialect is not None,
             }
             _check_options(file.path, given, "an ORC")
             # Only here are protobuf and pyarrow needed.
@@ -138,6 +142,26 @@ def build(
             )
             return build_orc(file, target, options, verify=verify, progress=progress)
         _check_options(file.path, {"orc_streams": orc_streams != "utf8"}, "a Parquet")
+        if dialect is not None:
+            given = {
+                "exact_blocks": exact_blocks,
+                "expose_filter_location": expose_filter_location,
+                "force": force,
+            }
+            _check_options(file.path, given, "filters of this dialect in a")
+            return _build_older(
+                file,
+                target,
+                columns=columns,
+                dialect=dialect,
+                size=size,
+                existing=existing,
+                row_groups=row_groups,
+                threads=threads,
+                in_place=in_place,
+                verify=verify,
+                progress=progress,
+            )
         return _build_parquet(
             lambda file, chunks: FilterBuilder(file, size, threads).built(chunks),
             file,
@@ -159,12 +183,6 @@ def _check_options(path: str, given: Mapping[str, bool], format: str) -> None:
     for name, is_given in given.items():
         if is_given:
             raise UnsupportedError(f"{path}: {name}: has no meaning for {format} file")
-
-
-def check_existing(existing: str) -> None:
-    """Raise ValueError unless it is one of what can be done with filters that are there."""
-    if existing not in get_args(Existing):
-        raise ValueError(f"existing: {existing}, expected {', '.join(get_args(Existing))}")
 
 
 def build_with(
@@ -202,6 +220,50 @@ def build_with(
             expose_filter_location=expose_filter_location,
             progress=progress,
         )
+
+
+def _build_older(
+    file: ParquetFile,
+    target: Target | None,
+    *,
+    columns: Sequence[str],
+    dialect: Murmur3 | StatisticsFilter,
+    size: Size,
+    existing: Existing,
+    row_groups: Sequence[int] | None,
+    threads: int | None,
+    in_place: bool,
+    verify: bool,
+    progress: Progress | None,
+) -> BuildReport:
+    # Only here is numpy needed.
+    from parquet_bloom.verbs.build_older import build_older
+
+    started = time.perf_counter()
+    built = build_older(
+        file,
+        target,
+        columns=columns,
+        dialect=dialect,
+        size=size,
+        existing=existing,
+        row_groups=row_groups,
+        threads=threads,
+        in_place=in_place,
+        verify=verify,
+        progress=progress,
+    )
+    return BuildReport(
+        path=file.path,
+        output=None if target is None else target.name,
+        filters=tuple(built.filters),
+        skipped=tuple(built.skipped),
+        bytes_added=built.size - file.source.size,
+        size_before=file.source.size,
+        size_after=built.size,
+        seconds=time.perf_counter() - started,
+        notes=built.notes,
+    )
 
 
 def _build_parquet(
@@ -287,60 +349,3 @@ def _shown(
     places: Mapping[ChunkKey, FilterPlace | None], is_shown: bool
 ) -> dict[ChunkKey, FilterPlace | None]:
     return {key: place and replace(place, is_shown=is_shown) for key, place in places.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Chunks that are to get a filter, in file order; `replaced` are those of them that have a filter now."""
-
-    chunks: list[ColumnChunk]
-    replaced: dict[ChunkKey, ColumnChunk]
-    skipped: list[SkippedChunk]
-
-
-def plan_of(
-    file: ParquetFile, columns: Sequence[str], row_groups: Sequence[int] | None, existing: Existing
-) -> Plan:
-    """What build has to do. Raises ColumnError, UnsupportedError, RewriteError and, if there is no
-    key for anything, MissingKeyError."""
-    plan = Plan([], {}, [])
-    leaves = file.leaves(columns)
-    for row_group in file.row_groups(row_groups):
-        for leaf in leaves:
-            chunk = file.footer.chunk(row_group, leaf)
-            reason = _reason_to_skip(file, chunk, existing)
-            if reason:
-                plan.skipped.append(SkippedChunk(row_group, leaf.name, reason))
-                continue
-            with located(file.footer, chunk):
-                check_readable(file.footer, chunk)
-                chunk.modules.check_writable()
-            plan.chunks.append(chunk)
-            if chunk.bloom_filter_offset is not None:
-                plan.replaced[row_group, leaf.index] = chunk
-    if not plan.chunks:
-        _check_any_key(file, leaves)
-    return plan
-
-
-def _check_any_key(file: ParquetFile, leaves: Sequence[LeafColumn]) -> None:
-    """Raise MissingKeyError if all that was asked for is encrypted, and there is no key."""
-    chunks = [
-        file.footer.chunk(row_group, leaf)
-        for row_group in range(file.num_row_groups)
-        for leaf in leaves
-    ]
-    if chunks and all(chunk.is_locked for chunk in chunks):
-        with located(file.footer, chunks[0]):
-            chunks[0].modules.check_readable()
-
-
-def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -> str | None:
-    reason = NO_KEY if chunk.is_locked else reason_for_none(chunk.leaf.type)
-    if reason is not None:
-        return reason
-    if chunk.bloom_filter_offset is None:
-        return None
-    if existing == "error":
-        raise RewriteError(f"{file.path}: {chunk.where}: has a filter already")
-    return HAS_ONE if existing == "keep" else None

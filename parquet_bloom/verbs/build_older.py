@@ -5,13 +5,11 @@ Spec: parquet-format before 2.7.0, BloomFilter.md; pull request 28, Statistics.m
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from parquet_bloom.chunk_filter import reason_for_none
+from parquet_bloom.chunk_filter import Size, reason_for_none
 from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.dialects.murmur3 import Murmur3
 from parquet_bloom.dialects.murmur3_build import OldSize, built
@@ -25,63 +23,58 @@ from parquet_bloom.dialects.statistics_edits import check_edited, edited
 from parquet_bloom.dialects.statistics_filter import StatisticsFilter
 from parquet_bloom.errors import FilterError, RewriteError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open_parquet as open_file
 from parquet_bloom.filter_builder import HAS_ONE, BuiltFilter, SkippedChunk
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import check_readable, located
-from parquet_bloom.rewrite import Target, check_end, kept_end, resolve_target
-from parquet_bloom.verbs.build import BuildReport, Existing, check_existing
+from parquet_bloom.rewrite import Target, check_end, kept_end
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltOlder:
+    """What came of it: the size of the file, filters, chunks that got none, and what to know."""
+
+    size: int
+    filters: list[BuiltFilter]
+    skipped: list[SkippedChunk]
+    notes: tuple[str, ...] = ()
 
 
 def build_older(
-    source: str | os.PathLike[str],
-    output: str | os.PathLike[str] | None = None,
+    file: ParquetFile,
+    target: Target | None,
     *,
     columns: Sequence[str],
     dialect: Murmur3 | StatisticsFilter,
-    size: OldSize,
-    existing: Existing,
+    size: Size,
+    existing: str,
     row_groups: Sequence[int] | None,
     threads: int | None,
     in_place: bool,
-    overwrite: bool,
-    dry_run: bool,
     verify: bool,
     progress: Progress | None,
-) -> BuildReport:
+) -> BuiltOlder:
     """As build, with filters of `dialect`; `size` is for those that say nothing of it themselves.
 
     Raises UnsupportedError for encrypted files, and for those in which nothing can be put before
     pages.
     """
-    check_existing(existing)
-    started = time.perf_counter()
-    target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_file(source) as file:
-        check_unencrypted(file)
-        file.footer.check_row_counts()
-        builder: _Builder = (
-            _Murmur3Builder(file, dialect, size, threads)
-            if isinstance(dialect, Murmur3)
-            else _StatisticsBuilder(file, dialect, threads)
-        )
-        plan = _plan(file, columns, row_groups, existing, builder.has_one)
-        written = _Written(file.source.size, [], [])
-        if plan.chunks or not in_place:
-            written = builder.write(plan.chunks, target, verify, of_all(progress, plan.chunks))
-        return BuildReport(
-            path=file.path,
-            output=None if target is None else target.name,
-            filters=tuple(sorted(written.filters, key=lambda built: built.row_group)),
-            skipped=tuple(
-                sorted([*plan.skipped, *written.skipped], key=lambda skip: skip.row_group)
-            ),
-            bytes_added=written.size - file.source.size,
-            size_before=file.source.size,
-            size_after=written.size,
-            seconds=time.perf_counter() - started,
-            notes=dialect.notes if written.filters else (),
-        )
+    check_unencrypted(file)
+    file.footer.check_row_counts()
+    builder: _Builder = (
+        _Murmur3Builder(file, dialect, OldSize(size.fpp, size.ndv, size.max_bytes), threads)
+        if isinstance(dialect, Murmur3)
+        else _StatisticsBuilder(file, dialect, threads)
+    )
+    plan = _plan(file, columns, row_groups, existing, builder.has_one)
+    if in_place and not plan.chunks:
+        return BuiltOlder(file.source.size, [], plan.skipped)
+    written = builder.write(plan.chunks, target, verify, of_all(progress, plan.chunks))
+    return BuiltOlder(
+        size=written.size,
+        filters=sorted(written.filters, key=lambda built: built.row_group),
+        skipped=sorted([*plan.skipped, *written.skipped], key=lambda skip: skip.row_group),
+        notes=dialect.notes if written.filters else (),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +87,7 @@ def _plan(
     file: ParquetFile,
     columns: Sequence[str],
     row_groups: Sequence[int] | None,
-    existing: Existing,
+    existing: str,
     has_one: Callable[[ColumnChunk], bool],
 ) -> _Plan:
     """Chunks that are to get a filter, in file order. Raises as plan_of."""
@@ -117,15 +110,6 @@ def _plan(
     return plan
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """What came of it: the size of the file, filters, and chunks that got none."""
-
-    size: int
-    filters: list[BuiltFilter]
-    skipped: list[SkippedChunk]
-
-
 class _Builder(Protocol):
     def has_one(self, chunk: ColumnChunk) -> bool:
         """Whether the chunk has a filter of the dialect, or another one in its place."""
@@ -136,7 +120,7 @@ class _Builder(Protocol):
         target: Target | None,
         verify: bool,
         progress: Callable[[int], None],
-    ) -> _Written: ...
+    ) -> BuiltOlder: ...
 
 
 class _Murmur3Builder:
@@ -159,7 +143,7 @@ class _Murmur3Builder:
         target: Target | None,
         verify: bool,
         progress: Callable[[int], None],
-    ) -> _Written:
+    ) -> BuiltOlder:
         file, dialect = self._file, self._dialect
         if dialect.placement == "chunk":
             chunks = in_order_of_pages(file, chunks)
@@ -184,7 +168,7 @@ class _Murmur3Builder:
 
         size = write_version(file, target, prefix, compose, check if verify else unchecked)
         added: Added = changes[0].added
-        return _Written(size, added.filters, added.skipped)
+        return BuiltOlder(size, added.filters, added.skipped)
 
     def _prefix(self, chunks: Sequence[ColumnChunk]) -> int:
         """How much of the file stays at its beginning."""
@@ -227,7 +211,7 @@ class _StatisticsBuilder:
         target: Target | None,
         verify: bool,
         progress: Callable[[int], None],
-    ) -> _Written:
+    ) -> BuiltOlder:
         file = self._file
         done = statistics_edits(file, chunks, self._dialect, self._threads, progress)
         tail = edited(file, done.edits)
@@ -241,4 +225,4 @@ class _StatisticsBuilder:
         size = write_version(
             file, target, file.footer.start, compose, check if verify else unchecked
         )
-        return _Written(size, done.filters, done.skipped)
+        return BuiltOlder(size, done.filters, done.skipped)
