@@ -18,7 +18,7 @@ from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.columns import OrcColumn, find_column
 from parquet_bloom.orc.filter_form import FilterForm
-from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry, read_row_index
+from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry, fits, read_row_index
 from parquet_bloom.orc.stripe import (
     BLOOM_FILTER_UTF8,
     FILTER_KINDS,
@@ -130,6 +130,7 @@ class OrcFile:
     def filter_stream(self, stripe: int, column: OrcColumn) -> OrcStream | None:
         """The stream of filters that readers would take: of both kinds, BLOOM_FILTER_UTF8."""
         streams = self.stripe(stripe).streams_of(column.id, FILTER_KINDS)
+        self.stripe(stripe).check_distinct(streams)
         return max(streams, key=lambda stream: stream.kind, default=None)
 
     def filters(self, stripe: int, column: OrcColumn) -> StoredIndex | None:
@@ -174,6 +175,7 @@ class OrcFile:
         streams = read.streams_of(column.id, (ROW_INDEX,))
         if not streams:
             return None
+        read.check_distinct(streams)
         data = read_stream(self.source, self.tail, read, streams[-1])
         return read_row_index(data, read.num_index_groups, where)
 
@@ -292,24 +294,30 @@ class StripeProbe:
         self, stored: StoredIndex, group: int, filter: KHashFilter
     ) -> tuple[Verdict, str | None]:
         """What it means that a filter does not have the bits of a value."""
-        doubts_past = writers.doubts_before_1970(self._file.generation, self._column, stored)
-        if filter.bits_set and not doubts_past:
-            return "absent", None
-        statistics = self._statistics(group)
-        if statistics is not None and statistics.num_values == 0:
-            return "absent", None
-        if filter.bits_set == 0:
-            return "unknown", "no bit is set, though the index group can have values"
-        if statistics is not None and isinstance(statistics.min, int) and statistics.min >= 0:
-            return "absent", None
-        return "unknown", "timestamps before 1970, which ORC C++ hashed as others"
-
-    def _statistics(self, group: int) -> GroupStatistics | None:
-        return self._row_index[group].statistics if self._row_index else None
+        entries, doubt = self._row_index
+        statistics = entries[group].statistics if entries else None
+        doubt = doubt or self._doubt_about_group(stored, filter, statistics)
+        return ("unknown", doubt) if doubt else ("absent", None)
 
     @cached_property
-    def _row_index(self) -> tuple[IndexEntry, ...] | None:
+    def _row_index(self) -> tuple[tuple[IndexEntry, ...] | None, str]:
+        """The entries, or why they cannot be read: then nothing here is as it should be."""
         try:
-            return self._file.row_index(self._stripe.index, self._column)
-        except ParquetBloomError:
-            return None
+            return self._file.row_index(self._stripe.index, self._column), ""
+        except ParquetBloomError as error:
+            return None, str(error)
+
+    def _doubt_about_group(
+        self, stored: StoredIndex, filter: KHashFilter, statistics: GroupStatistics | None
+    ) -> str:
+        if statistics is not None and not fits(statistics, self._column):
+            return f"{statistics.kind} statistics, which are not those of {self._column.type}"
+        if statistics is not None and statistics.num_values == 0:
+            return ""
+        if filter.bits_set == 0:
+            return "no bit is set, though the index group can have values"
+        if not writers.doubts_before_1970(self._file.generation, self._column, stored):
+            return ""
+        low = statistics.min if statistics else None
+        is_later = isinstance(low, int) and low >= 0
+        return "" if is_later else "timestamps before 1970, which ORC C++ hashed as others"

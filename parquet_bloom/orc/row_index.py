@@ -1,8 +1,9 @@
 """The row index of one column in one stripe: where each index group starts, and its statistics.
 
 Positions say where in each stream of the column the group starts, relative to the stream, so that
-moving streams changes none of them. Statistics are shown and never decide a verdict, but for one
-thing: a group without values needs no bits.
+moving streams changes none of them. Statistics are shown and never make a verdict `absent` by what
+is smallest or largest; they tell whether the filter can be that of the column, and whether the
+group has values at all.
 
 Spec: apache/orc-format, specification/ORCv1.md "Row Group Index".
 """
@@ -13,11 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.tail import decode, text_of
+
+if TYPE_CHECKING:
+    from parquet_bloom.orc.columns import OrcColumn
 
 Shown = int | float | str | None
 
@@ -28,12 +32,14 @@ _UNIX_EPOCH = date(1970, 1, 1)
 class GroupStatistics:
     """What the writer noted of one index group; None is what it did not.
 
-    `num_values`: nulls not counted. `min`, `max`: numbers; text, decimals and dates as text; moments
+    `kind`: of which values: `int`, `double`, `string`, `bucket` (booleans), `decimal`, `date`,
+    `binary`, `timestamp`, `collection` (lists and maps). `num_values`: nulls not counted. `min`, `max`: numbers; text, decimals and dates as text; moments
     in milliseconds since 1970-01-01; of lists and maps the number of elements. `sum`: of numbers, of
     the lengths of text and bytes, of elements; of booleans how many are true. What JSON has no
     number for is text: `nan`, `inf`.
     """
 
+    kind: str | None
     num_values: int | None
     has_null: bool | None
     min: Shown
@@ -68,21 +74,16 @@ def read_row_index(data: bytes, num_index_groups: int, where: str) -> tuple[Inde
 
 def group_statistics(stored: Any) -> GroupStatistics:
     """ColumnStatistics as they are shown."""
-    low, high, total = _range(stored)
+    kind = next((kind for kind in _RANGES if stored.HasField(f"{kind}Statistics")), None)
+    low, high, total = _RANGES[kind](getattr(stored, f"{kind}Statistics")) if kind else _UNKNOWN
     return GroupStatistics(
+        kind=kind,
         num_values=_optional(stored, "numberOfValues"),
         has_null=_optional(stored, "hasNull"),
         min=low,
         max=high,
         sum=total,
     )
-
-
-def _range(stored: Any) -> tuple[Shown, Shown, Shown]:
-    for name, shown in _KINDS.items():
-        if stored.HasField(name):
-            return shown(getattr(stored, name))
-    return None, None, None
 
 
 def _optional(stored: Any, name: str) -> Any:
@@ -144,14 +145,40 @@ def _collections(stored: Any) -> tuple[Shown, Shown, Shown]:
     )
 
 
-_KINDS: dict[str, Callable[[Any], tuple[Shown, Shown, Shown]]] = {
-    "intStatistics": _numbers,
-    "doubleStatistics": _numbers,
-    "stringStatistics": _texts,
-    "bucketStatistics": lambda stored: (None, None, sum(stored.count)),
-    "decimalStatistics": _decimals,
-    "dateStatistics": _days,
-    "binaryStatistics": lambda stored: (None, None, _optional(stored, "sum")),
-    "timestampStatistics": _moments,
-    "collectionStatistics": _collections,
+_UNKNOWN: tuple[Shown, Shown, Shown] = (None, None, None)
+_RANGES: dict[str, Callable[[Any], tuple[Shown, Shown, Shown]]] = {
+    "int": _numbers,
+    "double": _numbers,
+    "string": _texts,
+    "bucket": lambda stored: (None, None, sum(stored.count)),
+    "decimal": _decimals,
+    "date": _days,
+    "binary": lambda stored: (None, None, _optional(stored, "sum")),
+    "timestamp": _moments,
+    "collection": _collections,
 }
+
+_OF_COLUMNS = {
+    "BOOLEAN": "bucket",
+    "BYTE": "int",
+    "SHORT": "int",
+    "INT": "int",
+    "LONG": "int",
+    "FLOAT": "double",
+    "DOUBLE": "double",
+    "STRING": "string",
+    "CHAR": "string",
+    "VARCHAR": "string",
+    "BINARY": "binary",
+    "DECIMAL": "decimal",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP_INSTANT": "timestamp",
+    "LIST": "collection",
+    "MAP": "collection",
+}
+
+
+def fits(statistics: GroupStatistics, column: OrcColumn) -> bool:
+    """Whether the statistics can be of this column: those of another kind belong to another."""
+    return statistics.kind in (None, _OF_COLUMNS.get(column.kind))

@@ -12,7 +12,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Stripes"; orc-core, StripePlann
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -140,6 +140,12 @@ class Stripe:
         return tuple(
             stream for stream in self.streams if stream.column == column and stream.kind in wanted
         )
+
+    def check_distinct(self, streams: Sequence[OrcStream]) -> None:
+        """Raise FilterError if two streams of one column are of one kind: nobody knows which."""
+        if len({stream.kind for stream in streams}) < len(streams):
+            names = ", ".join(stream.name for stream in streams)
+            raise FilterError(f"{self.where}: column {streams[0].column} has the streams {names}")
 
     @cached_property
     def has_row_index(self) -> bool:

@@ -15,23 +15,18 @@ Source: ORC-306, ORC-645, ORC-763; ORC-135 for the change of clock.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.orc.zones import SECOND, Millis, candidates, offset_in_1970
 
-SECOND = 1_000
 DAY = 86_400 * SECOND
 
 _PER_MILLI = {"ms": 1, "us": 1_000, "ns": 1_000_000}
-
-Millis = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +39,7 @@ class Moments:
 
 def wall_clock_moments(values: Any, zone: str) -> Moments:
     """Of timestamps (an Arrow array without nulls) by the wall clock of a writer in `zone`."""
-    return _with_neighbours(values, _millis(values), _offset_at_epoch(zone))
+    return _with_neighbours(values, _millis(values), _offset_in_1970(zone))
 
 
 def instant_moments(values: Any) -> Moments:
@@ -58,8 +53,8 @@ def local_moments(values: Any, zone: str) -> Moments:
     What the clock showed twice may have been either. Raises UnsupportedError for a zone that is not
     in the database of time zones.
     """
-    first, last = (_instants(values, zone, which) for which in ("earliest", "latest"))
-    moments = _with_neighbours(values, first, _offset_at_epoch(zone))
+    first, last = candidates(_millis(values), zone)
+    moments = _with_neighbours(values, first, _offset_in_1970(zone))
     twice = np.flatnonzero(first != last)
     return Moments(first, (*moments.others, *([(twice, last[twice])] if twice.size else [])))
 
@@ -72,22 +67,12 @@ def _millis(values: Any) -> Millis:
     return numbers // _PER_MILLI[values.type.unit]
 
 
-def _instants(values: Any, zone: str, which: str) -> Millis:
-    local = pa.array(_millis(values), pa.timestamp("ms"))
+def _offset_in_1970(zone: str) -> int:
+    """Milliseconds by which clocks were ahead of UTC; a day if nobody knows."""
     try:
-        zoned = pc.assume_timezone(local, zone or "UTC", ambiguous=which, nonexistent=which)
-    except pa.ArrowInvalid:
-        raise UnsupportedError(f"time zone {zone}: not in the database of time zones") from None
-    return np.asarray(zoned.view(pa.int64()).to_numpy())
-
-
-def _offset_at_epoch(zone: str) -> int:
-    """Milliseconds by which clocks in `zone` were ahead of UTC in 1970; a day if nobody knows."""
-    try:
-        offset = datetime(1970, 1, 1, tzinfo=UTC).astimezone(ZoneInfo(zone or "UTC")).utcoffset()
-    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return offset_in_1970(zone)
+    except UnsupportedError:
         return DAY
-    return 0 if offset is None else int(offset.total_seconds()) * SECOND
 
 
 def _with_neighbours(values: Any, keys: Millis, offset: int) -> Moments:
