@@ -1,0 +1,67 @@
+"""Filters rebuilt from the values of a file are bit for bit those that its writer made: ORC Java,
+through Spark, for every type that it writes, and ORC C++ where what it hashes is what it stores."""
+
+import pyarrow.parquet as pq
+import pytest
+from orc_files import LEAVES, STRIDE, all_types, differing
+from pyarrow import orc
+
+import parquet_bloom as pb
+
+pytestmark = pytest.mark.interop
+
+COLUMNS = (*LEAVES, "list", "map")
+GROUPS = 4
+
+
+@pytest.fixture(scope="module")
+def table():
+    return all_types()
+
+
+def test_orc_cpp_through_pyarrow(tmp_path, table):
+    path = tmp_path / "cpp.orc"
+    orc.write_table(
+        table, path, row_index_stride=STRIDE, bloom_filter_columns=list(range(1, 23)),
+        bloom_filter_fpp=0.01,
+    )  # fmt: skip
+    with pb.open(path) as file:
+        found = differing(file, COLUMNS)
+    # Bytes are hashed after they were narrowed in place; moments before 1970 are rounded up.
+    wrong = {"byte": (GROUPS, GROUPS), "timestamp": (GROUPS, GROUPS)}
+    assert found == dict.fromkeys(COLUMNS, (0, GROUPS)) | wrong
+
+
+@pytest.fixture
+def in_zone(spark):
+    """Makes the JVM take its clock from a zone, as ORC Java writes it."""
+    zones = spark._jvm.java.util.TimeZone
+    before = zones.getDefault()
+    yield lambda name: zones.setDefault(zones.getTimeZone(name))
+    zones.setDefault(before)
+
+
+@pytest.mark.parametrize("streams", ["utf8", "original"])
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_orc_java_through_spark(spark, in_zone, tmp_path, table, zone, streams):
+    """`original`: BLOOM_FILTER streams, with moments in the writer's zone, beside the others."""
+    in_zone(zone)
+    pq.write_table(table, tmp_path / "in.parquet")
+    names = [*(name for name in table.column_names if name != "timestamp"), "ntz"]
+    frame = spark.read.parquet(str(tmp_path / "in.parquet")).selectExpr(
+        *table.drop_columns("timestamp").column_names,
+        "CAST(timestamp AS TIMESTAMP) AS timestamp",
+        "timestamp AS ntz",
+    )
+    frame.coalesce(1).write.options(**{
+        "orc.bloom.filter.columns": ",".join([*names, "timestamp"]),
+        "orc.bloom.filter.fpp": "0.01",
+        "orc.bloom.filter.write.version": streams,
+        "orc.row.index.stride": str(STRIDE),
+    }).orc(str(tmp_path / "out"))  # fmt: skip
+    (path,) = (tmp_path / "out").glob("*.orc")
+    columns = (*COLUMNS, "ntz")
+    with pb.open(path) as file:
+        assert file.stripe(0).writer_timezone == zone
+        count = 1 if streams == "utf8" else 2
+        assert differing(file, columns) == dict.fromkeys(columns, (0, count * GROUPS))
