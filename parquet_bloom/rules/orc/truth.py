@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
 
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.shown_values import literals, selected
 from parquet_bloom.rules.catalogue import Diagnosis, Finding
 from parquet_bloom.rules.examples import LONGEST
 from parquet_bloom.rules.orc.membership import GroupMembership
@@ -62,21 +59,5 @@ def check_values(
 
 
 def _examples(column: OrcColumn, membership: GroupMembership) -> tuple[str, ...]:
-    positions = np.flatnonzero(membership.missing)
-    values = membership.values.take(pa.array(positions[: 100 * MAX_EXAMPLES])).unique()
-    texts = [_shown(value) for value in values[:MAX_EXAMPLES]]
-    if column.kind == "CHAR":
-        texts = [text.rstrip(" ") for text in texts]
+    texts = literals(column, selected(membership.values, membership.missing, MAX_EXAMPLES))
     return tuple(text if len(text) <= LONGEST else f"{text[:LONGEST]}…" for text in texts)
-
-
-def _shown(value: Any) -> str:
-    """A literal for an Arrow value, `0x…` where its bytes are no text."""
-    if pa.types.is_binary(value.type) or pa.types.is_string(value.type):
-        stored = value.as_buffer().to_pybytes()
-        try:
-            text = stored.decode()
-        except UnicodeDecodeError:
-            return f"0x{stored.hex()}"
-        return text if text.isprintable() and text else f"0x{stored.hex()}"
-    return str(value.cast(pa.string()).as_py())
