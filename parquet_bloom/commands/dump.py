@@ -9,12 +9,14 @@ import click
 
 from parquet_bloom.commands.options import (
     FILE,
+    asked_dialect_options,
     column_option,
     key_options,
     overwrite_option,
 )
 
 if TYPE_CHECKING:
+    from parquet_bloom.dialects.of_chunk import Dialect
     from parquet_bloom.encryption.keys import Keys
 
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     "--format", "form", type=click.Choice(["raw", "hex", "json", "npy"]), default="hex",
     show_default=True,
     help="raw: header and bitset as stored; hex: the same; npy: uint32 words (blocks, 8), of ORC"
-    " uint64 words.",
+    " and in Statistics uint64 words.",
 )  # fmt: skip
 @click.option("-o", "--output", type=FILE, default="-", help="Default: standard output.")
 @overwrite_option
@@ -38,10 +40,11 @@ if TYPE_CHECKING:
     "--decrypt", is_flag=True,
     help="Of an encrypted column, the bits themselves: they tell which values are stored.",
 )  # fmt: skip
+@asked_dialect_options
 @key_options
 def dump(
     file: str, column: str, row_group: int, index_group: int | None, form: str, output: Path,
-    overwrite: bool, decrypt: bool, keys: Keys | None,
+    overwrite: bool, decrypt: bool, dialect: Dialect | None, seed: int | None, keys: Keys | None,
 ) -> None:  # fmt: skip
     """Write one filter's header and bitset.
 
@@ -54,8 +57,9 @@ def dump(
     from parquet_bloom.verbs.dump import dump as dump_filter, save  # isort: skip
 
     dumped = dump_filter(
-        file, column, row_group, index_group=index_group, keys=keys, decrypt=decrypt
-    )
+        file, column, row_group, index_group=index_group, dialect=dialect, seed=seed, keys=keys,
+        decrypt=decrypt,
+    )  # fmt: skip
     complain_if_unverified(file, dumped.unverified)
     data = dumped.in_format(form)
     if output == Path("-"):

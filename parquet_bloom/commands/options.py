@@ -209,6 +209,26 @@ def _keys(options: dict[str, Any], keys_file: Path | None) -> Keys | None:
     return keys_of(merged(in_file, {**given, **tables}))
 
 
+def asked_dialect_options(command: Any) -> Any:
+    """`dialect` and `seed`: whose filters are asked."""
+
+    @click.option(
+        "--dialect", type=click.Choice(["xxhash", "murmur3", "statistics"]),
+        help="Ask these filters. Default: whichever bloom_filter_offset leads to.",
+    )  # fmt: skip
+    @click.option(
+        "--seed", type=click.IntRange(0, (1 << 32) - 1),
+        help="With --dialect murmur3: that of the hash. Default: what fits the stored values.",
+    )  # fmt: skip
+    @wraps(command)
+    def with_dialect(*args: Any, dialect: str | None, seed: int | None, **options: Any) -> Any:
+        if seed is not None and dialect != "murmur3":
+            raise click.UsageError("--seed: expected with --dialect murmur3 only")
+        return command(*args, dialect=dialect, seed=seed, **options)
+
+    return with_dialect
+
+
 def output_options(command: Any) -> Any:
     """Where a new version goes: exactly one of -o, --output-dir, --in-place, --dry-run."""
     for option in (

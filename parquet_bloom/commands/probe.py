@@ -10,6 +10,7 @@ import click
 
 from parquet_bloom.commands.options import (
     Inputs,
+    asked_dialect_options,
     column_option,
     files_argument,
     json_option,
@@ -19,6 +20,7 @@ from parquet_bloom.commands.options import (
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
+    from parquet_bloom.dialects.of_chunk import Dialect
     from parquet_bloom.encryption.keys import Keys
 
 
@@ -35,11 +37,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print only the row groups to read, of an ORC file the index groups.",
 )
+@asked_dialect_options
 @key_options
 @json_option
 def probe(
     files: tuple[str, ...], column: str, values: tuple[str, ...], values_from: Any,
-    read_as: str | None, explained: bool, only_rows: bool, keys: Keys | None, as_json: bool,
+    read_as: str | None, explained: bool, only_rows: bool, dialect: Dialect | None,
+    seed: int | None, keys: Keys | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
@@ -66,6 +70,8 @@ def probe(
         raise click.UsageError("expected at least one --value or --values-from")
     if explained + only_rows + as_json > 1:
         raise click.UsageError("expected at most one of --explain, --rows and --json")
+    if explained and dialect not in (None, "xxhash"):
+        raise click.UsageError(f"--explain: expected without --dialect {dialect}")
     write: dict[str, Callable[[Any], None]] = {"parquet": write_probe, "orc": write_orc_probe}
     if only_rows:
         write = {"parquet": write_rows_to_read, "orc": write_orc_rows_to_read}
@@ -78,7 +84,9 @@ def probe(
     absent = []
 
     def work(path: str) -> None:
-        report = probe_file(path, column, literals, read_as=read_as, keys=keys)
+        report = probe_file(
+            path, column, literals, read_as=read_as, dialect=dialect, seed=seed, keys=keys
+        )
         if report.format == "parquet":
             complain_if_unverified(path, report.unverified)
         absent.append(report.is_absent)

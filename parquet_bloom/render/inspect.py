@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.inspect import ColumnInspection, FileInspection
+    from parquet_bloom.verbs.inspect import (
+        ColumnInspection,
+        FileInspection,
+        FilterInspection,
+        OtherInspection,
+    )
 
 
 def write_inspection(report: FileInspection) -> None:
@@ -20,9 +25,10 @@ def write_inspection(report: FileInspection) -> None:
     write_table(
         ("group", "column", "type", "chunk", "filter", "offset", "fill", "FPP", "NDV", "note"),
         [
-            (str(group.row_group), *_inspection_row(column))
+            (str(group.row_group), *row)
             for group in report.row_groups
             for column in group.columns
+            for row in (_inspection_row(column), *map(_other_row, column.other_filters))
         ],
     )
 
@@ -42,6 +48,34 @@ def _inspection_row(column: ColumnInspection) -> Row:
         str(found.offset),
         percent(found.fill),
         percent(found.fpp),
-        "all bits set" if found.ndv_estimate is None else f"{found.ndv_estimate:,.0f}",
-        "" if found.length is not None else "bloom_filter_length is missing",
+        _ndv(found.ndv_estimate),
+        _note(found),
+    )
+
+
+def _note(found: FilterInspection) -> str:
+    if found.dialect != "xxhash":
+        return f"{found.dialect}: {found.hash}"
+    return "" if found.length is not None else "bloom_filter_length is missing"
+
+
+def _ndv(estimate: float | None) -> str:
+    return "all bits set" if estimate is None else f"{estimate:,.0f}"
+
+
+def _other_row(found: OtherInspection) -> Row:
+    """A filter to which bloom_filter_offset does not lead, below its column's row."""
+    about = f"{found.dialect}, by {found.pointer}"
+    if found.reason is not None:
+        return ("", "", "", "", "", "", "", "", f"{about}: {found.reason}")
+    return (
+        "",
+        "",
+        "",
+        size(found.num_bytes or 0),
+        "in the footer" if found.offset is None else str(found.offset),
+        percent(found.fill or 0),
+        percent(found.fpp or 0),
+        _ndv(found.ndv_estimate),
+        f"{about}: {found.hash}",
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dialects.of_chunk import published
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import ParquetFile, open_parquet
 from parquet_bloom.filters import occupancy
@@ -88,6 +89,9 @@ def _bits_at(file: ParquetFile, row_group: int, offset: int) -> SplitBlockBloomF
     for leaf in file.footer.leaves:
         if offsets[row_group * len(file.footer.leaves) + leaf.index] == offset:
             chunk = file.footer.chunk(row_group, leaf)
+            older = published(file, chunk)
+            if older is not None:
+                return older.bits
             stored = bloom.read_usable_header(file.source, file.footer, chunk)
             if stored is not None:
                 return bloom.read_bitset(file.source, stored)

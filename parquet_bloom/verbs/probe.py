@@ -73,7 +73,9 @@ def probe(
 
     read_as: read the literals as this type, one of literals.TYPES. dialect: ask the filters of this
     one; otherwise those to which bloom_filter_offset leads, whichever they are. seed: of the hash
-    of `murmur3` filters, if nothing in the file tells it. keys: for encrypted files. Raises ColumnError, ValueTypeError, FormatError, UnsupportedError, EncryptionError for what does
+    of `murmur3` filters, if nothing in the file tells it. keys: for encrypted files.
+
+    Raises ColumnError, ValueTypeError, FormatError, UnsupportedError, EncryptionError for what does
     not open, OSError.
     """
     with open_file(path, keys) as file:
