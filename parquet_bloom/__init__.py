@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
+    from parquet_bloom.dialects.murmur3 import Murmur3
+    from parquet_bloom.dialects.statistics_filter import StatisticsFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.encryption.keys_file import read_keys
     from parquet_bloom.errors import (
@@ -76,6 +78,7 @@ _HOME = {
     "IndexGroupVerdict": "orc.file",
     "Keys": "encryption.keys",
     "MissingKeyError": "errors",
+    "Murmur3": "dialects.murmur3",
     "NotSupportedFileError": "errors",
     "OrcFile": "orc.file",
     "OrcInspection": "verbs.orc.inspect",
@@ -90,6 +93,7 @@ _HOME = {
     "RowGroupVerdict": "files",
     "Severity": "rules.catalogue",
     "SplitBlockBloomFilter": "filters.split_block",
+    "StatisticsFilter": "dialects.statistics_filter",
     "StripReport": "verbs.strip",
     "TamperedError": "errors",
     "UnsupportedError": "errors",
@@ -132,6 +136,7 @@ __all__ = [
     "IndexGroupVerdict",
     "Keys",
     "MissingKeyError",
+    "Murmur3",
     "NotSupportedFileError",
     "OrcFile",
     "OrcInspection",
@@ -146,6 +151,7 @@ __all__ = [
     "RowGroupVerdict",
     "Severity",
     "SplitBlockBloomFilter",
+    "StatisticsFilter",
     "StripReport",
     "TamperedError",
     "UnsupportedError",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
 from parquet_bloom.commands.options import (
     Inputs,
     columns_option,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     "--orc-streams", type=click.Choice(["utf8", "both"]), default="utf8", show_default=True,
     help="Of ORC files: both for readers from before ORC 1.3, too.",
 )  # fmt: skip
+@dialect_options
 @key_options
 @json_option
 def build(
@@ -65,6 +67,8 @@ def build(
     from parquet_bloom.render.terminal import progress, write_json
     from parquet_bloom.verbs.build import build as build_filters
 
+    chosen_dialect = take_dialect(options, columns)
+    columns, dialect = chosen_dialect.columns, chosen_dialect.dialect
     inputs = Inputs(files)
     target = output_of(inputs, output, output_dir, in_place, dry_run)
     if auto == bool(columns):
@@ -80,7 +84,7 @@ def build(
             report = build_filters(
                 path, target(path), columns=chosen[path], row_groups=row_groups or None,
                 in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=not no_verify,
-                progress=show, **options,
+                dialect=dialect, progress=show, **options,
             )  # fmt: skip
         (write_json if as_json else _write)(report)
 
