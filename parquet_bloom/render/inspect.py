@@ -28,9 +28,14 @@ def write_inspection(report: FileInspection) -> None:
             (str(group.row_group), *row)
             for group in report.row_groups
             for column in group.columns
-            for row in (_inspection_row(column), *map(_other_row, column.other_filters))
+            for row in _rows(column)
         ],
     )
+
+
+def _rows(column: ColumnInspection) -> list[Row]:
+    others = [(column.column, *_other_row(found)) for found in column.other_filters]
+    return [_inspection_row(column), *others]
 
 
 def _inspection_row(column: ColumnInspection) -> Row:
@@ -67,9 +72,8 @@ def _other_row(found: OtherInspection) -> Row:
     """A filter to which bloom_filter_offset does not lead, below its column's row."""
     about = f"{found.dialect}, by {found.pointer}"
     if found.reason is not None:
-        return ("", "", "", "", "", "", "", "", f"{about}: {found.reason}")
+        return ("", "", "", "", "", "", "", f"{about}: {found.reason}")
     return (
-        "",
         "",
         "",
         size(found.num_bytes or 0),
