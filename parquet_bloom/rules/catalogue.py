@@ -187,13 +187,41 @@ _RULES = (
          "The filters of a column in one stripe differ in size or number of hashes"),
     Rule("PB651", "filter-not-encrypted", WARNING,
          "An encrypted column has filters that are not encrypted"),
+    Rule("PB701", "older-filter-published", ERROR,
+         "bloom_filter_offset leads to a filter of an older dialect"),
+    Rule("PB702", "no-older-filter", ERROR,
+         "What leads to a filter of an older dialect leads to none that can be read"),
+    Rule("PB703", "older-size", ERROR,
+         "The bitset of an older split block filter is not a power of two"),
+    Rule("PB704", "struct-in-statistics", ERROR,
+         "A filter stands in a field of Statistics that means something else today"),
+    Rule("PB705", "older-false-negatives", ERROR,
+         "Values that are stored are not in a filter of an older dialect"),
+    Rule("PB706", "unknown-older-hash", WARNING,
+         "Nothing tells how the values in a filter of an older dialect were hashed"),
+    Rule("PB707", "wrong-note", ERROR,
+         "A note says another hash than the one by which the filter finds the values"),
 )  # fmt: skip
 
 RULES = MappingProxyType({rule.id: rule for rule in _RULES})
 
 # What only a look at the stored values can find.
 NEED_VALUES = frozenset(
-    {"PB116", "PB209", "PB210", "PB401", "PB403", "PB404", "PB405", "PB406", "PB408", "PB611"}
+    {
+        "PB116",
+        "PB209",
+        "PB210",
+        "PB401",
+        "PB403",
+        "PB404",
+        "PB405",
+        "PB406",
+        "PB408",
+        "PB611",
+        "PB705",
+        "PB706",
+        "PB707",
+    }
 )
 
 IN_BOTH_FORMATS = frozenset(

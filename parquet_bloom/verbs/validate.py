@@ -31,7 +31,7 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.schema import LeafColumn
-from parquet_bloom.rules import portability, quality, security, structure, truth
+from parquet_bloom.rules import older, portability, quality, security, structure, truth
 from parquet_bloom.rules.catalogue import (
     Checked,
     Diagnosis,
@@ -130,6 +130,7 @@ class _Validation:
         self.num_values = 0
         self._file = file
         self._look_up = _look_up if deep else _no_look_up
+        self._look_up_older = older.look_up if deep else _no_look_up_older
         self._has_values = _has_values if deep else may_have_values
         self._diagnose = _diagnosis if diagnose else _no_diagnosis
         self._stored: dict[ChunkKey, bloom.StoredFilter] = {}
@@ -144,6 +145,7 @@ class _Validation:
         findings += security.check_locked(file, leaves)
         for chunk in _pointing(file, leaves):
             findings += self._read_header(chunk)
+        findings += self._check_older(leaves)
         filters = self._in_order()
         findings += portability.check_order(filters)
         readable = [chunk for chunk, stored in filters if self._is_readable(chunk, stored)]
@@ -161,10 +163,26 @@ class _Validation:
         if chunk.has_file_path:
             yield not_checked(chunk, "the column chunk lies in another file")
             return
+        if older.leads_to_older(self._file, chunk):
+            return
         stored, problems = structure.read_header(self._file, chunk)
         yield from problems
         if stored is not None:
             yield from self._check_header(chunk, stored)
+
+    def _check_older(self, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+        """Filters of older dialects, in columns that are not encrypted."""
+        for row_group in range(self._file.num_row_groups):
+            for leaf in leaves:
+                chunk = self._file.footer.chunk(row_group, leaf)
+                if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
+                    continue
+                found = older.look_at(self._file, chunk)
+                yield from found.findings
+                self.num_filters += found.num_filters
+                looked = self._look_up_older(self._file, chunk, found)
+                yield from looked.findings
+                self.num_values += looked.num_values
 
     def _is_readable(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> bool:
         """Whether the bits can be looked at. Without an end, they could take all of the memory."""
@@ -272,6 +290,10 @@ def _pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Colum
             index = row_group * width + leaf.index
             if offsets[index] != _kernel.ABSENT:
                 yield file.footer.chunk(row_group, leaf)
+
+
+def _no_look_up_older(file: ParquetFile, chunk: ColumnChunk, found: older.Older) -> older.Looked:
+    return older.Looked()
 
 
 _LookUp = tuple[Membership | None, list[Finding]]
