@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from parquet_bloom.chunk_pool import work_in_order
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.orc.bloom import encode_filters
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.compression import Compression
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.filter_form import FilterForm
-from parquet_bloom.orc.keys import insertion_hashes
+from parquet_bloom.orc.injection import check_indexed
+from parquet_bloom.orc.keys import insertion_hashes, never_absent
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, Stripe
 from parquet_bloom.orc.values import group_values
 
@@ -136,6 +138,20 @@ class OrcFilterBuilder:
             index_groups=len(first),
             fpp=max(filter.fpp for filter in first),
         )
+
+
+class TolerantOrcFilterBuilder(OrcFilterBuilder):
+    """The same; a column that cannot be read, or should have no filters, gets none for that
+    reason."""
+
+    def _build(self, item: StripeColumn) -> BuiltStreams | str:
+        if reason := never_absent(item.column):
+            return reason
+        try:
+            check_indexed(self._file.stripe(item.stripe), item.column)
+            return super()._build(item)
+        except (FormatError, UnsupportedError) as error:
+            return str(error)
 
 
 def room_of_values(file: OrcFile, item: StripeColumn) -> int:

@@ -24,7 +24,8 @@ from parquet_bloom.commands.options import (
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.repair import LeftFilter
+    from parquet_bloom.verbs.orc.repair import LeftOrcFilters, OrcRepairReport
+    from parquet_bloom.verbs.repair import LeftFilter, RepairReport
 
 
 @click.command()
@@ -53,19 +54,19 @@ def repair(
     Only the footer changes: a missing or wrong bloom_filter_length is set, and a pointer to nothing,
     or to a filter that no reader can trust, is dropped. What only values can tell is dropped too,
     unless --drop-bad or --rebuild let them be read. What was dropped without --rebuild comes back by
-    pbloom build only. Exit code 1: something is still wrong, and the answer says what would mend it.
+    pbloom build only. In ORC files nothing points to a filter: there only --drop-bad and --rebuild mend
+    anything (-g: stripes). Exit code 1: something is still wrong, and the answer says what would mend it.
 
     \b
     Example:
       pbloom repair events.bloom.parquet --rebuild --in-place
     """
-    from parquet_bloom.render.repair import write_repair
     from parquet_bloom.render.terminal import progress, write_json
     from parquet_bloom.verbs.repair import repair as repair_filters
 
     inputs = Inputs(files)
     target = output_of(inputs, output, output_dir, in_place, dry_run)
-    left: list[LeftFilter] = []
+    left: list[LeftFilter | LeftOrcFilters] = []
 
     def work(path: str) -> None:
         with progress(path) as show:
@@ -75,6 +76,17 @@ def repair(
                 progress=show, **options,
             )  # fmt: skip
         left.extend(report.left)
-        (write_json if as_json else write_repair)(report)
+        (write_json if as_json else _write)(report)
 
     sys.exit(inputs.each(work) or (NO if left else FINE))
+
+
+def _write(report: RepairReport | OrcRepairReport) -> None:
+    from parquet_bloom.render.orc.repair import write_orc_repair
+    from parquet_bloom.render.repair import write_repair
+    from parquet_bloom.verbs.repair import RepairReport
+
+    if isinstance(report, RepairReport):
+        write_repair(report)
+    else:
+        write_orc_repair(report)

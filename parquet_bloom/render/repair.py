@@ -20,7 +20,7 @@ def write_repair(report: RepairReport) -> None:
     target = report.output or f"{report.path} (dry run)"
     filters = "1 filter" if len(report.repaired) == 1 else f"{len(report.repaired)} filters"
     write_line(
-        f"{target}: {filters} repaired, {len(report.left)} left, {_change(report.bytes_added)},"
+        f"{target}: {filters} repaired, {len(report.left)} left, {change(report.bytes_added)},"
         f" {report.seconds:.2f} s"
     )
     done = [(item.action, item) for item in report.repaired]
@@ -28,7 +28,8 @@ def write_repair(report: RepairReport) -> None:
         write_line(line)
 
 
-def _change(bytes_added: int) -> str:
+def change(bytes_added: int) -> str:
+    """`1.0 KiB added`, `13 B removed`"""
     return f"{size(-bytes_added)} removed" if bytes_added < 0 else f"{size(bytes_added)} added"
 
 

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress, of_all
-from parquet_bloom.files import ParquetFile, open_parquet
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open as open_file
 from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder, append_filters
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaks import leaks
@@ -44,6 +46,7 @@ from parquet_bloom.rules.mends import (
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.orc.repair import OrcRepairReport
 
 Action = Literal["length set", "length removed", "pointer dropped", "rebuilt"]
 
@@ -106,7 +109,7 @@ def repair(
     threads: int | None = None,
     keys: Keys | None = None,
     progress: Progress | None = None,
-) -> RepairReport:
+) -> RepairReport | OrcRepairReport:
     """Write `source` with the filters of `columns` (dotted leaf paths; default: all) mended.
 
     By default no value is read, and what only values could prove right is dropped. drop_bad: look
@@ -115,6 +118,9 @@ def repair(
     as for build. Other options as for build. progress: called with (chunks done, chunks in all),
     for the values that are looked up and for the filters that are built.
 
+    Nothing in an ORC file points to a filter: without drop_bad or rebuild nothing is mended in it,
+    and the report says what would. Of it, row_groups are stripes.
+
     Raises ColumnError, FormatError for a footer that contradicts itself or is damaged,
     EncryptionError for what does not open or cannot be sealed again, UnsupportedError, RewriteError
     for outputs that must not be written, OSError.
@@ -122,7 +128,15 @@ def repair(
     started = time.perf_counter()
     size = Size(fpp, max_bytes)
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_parquet(source, keys) as file:
+    with open_file(source, keys) as file:
+        if file.format == "orc":
+            if max_bytes != MAX_BYTES:
+                raise UnsupportedError(f"{file.path}: max_bytes: has no meaning for an ORC file")
+            # Only here are protobuf and pyarrow needed.
+            from parquet_bloom.verbs.orc.repair import OrcRepairOptions, repair_orc
+
+            options = OrcRepairOptions(columns, row_groups, drop_bad, rebuild, fpp, threads)
+            return repair_orc(file, target, options, verify=verify, progress=progress)
         check_rewritable(file)
         file.footer.check_row_counts()
         check_pages(file)
