@@ -165,7 +165,7 @@ def kept_end(
     end = file.footer.start
     stored = [removable_filter(file, chunk) for chunk in removed.values()]
     certain = [(found.offset, found.end) for found in stored if found is not None]
-    certain += more
+    certain += [place for place in more if not file.footer.layout.overlaps_data(*place)]
     if not certain:
         return end
     kept_filters_end = max(least, _kept_filters_end(file, removed))

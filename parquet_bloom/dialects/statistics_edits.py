@@ -6,7 +6,7 @@ the struct and comes back when the filter goes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -106,19 +106,28 @@ def edited(file: ParquetFile, edits: Mapping[ChunkKey, Fields]) -> bytes:
 def check_edited(old: ParquetFile, edits: Mapping[ChunkKey, Fields], new: ParquetFile) -> None:
     """Raise RewriteError unless the new footer is the old one but for `edits`, and its filters can
     be read."""
-    before = {
-        key: {STATISTICS: _as_field(_statistics(old.footer, _chunk(old, key)))} for key in edits
-    }
-    if new.footer.with_fields(before) != old.footer.with_fields(before):
-        raise RewriteError("the footer differs in more than the filters")
+    check_fields(old, edits, new)
     for key in edits:
         read_stored(new.footer, _chunk(new, key))
+
+
+def check_fields(old: ParquetFile, edits: Mapping[ChunkKey, Fields], new: ParquetFile) -> None:
+    """Raise RewriteError unless the new footer is the old one but for the fields in `edits`."""
+    before = {key: _fields_of(old.footer, _chunk(old, key), of) for key, of in edits.items()}
+    if new.footer.with_fields(before) != old.footer.with_fields(before):
+        raise RewriteError("the footer differs in more than the filters")
+
+
+def _fields_of(footer: Footer, chunk: ColumnChunk, wanted: Iterable[int]) -> Fields:
+    """These fields of the chunk's ColumnMetaData as they are, None for those that it lacks."""
+    text, start = footer.meta_data(chunk)
+    there = {
+        number: (kind, text[value:end])
+        for number, kind, _, value, end in _kernel.fields(text, start)
+    }
+    return {number: there.get(number) for number in wanted}
 
 
 def _chunk(file: ParquetFile, key: ChunkKey) -> ColumnChunk:
     row_group, column = key
     return file.footer.chunk(row_group, file.footer.leaves[column])
-
-
-def _as_field(statistics: bytes | None) -> tuple[int, bytes] | None:
-    return None if statistics is None else (compact.TYPE_STRUCT, statistics)

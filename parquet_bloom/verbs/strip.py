@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_bloom.files import NO_KEY
+from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.leaks import leaks
+from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages import located
-from parquet_bloom.rewrite import check_rewritable, kept_end, resolve_target, rewriting
+from parquet_bloom.rewrite import (
+    Target,
+    check_rewritable,
+    kept_end,
+    resolve_target,
+    rewriting,
+)
+from parquet_bloom.verbs.strip_older import OlderFilters, older_filters, strip_older
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -22,9 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RemovedFilter:
+    """`offset` is None for a filter that was in the footer."""
+
     row_group: int
     column: str
-    offset: int
+    offset: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,8 @@ def strip(
 ) -> StripReport | OrcStripReport:
     """Write `source` without the filters of `columns` (default: all) in `row_groups`.
 
-    A filter that cannot be read loses its pointer, and its bytes stay. keys: for encrypted files,
+    Those of older dialects go, too. A filter that cannot be read loses its pointer, and its bytes
+    stay. keys: for encrypted files,
     that of the footer and those of `columns`; by default, what there is no key to is left. Of an ORC
     file, `row_groups` are stripes. Raises
     ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
@@ -93,24 +104,21 @@ def strip(
         for chunk in pointing.values():
             with located(file.footer, chunk):
                 chunk.modules.check_writable()
-        places = dict.fromkeys(pointing)
+        older = older_filters(file, chunks.values())
         # An object that is replaced is not there any more to be looked at.
-        remaining = [leak for leak in leaks(file, places) if leak.remains]
-        size_after = file.source.size
+        remaining = [leak for leak in leaks(file, dict.fromkeys(pointing)) if leak.remains]
         # Most files of a lake may have none, and need not be copied.
-        is_idle = in_place and not pointing
-        written = None if is_idle else target
-        with rewriting(file, written, kept_end(file, pointing), verify) as rewrite:
-            if pointing or not in_place:
-                rewrite.finish(places, {})
-                size_after = rewrite.size
+        is_idle = in_place and not pointing and not older.keys
+        if is_idle:
+            size_after = file.source.size
+        elif older.keys:
+            size_after = strip_older(file, target, pointing, older, verify)
+        else:
+            size_after = _strip_pointers(file, target, pointing, verify)
         return StripReport(
             path=file.path,
             output=None if target is None else target.name,
-            removed=tuple(
-                RemovedFilter(chunk.row_group, chunk.leaf.name, chunk.bloom_filter_offset or 0)
-                for chunk in pointing.values()
-            ),
+            removed=tuple(_removed(chunks, pointing, older)),
             left=(
                 *(_left(chunk, NO_KEY) for chunk in locked.values()),
                 *(_left(leak.chunk, leak.remains) for leak in remaining),
@@ -120,6 +128,33 @@ def strip(
             size_after=size_after,
             seconds=time.perf_counter() - started,
         )
+
+
+def _strip_pointers(
+    file: ParquetFile,
+    target: Target | None,
+    pointing: Mapping[ChunkKey, ColumnChunk],
+    verify: bool,
+) -> int:
+    """Write the file without the filters that the footer points to; returns its size."""
+    with rewriting(file, target, kept_end(file, pointing), verify) as rewrite:
+        rewrite.finish(dict.fromkeys(pointing), {})
+        return rewrite.size
+
+
+def _removed(
+    chunks: Mapping[ChunkKey, ColumnChunk], pointing: Container[ChunkKey], older: OlderFilters
+) -> Iterator[RemovedFilter]:
+    """Each filter once, in file order."""
+    for key, chunk in chunks.items():
+        row_group, column = chunk.row_group, chunk.leaf.name
+        if key in pointing:
+            yield RemovedFilter(row_group, column, chunk.bloom_filter_offset or 0)
+        place = older.noted.get(key)
+        if key in older.noted and (place is None or place[0] != chunk.bloom_filter_offset):
+            yield RemovedFilter(row_group, column, place[0] if place else 0)
+        if key in older.in_statistics:
+            yield RemovedFilter(row_group, column, None)
 
 
 def _may_point(chunk: ColumnChunk) -> bool:
