@@ -161,7 +161,9 @@ def index_of(filters: Sequence[KHashFilter], kind: int = BLOOM_FILTER_UTF8) -> b
     messages = [
         orc_pb2.BloomFilter(numHashFunctions=filter.num_hashes, bitset=filter.words.tolist())
         if kind == BLOOM_FILTER
-        else orc_pb2.BloomFilter(numHashFunctions=filter.num_hashes, utf8bitset=bytes(filter.bitset))
+        else orc_pb2.BloomFilter(
+            numHashFunctions=filter.num_hashes, utf8bitset=bytes(filter.bitset)
+        )
         for filter in filters
     ]
     return bytes(orc_pb2.BloomFilterIndex(bloomFilter=messages).SerializeToString())

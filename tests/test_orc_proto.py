@@ -1,0 +1,104 @@
+"""The generated module against the definition that it is generated from, without the compiler."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+
+from parquet_bloom.orc.proto import orc_pb2
+
+DEFINITION = Path(orc_pb2.__file__).with_name("orc.proto")
+
+MESSAGE = re.compile(r"message\s+(\w+)\s*\{([^}]*)\}")
+FIELD = re.compile(
+    r"(?P<label>optional|repeated)\s+(?P<type>\w+)\s+(?P<name>\w+)\s*=\s*(?P<number>\d+)"
+    r"(?P<packed>\s*\[packed = true\])?;"
+)
+
+SCALARS = {
+    FieldDescriptor.TYPE_BOOL: "bool",
+    FieldDescriptor.TYPE_BYTES: "bytes",
+    FieldDescriptor.TYPE_DOUBLE: "double",
+    FieldDescriptor.TYPE_FIXED64: "fixed64",
+    FieldDescriptor.TYPE_INT32: "int32",
+    FieldDescriptor.TYPE_SINT32: "sint32",
+    FieldDescriptor.TYPE_SINT64: "sint64",
+    FieldDescriptor.TYPE_UINT32: "uint32",
+    FieldDescriptor.TYPE_UINT64: "uint64",
+}
+
+
+def read_definition():
+    text = re.sub(r"//[^\n]*", "", DEFINITION.read_text(encoding="utf-8"))
+    rest = MESSAGE.sub("", text).split()
+    assert rest == ["syntax", "=", '"proto2";', "package", "parquet_bloom.orc.proto;"]
+    messages = {}
+    for name, body in MESSAGE.findall(text):
+        assert FIELD.sub("", body).strip() == "", name
+        assert name not in messages
+        messages[name] = [
+            (int(found["number"]), found["label"], found["type"], found["name"],
+             found["packed"] is not None)
+            for found in FIELD.finditer(body)
+        ]  # fmt: skip
+    return messages
+
+
+DEFINED = read_definition()
+
+
+def generated(name):
+    found = []
+    for each in orc_pb2.DESCRIPTOR.message_types_by_name[name].fields:
+        is_message = each.type == FieldDescriptor.TYPE_MESSAGE
+        # Newer runtimes no longer have the label.
+        is_repeated = (
+            each.is_repeated if hasattr(type(each), "is_repeated") else
+            each.label == FieldDescriptor.LABEL_REPEATED
+        )  # fmt: skip
+        kind = each.message_type.name if is_message else SCALARS[each.type]
+        label = "repeated" if is_repeated else "optional"
+        found.append((each.number, label, kind, each.name, each.GetOptions().packed))
+    return found
+
+
+def test_the_definition_is_read():
+    assert len(DEFINED) == 28
+    assert DEFINED["BloomFilter"] == [
+        (1, "optional", "uint32", "numHashFunctions", False),
+        (2, "repeated", "fixed64", "bitset", False),
+        (3, "optional", "bytes", "utf8bitset", False),
+    ]
+
+
+def test_the_generated_module_has_the_messages_of_the_definition():
+    assert sorted(orc_pb2.DESCRIPTOR.message_types_by_name) == sorted(DEFINED)
+    assert not orc_pb2.DESCRIPTOR.enum_types_by_name
+
+
+@pytest.mark.parametrize("name", sorted(DEFINED))
+def test_a_message_has_the_fields_of_the_definition(name):
+    assert generated(name) == DEFINED[name]
+
+
+@pytest.mark.parametrize("implementation", ["upb", "python"])
+def test_it_loads_without_a_warning(implementation):
+    code = "from parquet_bloom.orc.proto import orc_pb2; print(orc_pb2.Footer().numberOfRows)"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": implementation, "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    assert (run.stdout, run.stderr) == ("0\n", "")
+
+
+def test_the_oldest_protobuf_that_is_allowed_is_the_documented_one():
+    root = DEFINITION.parents[3]
+    (wanted,) = re.findall(r'"protobuf>=([\d.]+)"', (root / "pyproject.toml").read_text())
+    readme = " ".join(DEFINITION.with_name("README.md").read_text().split())
+    assert f"into every protobuf from {wanted} to" in readme
