@@ -38,8 +38,8 @@ def _lines(items: Sequence[tuple[str, RepairedOrcFilters | LeftOrcFilters]]) -> 
     for what, item in items:
         likeness = (what, item.column, item.rule, _NUMBER.sub("#", item.reason))
         groups.setdefault(likeness, []).append(item)
-    for likeness, members in groups.items():
-        what, first = likeness[0], members[0]
+    for alike, members in groups.items():
+        what, first = alike[0], members[0]
         where = place(first.column, [item.stripe for item in members], "stripe")
         is_example = len({item.reason for item in members}) > 1 or len(first.index_groups) > 1
         example = "for example " if is_example else ""
