@@ -1,10 +1,15 @@
 """Filters rebuilt from the values of a file are bit for bit those that its writer made: ORC Java,
 through Spark, for every type that it writes, and ORC C++ where what it hashes is what it stores."""
 
+import datetime
+
 import pyarrow.parquet as pq
+import pyorc
 import pytest
+from conftest import missing
 from orc_files import LEAVES, STRIDE, all_types, differing
 from pyarrow import orc
+from readers import ParquetJava
 
 import parquet_bloom as pb
 
@@ -65,3 +70,35 @@ def test_orc_java_through_spark(spark, in_zone, tmp_path, table, zone, streams):
         assert file.stripe(0).writer_timezone == zone
         count = 1 if streams == "utf8" else 2
         assert differing(file, columns) == dict.fromkeys(columns, (0, count * GROUPS))
+
+
+def test_orc_java_of_other_types(tmp_path):
+    """CHAR is hashed with its blanks, as many as make up the characters."""
+    if not ParquetJava.is_here():
+        missing(ParquetJava.needs)
+    texts = ["", "ab", "äöü", "abcdef", "  b", "äöüßäöü and more"]
+    lines = [f"{texts[n % 6]}\t{(n - 2000) * 86_399_999 * 7}" for n in range(3500)]
+    (tmp_path / "in.tsv").write_text("\n".join(lines))
+    path = tmp_path / "out.orc"
+    ParquetJava(tmp_path)._java("OrcWrite", path, tmp_path / "in.tsv")
+    with pb.open(path) as file:
+        assert [column.type for column in file.columns[1:]] == [
+            "CHAR(6)", "VARCHAR(6)", "TIMESTAMP_INSTANT",
+        ]  # fmt: skip
+        assert differing(file, ("c", "v", "i")) == dict.fromkeys(("c", "v", "i"), (0, GROUPS))
+
+
+def test_orc_cpp_through_pyorc(tmp_path):
+    """CHAR is hashed as it was before it was padded, FLOAT as the double that was given."""
+    schema = "struct<c:char(6),f:float,v:varchar(6),i:timestamp with local time zone>"
+    path = tmp_path / "cpp.orc"
+    with path.open("wb") as out, pyorc.Writer(
+        out, schema, row_index_stride=STRIDE, bloom_filter_columns=[1, 2, 3, 4],
+        bloom_filter_fpp=0.01,
+    ) as writer:  # fmt: skip
+        for n in range(3500):
+            moment = datetime.datetime.fromtimestamp(86_399.999 * n, datetime.UTC)
+            writer.write((f"{n}", n / 7, f"v{n}", moment))
+    with pb.open(path) as file:
+        found = differing(file, ("c", "f", "v", "i"))
+    assert found == {"c": (4, 4), "f": (4, 4), "v": (0, 4), "i": (0, 4)}
