@@ -30,7 +30,7 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import FilterPlace, Footer
-from parquet_bloom.rules import portability, security, structure, truth
+from parquet_bloom.rules import older, portability, security, structure, truth
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.view import (
@@ -146,6 +146,8 @@ def _astray(file: ParquetFile) -> Iterator[Examined]:
 
 
 def _with_header(file: ParquetFile, chunk: ColumnChunk) -> Examined:
+    if older.leads_to_older(file, chunk):
+        return Examined(chunk, unread=older.published(file, chunk))
     stored, problems = structure.read_header(file, chunk)
     if stored is None:
         return Examined(chunk, fatal=problems[0])

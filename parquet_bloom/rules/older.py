@@ -6,14 +6,15 @@ tell the hash, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from parquet_bloom.dialects import block_filter, headers, statistics
 from parquet_bloom.dialects.block_filter import FIELD_POINTER, NOTE_POINTER, Place
-from parquet_bloom.dialects.murmur3 import READERS_OF
+from parquet_bloom.dialects.headers import OldHeader
+from parquet_bloom.dialects.murmur3 import ON_PUBLISHED
 from parquet_bloom.dialects.other_filter import OtherFilter
 from parquet_bloom.dialects.pointers import Note, note_of
 from parquet_bloom.dialects.recognise import recognised, sample_of
@@ -52,15 +53,8 @@ def look_at(file: ParquetFile, chunk: ColumnChunk) -> Older:
     note = _note(file, chunk, older)
     offset = chunk.bloom_filter_offset
     if leads_to_older(file, chunk):
+        older.findings.append(published(file, chunk))
         older = _with_places(file, chunk, older, FIELD_POINTER, offset or 0, note)
-        form = older.places[0].header.form if older.places else "12-byte"
-        older.findings.append(
-            chunk_finding(
-                "PB701", chunk, "bloom_filter_offset leads to a filter of an older dialect:"
-                f" {READERS_OF.get(form, READERS_OF['12-byte'])}",
-                expected="a header of today", found=f"a {form} header",
-            )
-        )  # fmt: skip
     if note is not None and note.offset != offset:
         older = _with_places(file, chunk, older, NOTE_POINTER, note.offset, note)
     return _with_statistics(file, chunk, older)
@@ -68,11 +62,23 @@ def look_at(file: ParquetFile, chunk: ColumnChunk) -> Older:
 
 def leads_to_older(file: ParquetFile, chunk: ColumnChunk) -> bool:
     """Whether there is a header of an older dialect at bloom_filter_offset, whatever its size."""
+    return bool(_headers_at(file, chunk))
+
+
+def _headers_at(file: ParquetFile, chunk: ColumnChunk) -> Sequence[OldHeader]:
     offset, end = chunk.bloom_filter_offset, file.footer.start
     if chunk.has_crypto_metadata or offset is None or not 4 <= offset < end:
-        return False
-    data = file.source.read_at(offset, min(headers.MAX_HEADER_BYTES, end - offset))
-    return bool(headers.read(data))
+        return ()
+    return headers.read(file.source.read_at(offset, min(headers.MAX_HEADER_BYTES, end - offset)))
+
+
+def published(file: ParquetFile, chunk: ColumnChunk) -> Finding:
+    """That there is one."""
+    form = _headers_at(file, chunk)[0].form
+    return chunk_finding(
+        "PB701", chunk, "bloom_filter_offset leads to a filter of an older dialect:"
+        f" {ON_PUBLISHED}", expected="a header of today", found=f"a {form} header",
+    )  # fmt: skip
 
 
 def _note(file: ParquetFile, chunk: ColumnChunk, older: Older) -> Note | None:
