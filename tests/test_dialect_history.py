@@ -7,14 +7,20 @@ dialect.
 
 import re
 import struct
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import specification
 from conftest import ROOT
 
+import parquet_bloom as pb
+from parquet_bloom.dialects.hive_conf import read_conf
+from parquet_bloom.dialects.of_chunk import in_statistics
+from parquet_bloom.dialects.statistics import usable
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.filters.sizing import bits_per_value, expected_fpp
 from parquet_bloom.native import _kernel
@@ -196,3 +202,103 @@ def test_orc_nested():
     hashable = {kind for kind in KINDS if never_absent(column(kind)) is None}
     assert set(KINDS) - hashable == {"BOOLEAN", "LIST", "MAP", "STRUCT", "UNION"}
     assert keys("LIST", pa.array([[1, 2, 3]])) == [of_long(3)]
+
+
+# --- statistics -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The document's block of 12, 14, 16 and 17, and how to give it filters."""
+    folder = tmp_path_factory.mktemp("example")
+    source = folder / "source.parquet"
+    ids = pa.array([12, 14, 16, 17], pa.int32())
+    columns = {"id": ids, "rate": ids.cast(pa.float32()), "name": ids.cast(pa.string())}
+    pq.write_table(pa.table({**columns, "flag": [True, False, True, False]}), source)
+
+    def built(columns=("id",), **options):
+        output = folder / f"{len(list(folder.iterdir()))}.parquet"
+        return output, pb.build(
+            source, output, columns=columns, dialect=pb.StatisticsFilter(**options)
+        )
+
+    return built
+
+
+def filter_inside(path, column="id"):
+    with pb.open(path) as file:
+        return in_statistics(file, file.chunk(0, column))
+
+
+def test_statistics_clear(example):
+    """An empty filter finds nothing: 4 values set at most 4 * k bits of 6,272."""
+    path, _ = example(expected_entries=1000)
+    filter = filter_inside(path)
+    assert filter.bits.num_bits == 6_272
+    assert filter.bits_set == len(
+        {
+            bit
+            for value in (12, 14, 16, 17)
+            for bit in specification.k_hash_bits(specification.wang(value), 6_272, 4)
+        }
+    )
+
+
+def test_statistics_example(example):
+    """16 is in the block, between 11 and 17, and the filter finds it."""
+    path, _ = example(expected_entries=1000)
+    report = pb.probe(path, "id", ["16", "12", "13", "15"], dialect="statistics")
+    assert [found.verdict for found in report.results] == ["maybe", "maybe", "absent", "absent"]
+
+
+def test_statistics_strategy(example):
+    """The numbers that the format gave Guava's strategies; Hive's hashes went by the first."""
+    numbers = {}
+    for strategy in ("hive", "guava-32", "guava-64"):
+        path, _ = example(strategy=strategy, expected_entries=1000)
+        filter = filter_inside(path)
+        numbers[strategy] = filter.stored.struct.strategy
+        unnamed = replace(filter.stored, struct=replace(filter.stored.struct, name=""))
+        with pb.open(path) as file:
+            assert usable(file, file.chunk(0, "id"), unnamed).hash == strategy
+    assert numbers == {"hive": 0, "guava-32": 0, "guava-64": 1}
+
+
+def test_statistics_types(example):
+    _, report = example(("id", "rate", "name", "flag"))
+    assert [built.column for built in report.filters] == ["id", "rate", "name"]
+    assert [skip.column for skip in report.skipped] == ["flag"]
+
+
+def test_statistics_float(example):
+    """ORC widens it."""
+    path, _ = example(("rate",), expected_entries=1000)
+    (bits,) = struct.unpack("<i", struct.pack("<f", 16.0))
+    (widened,) = struct.unpack("<q", struct.pack("<d", 16.0))
+    filter = filter_inside(path, "rate").bits
+    hashes = np.array([of_long(bits), of_long(widened)], np.uint64)
+    assert filter.check_hashes(hashes).tolist() == [True, False]
+
+
+def test_statistics_longs(example):
+    """The same bits in each form."""
+    found = [filter_inside(example(form=form)[0]) for form in ("list", "binary", "java")]
+    assert [filter.form for filter in found] == ["list", "binary", "java"]
+    assert len({filter.stored.struct.bitset for filter in found}) == 1
+
+
+def test_statistics_conf():
+    rate, real = "parquet.bloom.filter.fpp.value=0.01", "parquet.bloom.filter.value=0.01"
+    provided = "parquet.bloom.filter.fpp.provided"
+    assert read_conf([]).others.fpp == 0.05
+    assert read_conf([rate]).others.fpp == read_conf([real]).others.fpp == 0.01
+    assert read_conf([rate, f"{provided}=false"]).others.fpp == 0.05
+    with pytest.raises(pb.ConfigError, match="expected true or false"):
+        read_conf([f"{provided}=0.05"])
+
+
+def test_statistics_place(example):
+    """What it costs readers of today is in test_statistics_places."""
+    found = [filter_inside(example(field_id=field_id)[0]) for field_id in (31420, 7, 5)]
+    assert [filter.stored.field_id for filter in found] == [31420, 7, 5]
+    assert [filter.stored.struct.displaced is not None for filter in found] == [False, True, True]
