@@ -132,6 +132,7 @@ def test_inspect_json(built):
         "num_values": 1000,
         "chunk_bytes": 0,
         "reason": None,
+        "other_filters": [],
     }
     with pb.open("out.parquet") as file:
         bits = file.bloom_filter(0, "user_id")

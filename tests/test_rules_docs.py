@@ -11,7 +11,15 @@ from parquet_bloom.rules.catalogue import NEED_VALUES, RULES
 from parquet_bloom.rules.known_writers import KNOWN
 
 TEXT = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-KINDS = {"1": "Structure", "2": "Portability", "3": "Quality", "4": "Truth", "5": "Security"}
+KINDS = {
+    "1": "Structure",
+    "2": "Portability",
+    "3": "Quality",
+    "4": "Truth",
+    "5": "Security",
+    "6": "ORC",
+    "7": "Older",
+}
 
 # From each heading of a rule to the next heading.
 SECTIONS = dict(
