@@ -101,7 +101,11 @@ def _struct(filter: KHashFilter, dialect: StatisticsFilter) -> StatisticsStruct:
 def _num_distinct(hashes: Sequence[Hashes]) -> int:
     """How many of the hashes differ, in their first 64 bits where they have more."""
     first = [some.reshape(len(some), -1)[:, 0] for some in hashes if len(some)]
-    return np.unique(np.concatenate(first)).size if first else 0
+    if not first:
+        return 0
+    # Quicker than np.unique, which builds a table.
+    ordered = np.sort(np.concatenate(first))
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
 class _Builder:
