@@ -27,10 +27,10 @@ from parquet_bloom.orc.values import group_values
 # deflate gain less than a tenth between these.
 INCOMPRESSIBLE_FILL = (0.3, 0.7)
 
-# What an integer or the place of a text takes, decoded and hashed.
-_BYTES_PER_VALUE: Final = 32
-# What a stored byte expands to, unless it is of a kind that hardly anybody has.
-_EXPANSION: Final = 8
+# What the largest number or the place of a text takes, decoded.
+_BYTES_PER_VALUE: Final = 16
+# What a stored byte expands to, but for values that repeat a lot.
+_EXPANSION: Final = 3
 
 # A filter is as good as planned, but for the luck of the hashes, up to this many times the target.
 _TOLERANCE: Final = 2.0
@@ -60,9 +60,13 @@ class OrcSize:
     def empty_filter(self) -> KHashFilter:
         return KHashFilter.empty(*hive_size(self.entries, self.fpp))
 
+    def allows(self, fpp: float) -> bool:
+        """Whether filters of which none has a higher FPP should be written."""
+        return fpp <= _TOLERANCE * self.fpp
+
     def reason_against(self, built: BuiltStreams) -> str:
         """Why filters should not be written; empty if they should."""
-        if built.fpp <= _TOLERANCE * self.fpp:
+        if self.allows(built.fpp):
             return ""
         return (
             f"FPP {built.fpp:.3g}: index groups have up to {built.most_values} values, and filters"

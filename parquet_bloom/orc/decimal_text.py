@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,11 +22,8 @@ MOST_DIGITS = 38
 def decimal_text(values: Any) -> Any:
     """The text of each value of a decimal Arrow array without nulls: an Arrow array of strings."""
     scale = values.type.scale
-    plain = values.cast(pa.decimal128(MOST_DIGITS, scale))
     # As a number without a scale it is written without an exponent, however small it is.
-    unscaled = pa.Array.from_buffers(
-        pa.decimal128(MOST_DIGITS, 0), len(plain), plain.buffers(), offset=plain.offset
-    ).cast(pa.string())
+    unscaled = _integer_text(values.cast(pa.decimal128(MOST_DIGITS, scale)))
     if scale == 0:
         return unscaled
     digits = pc.ascii_lpad(pc.ascii_ltrim(unscaled, "-"), scale + 1, "0")
@@ -35,3 +33,14 @@ def decimal_text(values: Any) -> Any:
     if not pc.any(is_negative).as_py():
         return text
     return pc.binary_join_element_wise(pc.if_else(is_negative, "-", ""), text, "")
+
+
+def _integer_text(values: Any) -> Any:
+    """The unscaled numbers of a decimal128 array. Arrow writes 64 bits four times as fast."""
+    words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+    low, high = words[values.offset : values.offset + len(values)].T
+    if np.array_equal(high, low >> 63):
+        return pa.array(np.ascontiguousarray(low)).cast(pa.string())
+    return pa.Array.from_buffers(
+        pa.decimal128(MOST_DIGITS, 0), len(values), values.buffers(), offset=values.offset
+    ).cast(pa.string())
