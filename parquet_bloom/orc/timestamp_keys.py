@@ -39,12 +39,12 @@ class Moments:
 
 def wall_clock_moments(values: Any, zone: str) -> Moments:
     """Of timestamps (an Arrow array without nulls) by the wall clock of a writer in `zone`."""
-    return _with_neighbours(values, _millis(values), _offset_in_1970(zone))
+    return _with_neighbours(values, _millis(values), _unsigned_range(zone))
 
 
 def instant_moments(values: Any) -> Moments:
     """Of timestamps that are instants."""
-    return _with_neighbours(values, _millis(values), 0)
+    return _with_neighbours(values, _millis(values), (-SECOND, SECOND))
 
 
 def local_moments(values: Any, zone: str) -> Moments:
@@ -54,7 +54,7 @@ def local_moments(values: Any, zone: str) -> Moments:
     in the database of time zones.
     """
     first, last = candidates(_millis(values), zone)
-    moments = _with_neighbours(values, first, _offset_in_1970(zone))
+    moments = _with_neighbours(values, first, _unsigned_range(zone))
     twice = np.flatnonzero(first != last)
     return Moments(first, (*moments.others, *([(twice, last[twice])] if twice.size else [])))
 
@@ -67,18 +67,20 @@ def _millis(values: Any) -> Millis:
     return numbers // _PER_MILLI[values.type.unit]
 
 
-def _offset_in_1970(zone: str) -> int:
-    """Milliseconds by which clocks were ahead of UTC; a day if nobody knows."""
+def _unsigned_range(zone: str) -> tuple[int, int]:
+    """From when to when, by the wall clock, one reader may take for before 1970 what another takes
+    for after it."""
     try:
-        return offset_in_1970(zone)
+        offset = offset_in_1970(zone)
     except UnsupportedError:
-        return DAY
+        return -DAY, DAY
+    return min(0, offset) - SECOND, max(0, offset) + SECOND
 
 
-def _with_neighbours(values: Any, keys: Millis, offset: int) -> Moments:
+def _with_neighbours(values: Any, keys: Millis, unsigned: tuple[int, int]) -> Moments:
     """A second more and less is another key of what lies in seconds that nothing tells apart."""
     wall = _millis(values)
-    near = np.flatnonzero((wall >= min(0, offset) - SECOND) & (wall < max(0, offset) + SECOND))
+    near = np.flatnonzero((wall >= unsigned[0]) & (wall < unsigned[1]))
     if near.size:
         near = near[_has_fraction(values.take(pa.array(near)))]
     if not near.size:
