@@ -1,4 +1,4 @@
-"""Every defective file, by the id of the rule that must find it."""
+"""Every defective file, by the id of the rule that must find it. Those of ORC are in orc_defects."""
 
 from defects_files import Defect
 from defects_portability import PORTABILITY
@@ -6,9 +6,11 @@ from defects_quality import QUALITY
 from defects_security import SECURITY
 from defects_structure import STRUCTURE
 from defects_truth import TRUTH
+from orc_defect_files import OrcDefect
+from orc_defects import ORC
 
 ALL = (*STRUCTURE, *PORTABILITY, *QUALITY, *TRUTH, *SECURITY)
 
-DEFECTS: dict[str, list[Defect]] = {}
-for each in ALL:
+DEFECTS: dict[str, list[Defect | OrcDefect]] = {}
+for each in (*ALL, *ORC):
     DEFECTS.setdefault(each.rule, []).append(each)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -106,12 +107,13 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
             )
         # What shares a number with its neighbours is known only where there are no nulls.
         case "BYTE" if len(lacking.values) == lacking.num_rows:
-            yield _Hypothesis(
-                "cpp-byte",
-                "the first eighth of each batch is hashed as eight values packed into one, as by"
-                " ORC C++",
-                lambda: wrong_keys.packed_bytes(lacking.values, lacking.first_row),
-            )
+            for rows in wrong_keys.BATCH_ROWS:
+                yield _Hypothesis(
+                    "cpp-byte",
+                    "the first eighth of each batch is hashed as eight values packed into one, as"
+                    " by ORC C++",
+                    partial(wrong_keys.packed_bytes, lacking.values, lacking.first_row, rows),
+                )
         case "FLOAT":
             yield _Hypothesis(
                 "shortest-double",

@@ -25,23 +25,25 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.orc.decimal_text import MOST_DIGITS
 from parquet_bloom.orc.keys import Hashes, text_hashes
 
-# Rows that pyarrow and pyorc hand over at a time unless they are told otherwise.
-BATCH_ROWS: Final = 1024
+# Rows that are handed over at a time: by pyarrow and pyorc unless they are told otherwise, and by
+# those who hand over no fewer than an index group.
+BATCH_ROWS: Final = (1024, 1 << 40)
 
 _PER_MILLI = {"s": None, "ms": 1, "us": 1_000, "ns": 1_000_000}
 _MILLIS_PER_SECOND: Final = 1_000
 
 
-def packed_bytes(values: Any, first_row: int) -> Hashes:
+def packed_bytes(values: Any, first_row: int, batch_rows: int) -> Hashes:
     """Of the numbers in the first eighth of each batch, once all of its values have been narrowed
     to bytes where they lay: eight values, or at the end of a batch some of them, in one number.
 
-    `values`: of all rows of an index group, the first of which is `first_row` of the file.
+    `values`: of all rows of an index group, the first of which is `first_row` of the file; batches
+    end where it ends.
     """
     numbers = values.to_numpy().astype("<i8")
     last_row = first_row + len(numbers)
-    second_batch = first_row - first_row % BATCH_ROWS + BATCH_ROWS
-    cuts = [first_row, *range(second_batch, last_row, BATCH_ROWS), last_row]
+    second_batch = first_row - first_row % batch_rows + batch_rows
+    cuts = [first_row, *range(second_batch, last_row, batch_rows), last_row]
     packed = []
     for start, end in pairwise(cuts):
         batch = numbers[start - first_row : end - first_row].copy()

@@ -39,8 +39,8 @@ def _lines(items: Sequence[tuple[str, RepairedOrcFilters | LeftOrcFilters]]) -> 
         likeness = (what, item.column, item.rule, _NUMBER.sub("#", item.reason))
         groups.setdefault(likeness, []).append(item)
     for alike, members in groups.items():
-        what, first = alike[0], members[0]
+        first = members[0]
         where = place(first.column, [item.stripe for item in members], "stripe")
         is_example = len({item.reason for item in members}) > 1 or len(first.index_groups) > 1
         example = "for example " if is_example else ""
-        yield f"{what}: {where}: {rule_title(first.rule)}: {example}{first.reason}"
+        yield f"{alike[0]}: {where}: {rule_title(first.rule)}: {example}{first.reason}"

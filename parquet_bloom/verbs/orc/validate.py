@@ -155,9 +155,10 @@ def _items(file: OrcFile, columns: Sequence[OrcColumn]) -> Iterator[_Item]:
         for column in columns:
             if file.tail.is_encrypted_column(column):
                 continue
-            asked = file.filter_stream(index, column)
-            for stream in stripe.streams_of(column.id, FILTER_KINDS):
-                yield _Item(index, column, stream, stream == asked)
+            streams = stripe.streams_of(column.id, FILTER_KINDS)
+            latest = max((stream.kind for stream in streams), default=None)
+            for stream in streams:
+                yield _Item(index, column, stream, is_asked=stream.kind == latest)
 
 
 _LookUp = tuple[Sequence[GroupMembership | None], list[Finding]]
