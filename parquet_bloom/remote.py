@@ -170,11 +170,11 @@ class RemoteFolder:
 
     def has_folder(self, name: str) -> bool:
         """Whether `name` is a folder in it. Raises OSError."""
-        return self._type_of(name) == fs.FileType.Directory
+        return bool(self._type_of(name) == fs.FileType.Directory)
 
     def has_file(self, name: str) -> bool:
         """Whether `name` is a file in it. Raises OSError."""
-        return self._type_of(name) == fs.FileType.File
+        return bool(self._type_of(name) == fs.FileType.File)
 
     def _type_of(self, name: str) -> Any:
         with failing(self._url, f"looking for {name}"):

@@ -23,7 +23,7 @@ GOOD = Evidence(
     seldom_asked="",
     has_engine=True,
     already=0,
-    max_bytes=128 << 20,
+    limit="within 134,217,728 bytes",
     is_measured=False,
     reads=reads(20, 1.1),
 )
@@ -40,7 +40,7 @@ def test_a_good_column_is_built():
     [
         ({"row_groups": 0}, "skip", "no non-null values"),
         ({"has_engine": False}, "skip", "no engine asks the filters of such a column"),
-        ({"filters": 0, "max_bytes": 1024}, "skip", "the FPP is out of reach within 1,024 bytes"),
+        ({"filters": 0, "limit": "in 9 bytes"}, "skip", "the FPP is out of reach in 9 bytes"),
         ({"reads": None}, "skip", "no value that a reader could look up"),
         ({"reads": reads(1.4, 1.0)}, "skip", "min/max leaves 1.40 of 20 row groups to a look-up"),
         ({"reads": reads(20, 18.1)}, "skip", "a filter excludes next to nothing: a look-up reads"),

@@ -10,9 +10,9 @@ part into the whole and is called by one thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from parquet_bloom.advice.lookups import LookUps
 from parquet_bloom.advice.statistics import KeyOf, OrderKey
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.runs import Run
 from parquet_bloom.values import Encodings
 
 # Distinct stored values that are drawn from each column.
@@ -30,10 +29,17 @@ LIMIT = 4096
 ALL_HASHES = (1 << 64) - 1
 
 
+class StoredValues(Protocol):
+    """Values that are stored one after the other, of which few are wanted."""
+
+    def take(self, positions: Iterable[int]) -> Iterable[Any]:
+        """Those at these positions, as the column's KeyOf takes them."""
+
+
 class SampledChunk(Protocol):
     """What one chunk says of the sampled values."""
 
-    def add(self, run: Run, hashes: NDArray[np.uint64]) -> None:
+    def add(self, run: StoredValues, hashes: NDArray[np.uint64]) -> None:
         """The next values of the chunk, and their hashes in the same order."""
 
     def finish(self, fpp: float) -> None:
@@ -43,7 +49,8 @@ class SampledChunk(Protocol):
 class Sample(Protocol):
     """The sampled values of a column."""
 
-    def begin(self) -> SampledChunk: ...
+    def begin(self, below: int = ALL_HASHES) -> SampledChunk:
+        """`below`: greater hashes are known not to be among the smallest of the whole column."""
 
     def pack(self) -> None:
         """Take little memory until the next chunk comes."""
@@ -77,8 +84,8 @@ class StoredSample:
         # Values with greater hashes will not be among the smallest any more.
         self._threshold = ALL_HASHES
 
-    def begin(self) -> SampledChunk:
-        return _StoredChunk(self, self._threshold, self._key_of, self._limit)
+    def begin(self, below: int = ALL_HASHES) -> SampledChunk:
+        return _StoredChunk(self, min(below, self._threshold), self._key_of, self._limit)
 
     def merge(self, keys: dict[int, OrderKey | None], fpp: float) -> None:
         """Add the values of a chunk by their hashes: at least its smallest, up to the limit."""
@@ -138,7 +145,7 @@ class _StoredChunk:
         self._limit = limit
         self._keys: dict[int, OrderKey | None] = {}
 
-    def add(self, run: Run, hashes: NDArray[np.uint64]) -> None:
+    def add(self, run: StoredValues, hashes: NDArray[np.uint64]) -> None:
         below = np.flatnonzero(hashes < np.uint64(self._threshold))
         found, first = np.unique(hashes[below], return_index=True)
         # A run can have millions, of which no more than the limit can be among the smallest.
@@ -164,29 +171,48 @@ class _StoredChunk:
         self._whole.merge(self._keys, fpp)
 
 
+@dataclass(frozen=True, slots=True)
+class GivenValue:
+    """A value that is looked up: the hashes that it may have where it is stored, and its place in
+    the order. `is_unknown`: nobody knows all of its hashes, so that no filter excludes it."""
+
+    hashes: Sequence[int]
+    key: OrderKey | None
+    is_unknown: bool
+
+
+def given_values(encodings: Iterable[Encodings], key_of: KeyOf | None) -> list[GivenValue]:
+    """Values by their stored bytes."""
+    return [
+        GivenValue(
+            hashes=[_kernel.xxh64(plain) for plain in each.plain],
+            key=key_of(each.plain[0]) if key_of and each.plain else None,
+            is_unknown=bool(each.unknown),
+        )
+        for each in encodings
+    ]
+
+
 class GivenSample:
     """Values that the user looks up, and which row groups hold them."""
 
-    def __init__(
-        self, encodings: Sequence[Encodings], times: Sequence[int], key_of: KeyOf | None
-    ) -> None:
+    def __init__(self, values: Sequence[GivenValue], times: Sequence[int]) -> None:
         """`times`: how often each of the values is looked up."""
-        hashes = [_kernel.xxh64(plain) for each in encodings for plain in each.plain]
+        hashes = [hash for each in values for hash in each.hashes]
         self._hashes, self._place = np.unique(np.array(hashes, np.uint64), return_inverse=True)
         # The hashes of value i are those of the places starts[i] to ends[i].
-        counts = np.array([len(each.plain) for each in encodings], np.int64)
+        counts = np.array([len(each.hashes) for each in values], np.int64)
         self._ends = np.cumsum(counts)
         self._starts = self._ends - counts
-        # A filter cannot exclude a value whose stored bytes nobody knows.
-        self._is_unknown = np.array([bool(each.unknown) for each in encodings], np.bool_)
+        self._is_unknown = np.array([each.is_unknown for each in values], np.bool_)
         self._look_ups = LookUps(
-            keys=[key_of(each.plain[0]) if key_of and each.plain else None for each in encodings],
+            keys=[each.key for each in values],
             times=np.array(times, np.int64),
-            held=np.zeros(len(encodings), np.int64),
-            held_fpp=np.zeros(len(encodings), np.float64),
+            held=np.zeros(len(values), np.int64),
+            held_fpp=np.zeros(len(values), np.float64),
         )
 
-    def begin(self) -> SampledChunk:
+    def begin(self, below: int = ALL_HASHES) -> SampledChunk:
         return _GivenChunk(self, self._hashes)
 
     def merge(self, found: NDArray[np.bool_], fpp: float) -> None:
@@ -209,7 +235,7 @@ class _GivenChunk:
         self._hashes = hashes
         self._found = np.zeros(hashes.size, np.bool_)
 
-    def add(self, run: Run, hashes: NDArray[np.uint64]) -> None:
+    def add(self, run: StoredValues, hashes: NDArray[np.uint64]) -> None:
         if self._hashes.size:
             at = np.searchsorted(self._hashes, hashes)
             at[at == self._hashes.size] = 0

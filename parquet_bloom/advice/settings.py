@@ -7,8 +7,10 @@ distinct values. parquet-java and DuckDB write no larger filter than they are to
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import dataclass
+from typing import Final
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 
@@ -67,13 +69,82 @@ def writer_settings(wanted: WantedFilter) -> tuple[WriterSettings, ...]:
     )
 
 
-def _pbloom(wanted: WantedFilter) -> str:
-    # What begins with a dash is an option.
-    path = f"./{wanted.path}" if wanted.path.startswith("-") else wanted.path
-    limit = "" if wanted.max_bytes == MAX_BYTES else f" --max-bytes {wanted.max_bytes}"
+@dataclass(frozen=True, slots=True)
+class WantedOrcFilters:
+    """What the settings shall bring about in every index group.
+
+    `id` and `kind` are those of the column; `name`: its dotted name, of names without a dot if
+    `is_plain`.
+    """
+
+    path: str
+    id: int
+    name: str
+    kind: str
+    is_plain: bool
+    fpp: float
+
+
+# What ORC C++ gets right; pyorc hashes a FLOAT as the DOUBLE that Python has.
+_SOUND_IN_PYARROW: Final = frozenset(
+    {"SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VARCHAR", "DATE", "DECIMAL"}
+)
+_SOUND_IN_PYORC: Final = _SOUND_IN_PYARROW - {"FLOAT"}
+
+
+def orc_writer_settings(wanted: WantedOrcFilters) -> tuple[WriterSettings, ...]:
+    """The settings for each writer of ORC files that gets the filters of such a column right.
+
+    The size of filters follows from the rows of an index group. ORC Java, and with it Spark, Hive
+    and Iceberg, takes names with commas between them, and each dot for a step down.
+    """
+    java = (
+        WriterSettings("Spark", _spark_orc(wanted)),
+        WriterSettings("Hive", _table_properties(wanted, "orc.bloom.filter")),
+        WriterSettings("Iceberg", _table_properties(wanted, "write.orc.bloom.filter")),
+    )
+    cpp = (
+        (_SOUND_IN_PYARROW, "pyarrow", 'orc.write_table(table, "out.orc"'),
+        (_SOUND_IN_PYORC, "pyorc", "pyorc.Writer(file, schema"),
+    )
+    options = f"bloom_filter_columns=[{wanted.id}], bloom_filter_fpp={wanted.fpp!r}"
+    is_named = wanted.is_plain and re.fullmatch(r"[\w.]+", wanted.name, re.ASCII)
     return (
-        f"pbloom build {shlex.quote(path)} -c {shlex.quote(_csv(wanted.column))}"
-        f" --fpp {wanted.fpp!r}{limit} -o out.parquet"
+        WriterSettings("pbloom", _command(wanted.path, wanted.name, wanted.fpp, "", "out.orc")),
+        *(java if is_named else ()),
+        *(
+            WriterSettings(writer, f"{call}, {options})")
+            for kinds, writer, call in cpp
+            if wanted.kind in kinds
+        ),
+    )
+
+
+def _spark_orc(wanted: WantedOrcFilters) -> str:
+    return (
+        f'.option("orc.bloom.filter.columns", {_string(wanted.name)})\n'
+        f'.option("orc.bloom.filter.fpp", {_string(repr(wanted.fpp))})'
+    )
+
+
+def _table_properties(wanted: WantedOrcFilters, prefix: str) -> str:
+    return (
+        f"ALTER TABLE t SET TBLPROPERTIES ({_sql(f'{prefix}.columns')} = {_sql(wanted.name)},"
+        f" {_sql(f'{prefix}.fpp')} = {_sql(repr(wanted.fpp))})"
+    )
+
+
+def _pbloom(wanted: WantedFilter) -> str:
+    limit = "" if wanted.max_bytes == MAX_BYTES else f" --max-bytes {wanted.max_bytes}"
+    return _command(wanted.path, wanted.column, wanted.fpp, limit, "out.parquet")
+
+
+def _command(path: str, column: str, fpp: float, limit: str, output: str) -> str:
+    # What begins with a dash is an option.
+    path = f"./{path}" if path.startswith("-") else path
+    return (
+        f"pbloom build {shlex.quote(path)} -c {shlex.quote(_csv(column))}"
+        f" --fpp {fpp!r}{limit} -o {output}"
     )
 
 

@@ -21,6 +21,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import accumulate
 from math import isnan
 from typing import Any
@@ -33,8 +34,9 @@ from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 
 # Where a value lies in its column's order; all keys of a column are of the same kind.
-OrderKey = int | float | bytes
-KeyOf = Callable[[bytes], OrderKey | None]
+OrderKey = int | float | bytes | Decimal
+# From a stored value, which of Parquet is its bytes.
+KeyOf = Callable[[Any], OrderKey | None]
 
 # Of values and bounds alike, no more bytes are compared: a range only becomes a little wider.
 KEY_BYTES = 64

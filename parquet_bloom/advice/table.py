@@ -8,26 +8,12 @@ table is judged by (see `survey`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import count, islice
+from dataclasses import dataclass, replace
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.samples import Sample
-from parquet_bloom.advice.survey import (
-    ChunkSurvey,
-    ColumnCounts,
-    ColumnSurvey,
-    Distinct,
-    survey_chunk,
-    survey_room,
-)
-from parquet_bloom.chunk_filter import Size, reason_for_none
-from parquet_bloom.chunk_pool import Progress, work_in_order
-from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import NO_KEY, ParquetFile
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.advice.survey import ColumnCounts, ColumnSurvey, Distinct
 
 # Of more columns than that, fewer values and hashes are kept each.
 MANY_COLUMNS = 256
@@ -50,40 +36,32 @@ class SurveyedColumn:
 
 @dataclass(frozen=True, slots=True)
 class SurveyedFile:
-    """One file; `size` in bytes, `columns` those of the table."""
+    """One file; `size` in bytes, `columns` those of the table. Of ORC, `num_row_groups` are index
+    groups."""
 
     path: str
     num_rows: int
     num_row_groups: int
     size: int
-    columns: tuple[SurveyedColumn, ...]
+    columns: tuple[SurveyedColumn, ...] = ()
 
 
 class TableSurvey:
-    """What is known of the columns `leaves` of some files; `samples`: one for each of them."""
+    """What is known of the columns of some files; `samples`: one for each column."""
 
-    def __init__(self, leaves: Sequence[LeafColumn], samples: Sequence[Sample]) -> None:
-        self.leaves = leaves
+    def __init__(self, samples: Sequence[Sample]) -> None:
         self.files: list[SurveyedFile] = []
-        self._samples = samples
-        self._limit = limit_for(ndv.LIMIT, len(leaves))
+        self.samples = samples
+        self._limit = limit_for(ndv.LIMIT, len(samples))
         self._columns = [ColumnSurvey(sample, self._limit) for sample in samples]
 
-    def add(
-        self,
-        file: ParquetFile,
-        leaves: Sequence[LeafColumn],
-        size: Size,
-        threads: int | None,
-        progress: Progress | None,
-    ) -> None:
-        """Read `leaves` of a file, which are the columns of the table as they lie there.
-
-        Raises FormatError for damage; nothing but the sample has learnt of such a file.
+    def add(self, file: SurveyedFile, surveys: Iterator[tuple[ColumnSurvey, str]]) -> None:
+        """Take what was found in each column of a file, whose own `columns` are none yet, or why it
+        can have no filter. What `surveys` raises is raised; nothing but the samples has learnt of
+        such a file.
         """
-        reading = _Reading(file, leaves, self._samples, size)
         columns, parts = [], []
-        for survey, reason in reading.surveys(threads, progress):
+        for survey, reason in surveys:
             columns.append(
                 SurveyedColumn(survey.counts, None if reason else survey.distinct, reason)
             )
@@ -94,10 +72,17 @@ class TableSurvey:
             parts.append(part)
         for whole, part in zip(self._columns, parts, strict=True):
             whole.merge(part)
-        self.files.append(
-            SurveyedFile(
-                file.path, file.num_rows, file.num_row_groups, file.source.size, tuple(columns)
-            )
+        self.files.append(replace(file, columns=tuple(columns)))
+
+    def whole(self) -> SurveyedFile:
+        """All files as one."""
+        first, *others = self.files
+        return SurveyedFile(
+            path=f"{first.path} and {len(others):,} more" if others else first.path,
+            num_rows=sum(file.num_rows for file in self.files),
+            num_row_groups=sum(file.num_row_groups for file in self.files),
+            size=sum(file.size for file in self.files),
+            columns=tuple(map(self.column, range(len(self.samples)))),
         )
 
     def column(self, place: int) -> SurveyedColumn:
@@ -117,59 +102,3 @@ class TableSurvey:
         """Row groups of all files that a look-up in a column reads; None if nothing can be looked
         up."""
         return self._columns[place].expected_reads()
-
-
-class _Reading:
-    """One pass over the columns of one file."""
-
-    def __init__(
-        self, file: ParquetFile, leaves: Sequence[LeafColumn], samples: Sequence[Sample], size: Size
-    ) -> None:
-        self._file = file
-        self._leaves = leaves
-        self._size = size
-        self._samples = {leaf.index: sample for leaf, sample in zip(leaves, samples, strict=True)}
-
-    def surveys(
-        self, threads: int | None, progress: Progress | None
-    ) -> Iterator[tuple[ColumnSurvey, str]]:
-        """Each column, and why it can have no filter, one after the other."""
-        chunks = {leaf.index: self._chunks(leaf) for leaf in self._leaves}
-        ahead = [
-            chunk
-            for leaf in self._leaves
-            if not reason_for_none(leaf.type)
-            for chunk in chunks[leaf.index]
-        ]
-        found = work_in_order(ahead, self._read, self._room, threads)
-        done = count(1)
-        for leaf in self._leaves:
-            survey = ColumnSurvey(self._samples[leaf.index])
-            reason = reason_for_none(leaf.type) or ""
-            for chunk in chunks[leaf.index]:
-                survey.counts.see(chunk)
-            for chunk, part in islice(found, 0 if reason else len(chunks[leaf.index])):
-                if isinstance(part, str):
-                    reason = reason or part
-                elif not reason:
-                    survey.add(self._file, chunk, part)
-                if progress:
-                    progress(next(done), len(ahead))
-            yield survey, reason
-
-    def _chunks(self, leaf: LeafColumn) -> list[ColumnChunk]:
-        groups = range(self._file.num_row_groups)
-        return [self._file.footer.chunk(row_group, leaf) for row_group in groups]
-
-    def _read(self, chunk: ColumnChunk) -> ChunkSurvey | str:
-        """What is in a chunk, or why it cannot be read."""
-        if chunk.is_locked:
-            return NO_KEY
-        sample = self._samples[chunk.leaf.index].begin()
-        try:
-            return survey_chunk(self._file, chunk, self._size, sample)
-        except UnsupportedError as error:
-            return str(error).removeprefix(f"{self._file.path}: ")
-
-    def _room(self, chunk: ColumnChunk) -> int:
-        return survey_room(chunk, self._size)

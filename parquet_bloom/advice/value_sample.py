@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
+from parquet_bloom.advice.samples import GivenSample, GivenValue
 from parquet_bloom.errors import ColumnError, ValueTypeError
 
 
@@ -54,3 +56,31 @@ def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:
             if row[name]:
                 values[name].append(row[name])
     return values
+
+
+def given_samples(
+    path: str,
+    value_sample: Mapping[str, Sequence[str]],
+    place_of: Callable[[str], int | None],
+    value_of: Callable[[int, str], GivenValue],
+) -> dict[int, GivenSample]:
+    """The values that are looked up, by the place of their column.
+
+    `place_of`: the place of a column by its name, None if nobody asks about it; `value_of`: the
+    value that a literal stands for in the column at a place. Raises ColumnError, ValueTypeError.
+    """
+    given: dict[int, GivenSample] = {}
+    for column, literals in value_sample.items():
+        where = f"{path}: value sample: column {column}"
+        place = place_of(column)
+        if place is None:
+            raise ColumnError(f"{where} is not asked about")
+        if not literals:
+            raise ColumnError(f"{where}: no values, expected at least one")
+        times = Counter(literals)
+        try:
+            values = [value_of(place, literal) for literal in times]
+        except ValueTypeError as error:
+            raise ValueTypeError(f"{where}: {error}") from None
+        given[place] = GivenSample(values, list(times.values()))
+    return given

@@ -46,7 +46,8 @@ class Evidence:
     """The numbers that decide. Sizes in bytes: `filter_bytes` of the filters that are advised,
     `chunk_bytes` of the column's chunks as stored. `row_groups` are those with values, of all
     `files` that are looked up together. `seldom_asked`: what the values are if nobody is expected
-    to look them up by equality, else empty. `reads` is None if nothing can be looked up."""
+    to look them up by equality, else empty. `limit`: what a filter can be no larger than, in words.
+    `reads` is None if nothing can be looked up. `unit`: what a row group is called."""
 
     files: int
     row_groups: int
@@ -58,9 +59,10 @@ class Evidence:
     seldom_asked: str
     has_engine: bool
     already: int
-    max_bytes: int
+    limit: str
     is_measured: bool
     reads: ExpectedReads | None
+    unit: str = "row group"
 
     @property
     def saved(self) -> float:
@@ -96,12 +98,12 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if not evidence.has_engine:
         return "no engine asks the filters of such a column"
     if evidence.filters == 0:
-        return f"the FPP is out of reach within {evidence.max_bytes:,} bytes"
+        return f"the FPP is out of reach {evidence.limit}"
     if reads is None:
         return "no value that a reader could look up"
     if _is_alone(evidence):
         few = evidence.ndv <= FEW_VALUES
-        return f"one row group and {counted(evidence.ndv, 'distinct value')}" if few else ""
+        return f"one {evidence.unit} and {counted(evidence.ndv, 'distinct value')}" if few else ""
     if reads.by_statistics < SORTED and evidence.saved < SORTED_SAVED:
         return (
             f"min/max leaves {_mean(reads.by_statistics)} of {_row_groups(evidence)} to a look-up:"
@@ -117,13 +119,13 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     assert reads is not None
     if _is_alone(evidence):
         return (
-            "one row group: a filter can only tell that a value is not in it, which counts if the"
-            " table has more; files that are named together are judged together"
+            f"one {evidence.unit}: a filter can only tell that a value is not in it, which counts"
+            " if the table has more; files that are named together are judged together"
         )
     if reads.with_filter > WORTHWHILE * reads.by_statistics:
         return "a filter spares less than half of what min/max leaves"
     if evidence.saved < min(MANY_SAVED, (1 - WORTHWHILE) * evidence.row_groups):
-        return "min/max leaves few row groups, so that a filter spares few"
+        return f"min/max leaves few {evidence.unit}s, so that a filter spares few"
     if evidence.seldom_asked and not evidence.is_measured:
         return f"{evidence.seldom_asked} are seldom looked up by equality"
     if evidence.filter_bytes > evidence.chunk_bytes:
@@ -153,13 +155,13 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     if evidence.only_dictionary:
         yield f"all values are in dictionaries, where {DICTIONARY_READERS} find as much"
     if evidence.filters < evidence.row_groups:
-        without = counted(evidence.row_groups - evidence.filters, "row group")
+        without = counted(evidence.row_groups - evidence.filters, evidence.unit)
         yield f"in {without} the FPP is out of reach"
     if evidence.already >= evidence.row_groups:
-        yield "every row group has a filter already"
+        yield f"every {evidence.unit} has a filter already"
     elif evidence.already:
         has = "has" if evidence.already == 1 else "have"
-        yield f"{evidence.already:,} of the row groups {has} a filter already"
+        yield f"{evidence.already:,} of the {evidence.unit}s {has} a filter already"
 
 
 def counted(number: int, noun: str) -> str:
@@ -169,7 +171,7 @@ def counted(number: int, noun: str) -> str:
 
 def _row_groups(evidence: Evidence) -> str:
     files = f" in {counted(evidence.files, 'file')}" if evidence.files > 1 else ""
-    return counted(evidence.row_groups, "row group") + files
+    return counted(evidence.row_groups, evidence.unit) + files
 
 
 def _mean(row_groups: float) -> str:

@@ -148,15 +148,26 @@ def ignored(
 ) -> tuple[str, ...]:
     """Why readers do not look into a filter of this column, in a stream of this kind: a line for
     each reason, empty if they do. `has_statistics`: the row index has some for each index group."""
-    everybody = _ignored_by_all(generation, column, has_statistics)
-    if everybody:
-        return (f"ignored by ORC Java and C++: {everybody}",)
-    java = _ignored_by_java(generation, column, kind, bloom_encoding)
-    cpp = _ignored_by_cpp(kind, bloom_encoding)
+    java, cpp = ignored_by(generation, column, kind, bloom_encoding, has_statistics=has_statistics)
     if java and java == cpp:
         return (f"ignored by ORC Java and C++: {java}",)
     lines = (("Java", java), ("C++", cpp))
     return tuple(f"ignored by ORC {reader}: {reason}" for reader, reason in lines if reason)
+
+
+def ignored_by(
+    generation: Generation,
+    column: OrcColumn,
+    kind: int,
+    bloom_encoding: int,
+    *,
+    has_statistics: bool = True,
+) -> tuple[str, str]:
+    """The same of ORC Java and of ORC C++: empty for one that does."""
+    everybody = _ignored_by_all(generation, column, has_statistics)
+    java = _ignored_by_java(generation, column, kind, bloom_encoding)
+    cpp = _ignored_by_cpp(kind, bloom_encoding)
+    return everybody or java, everybody or cpp
 
 
 def _ignored_by_all(generation: Generation, column: OrcColumn, has_statistics: bool) -> str:

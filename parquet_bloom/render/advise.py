@@ -11,26 +11,33 @@ from parquet_bloom.render.terminal import Row, percent, size, write_line, write_
 if TYPE_CHECKING:
     from parquet_bloom.advice.engines import EngineUse
     from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
+    from parquet_bloom.verbs.orc.advise import OrcAdviceReport, OrcColumnAdvice
 
-HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "row groups read", "reason")
+    AnyReport = AdviceReport | OrcAdviceReport
+
+HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")
 # Where lines are 80 characters long.
 NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read")
 
 
-def write_advice(report: AdviceReport) -> None:
+def write_advice(report: AnyReport) -> None:
     """One line about the files of a table, then one row per column.
 
     On a terminal the reasons come below, where they have the width for it.
     """
     names = ", ".join(report.recommended) or "no column"
+    if report.format == "parquet":
+        unit, number = "row group", report.num_row_groups
+        rows = [_row(advice) for advice in report.columns]
+    else:
+        unit, number = "index group", report.num_index_groups
+        rows = [_orc_row(advice) for advice in report.columns]
     write_line(
-        f"{report.path}: {counted(report.num_rows, 'row')} in"
-        f" {counted(report.num_row_groups, 'row group')}, {size(report.size)};"
-        f" build filters for {names}"
+        f"{report.path}: {counted(report.num_rows, 'row')} in {counted(number, unit)},"
+        f" {size(report.size)}; build filters for {names}"
     )
-    rows = [_row(advice) for advice in report.columns]
     if not sys.stdout.isatty():
-        write_table(HEADER, rows)
+        write_table([name.format(unit) for name in HEADER], rows)
         return
     write_table(NARROW, [row[: len(NARROW)] for row in rows])
     for advice in report.columns:
@@ -38,19 +45,29 @@ def write_advice(report: AdviceReport) -> None:
 
 
 def _row(advice: ColumnAdvice) -> Row:
+    read = _read(advice.row_groups_statistics, advice.row_groups_filter)
+    return _cells(advice, advice.logical_type or advice.physical_type, read)
+
+
+def _orc_row(advice: OrcColumnAdvice) -> Row:
+    read = _read(advice.index_groups_statistics, advice.index_groups_filter)
+    return _cells(advice, advice.type, read)
+
+
+def _cells(advice: ColumnAdvice | OrcColumnAdvice, type: str, read: str) -> Row:
     return (
         advice.column,
-        advice.logical_type or advice.physical_type,
+        type,
         advice.verdict,
         _ndv(advice),
         size(advice.filter_bytes) if advice.filter_bytes else "",
         percent(advice.filter_share) if advice.filter_bytes else "",
-        _row_groups(advice),
+        read,
         advice.reason,
     )
 
 
-def _ndv(advice: ColumnAdvice) -> str:
+def _ndv(advice: ColumnAdvice | OrcColumnAdvice) -> str:
     """`1,024`, or `5,000,000 ± 0.78 %`."""
     if advice.ndv is None:
         return ""
@@ -58,14 +75,14 @@ def _ndv(advice: ColumnAdvice) -> str:
     return f"{advice.ndv:,}{error}"
 
 
-def _row_groups(advice: ColumnAdvice) -> str:
+def _read(by_statistics: float | None, with_filter: float | None) -> str:
     """`8.00 → 1.01`: by min/max statistics, and with filters."""
-    if advice.row_groups_statistics is None or advice.row_groups_filter is None:
+    if by_statistics is None or with_filter is None:
         return ""
-    return f"{advice.row_groups_statistics:.2f} → {advice.row_groups_filter:.2f}"
+    return f"{by_statistics:.2f} → {with_filter:.2f}"
 
 
-def write_details(report: AdviceReport) -> None:
+def write_details(report: AnyReport) -> None:
     """For each column that may have a filter: who uses it, and what to tell writers."""
     for advice in report.columns:
         if advice.verdict == "skip":

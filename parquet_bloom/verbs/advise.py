@@ -8,24 +8,25 @@ from the two (see parquet_bloom.advice.verdict). Files with the same columns are
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.advice import samples
 from parquet_bloom.advice.engines import EngineUse, engine_uses, seldom_asked
-from parquet_bloom.advice.lookups import ExpectedReads
-from parquet_bloom.advice.samples import GivenSample, Sample, StoredSample
+from parquet_bloom.advice.judgement import Basis, ColumnJudgement, Subject, judge_column
+from parquet_bloom.advice.parquet_survey import ParquetSurvey
+from parquet_bloom.advice.samples import GivenValue, StoredSample, given_values
 from parquet_bloom.advice.settings import WantedFilter, WriterSettings, writer_settings
 from parquet_bloom.advice.statistics import key_of
 from parquet_bloom.advice.survey import ColumnCounts
 from parquet_bloom.advice.table import SurveyedColumn, SurveyedFile, TableSurvey, limit_for
-from parquet_bloom.advice.verdict import Evidence, Verdict, judge
+from parquet_bloom.advice.value_sample import given_samples
+from parquet_bloom.advice.verdict import Verdict
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress
-from parquet_bloom.errors import ColumnError, ValueTypeError
-from parquet_bloom.files import ParquetFile, open_parquet
+from parquet_bloom.files import ParquetFile
+from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.literals import encode_literal
@@ -33,8 +34,8 @@ from parquet_bloom.parquet.schema import LeafColumn
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-
-Basis = Literal["stored values", "value sample"]
+    from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.verbs.orc.advise import OrcAdviceReport, OrcTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class AdviceReport:
     judged together, this one counted."""
 
     path: str
+    format: Literal["parquet"]
     files: int
     num_rows: int
     num_row_groups: int
@@ -108,11 +110,11 @@ def advise(
     threads: int | None = None,
     keys: Keys | None = None,
     progress: Progress | None = None,
-) -> AdviceReport:
-    """Judge each of `columns` (dotted leaf paths; default: all) of one file.
+) -> AdviceReport | OrcAdviceReport:
+    """Judge each of `columns` (dotted leaf paths, of ORC dotted names; default: all) of one file.
 
     fpp: the target false positive rate, 0 to 1, exclusive. max_bytes: the limit of a bitset, 64 to
-    134,217,728. value_sample: for some of the columns, literals that are really looked up, as often
+    134,217,728; those of ORC have one size. value_sample: for some of the columns, literals that are really looked up, as often
     as they are. keys: for encrypted files. progress: called with (chunks done, chunks in all).
 
     Raises ColumnError, ValueTypeError for literals that the column cannot hold, FormatError for
@@ -147,136 +149,125 @@ class Advisor:
         self._value_sample = value_sample or {}
         self._threads = threads
         self._keys = keys
-        self._tables: dict[tuple[tuple[str, LeafType], ...], _Table] = {}
-        self._files: dict[str, tuple[_Table, int]] = {}
+        self._of_parquet: dict[tuple[tuple[str, LeafType], ...], _Table] = {}
+        self._of_orc: dict[tuple[tuple[str, str], ...], OrcTable] = {}
+        self._files: dict[str, tuple[_Table | OrcTable, int]] = {}
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file. One that was added already is not read again. Raises as `advise`."""
         if os.fspath(path) in self._files:
             return
-        with open_parquet(path, self._keys) as file:
-            file.footer.check_row_counts()
-            leaves = file.leaves(self._columns)
-            key = tuple((leaf.name, leaf.type) for leaf in leaves)
-            table = self._tables.get(key) or self._table(file, leaves)
-            table.survey.add(file, leaves, self._size, self._threads, progress)
-            self._tables[key] = table
+        with open_file(path, self._keys) as file:
+            table: _Table | OrcTable
+            if file.format == "parquet":
+                table = self._add_parquet(file, progress)
+            else:
+                table = self._add_orc(file, progress)
             self._files[os.fspath(path)] = table, len(table.survey.files) - 1
 
-    def reports(self) -> Iterator[AdviceReport]:
+    def _add_parquet(self, file: ParquetFile, progress: Progress | None) -> _Table:
+        file.footer.check_row_counts()
+        leaves = file.leaves(self._columns)
+        key = tuple((leaf.name, leaf.type) for leaf in leaves)
+        table = self._of_parquet.get(key) or _Table(file, leaves, self._size, self._value_sample)
+        table.add(file, leaves, self._threads, progress)
+        self._of_parquet[key] = table
+        return table
+
+    def _add_orc(self, file: OrcFile, progress: Progress | None) -> OrcTable:
+        from parquet_bloom.verbs.orc.advise import OrcTable
+
+        columns = file.named_columns(self._columns)
+        key = tuple((column.name, column.type) for column in columns)
+        table = self._of_orc.get(key) or OrcTable(file, columns, self._size.fpp, self._value_sample)
+        table.add(file, columns, self._threads, progress)
+        self._of_orc[key] = table
+        return table
+
+    def reports(self) -> Iterator[AdviceReport | OrcAdviceReport]:
         """One for each file, in the order in which they were added."""
-        judgements = {id(table): table.judgements() for table in self._tables.values()}
+        judgements = {id(table): table.judgements() for table, _ in self._files.values()}
         for table, place in self._files.values():
             file = table.survey.files[place]
             yield table.report(file, file.path, judgements[id(table)])
 
-    def tables(self) -> Iterator[AdviceReport]:
+    def tables(self) -> Iterator[AdviceReport | OrcAdviceReport]:
         """One for each table, all its files taken as one."""
-        for table in self._tables.values():
-            yield table.report(table.whole(), table.survey.files[0].path, table.judgements())
-
-    def _table(self, file: ParquetFile, leaves: Sequence[LeafColumn]) -> _Table:
-        """A table that begins with this file."""
-        given = self._given(file, leaves)
-        limit = limit_for(samples.LIMIT, len(leaves))
-        survey = TableSurvey(
-            leaves,
-            [given.get(leaf.index) or StoredSample(key_of(leaf.type), limit) for leaf in leaves],
-        )
-        return _Table(survey, self._size, frozenset(given))
-
-    def _given(self, file: ParquetFile, leaves: Sequence[LeafColumn]) -> dict[int, Sample]:
-        """The values that the user looks up, by leaf index."""
-        given: dict[int, Sample] = {}
-        for column, literals in self._value_sample.items():
-            leaf = file.leaf(column)
-            where = f"{file.path}: value sample: column {column}"
-            if leaf not in leaves:
-                raise ColumnError(f"{where} is not asked about")
-            if not literals:
-                raise ColumnError(f"{where}: no values, expected at least one")
-            times = Counter(literals)
-            try:
-                encodings = [encode_literal(leaf.type, literal) for literal in times]
-            except ValueTypeError as error:
-                raise ValueTypeError(f"{where}: {error}") from None
-            given[leaf.index] = GivenSample(encodings, list(times.values()), key_of(leaf.type))
-        return given
-
-
-@dataclass(frozen=True, slots=True)
-class _ColumnJudgement:
-    """What is said of a column of all files of a table."""
-
-    row_groups: int
-    engines: tuple[EngineUse, ...]
-    basis: Basis
-    reads: ExpectedReads | None
-    verdict: Verdict
-    reason: str
+        for table in {id(table): table for table, _ in self._files.values()}.values():
+            yield table.report(table.survey.whole(), table.survey.files[0].path, table.judgements())
 
 
 class _Table:
-    """Files that are judged together; `measured`: leaf indices, in the first of them, of columns
-    whose look-ups the user has given."""
+    """Parquet files that are judged together."""
 
-    def __init__(self, survey: TableSurvey, size: Size, measured: frozenset[int]) -> None:
-        self.survey = survey
+    def __init__(
+        self,
+        file: ParquetFile,
+        leaves: Sequence[LeafColumn],
+        size: Size,
+        value_sample: Mapping[str, Sequence[str]],
+    ) -> None:
+        """A table that begins with this file. Raises ColumnError, ValueTypeError."""
+        places = {leaf.index: place for place, leaf in enumerate(leaves)}
+
+        def value_of(place: int, literal: str) -> GivenValue:
+            type = leaves[place].type
+            (value,) = given_values([encode_literal(type, literal)], key_of(type))
+            return value
+
+        given = given_samples(
+            file.path, value_sample, lambda column: places.get(file.leaf(column).index), value_of
+        )
+        limit = limit_for(samples.LIMIT, len(leaves))
+        self.survey = TableSurvey(
+            [
+                given.get(place) or StoredSample(key_of(leaf.type), limit)
+                for place, leaf in enumerate(leaves)
+            ]
+        )
+        self._leaves = leaves
         self._size = size
-        self._measured = measured
+        self._measured = frozenset(given)
 
-    def judgements(self) -> list[_ColumnJudgement]:
+    def add(
+        self,
+        file: ParquetFile,
+        leaves: Sequence[LeafColumn],
+        threads: int | None,
+        progress: Progress | None,
+    ) -> None:
+        """Read `leaves` of a file, which are the columns of the table as they lie there.
+
+        Raises FormatError for damage.
+        """
+        about = SurveyedFile(file.path, file.num_rows, file.num_row_groups, file.source.size)
+        reading = ParquetSurvey(file, leaves, self.survey.samples, self._size)
+        self.survey.add(about, reading.surveys(threads, progress))
+
+    def judgements(self) -> list[ColumnJudgement]:
         """One for each column."""
-        return [self._judgement(place) for place in range(len(self.survey.leaves))]
-
-    def _judgement(self, place: int) -> _ColumnJudgement:
-        leaf, column = self.survey.leaves[place], self.survey.column(place)
-        engines = engine_uses(leaf)
-        is_measured = leaf.index in self._measured
-        reads = self.survey.expected_reads(place)
-        judgement = judge(
-            Evidence(
-                files=len(self.survey.files),
-                row_groups=column.counts.row_groups,
-                ndv=column.distinct.ndv if column.distinct else 0,
-                filters=column.counts.filters,
-                filter_bytes=column.counts.filter_bytes,
-                chunk_bytes=column.counts.chunk_bytes,
-                only_dictionary=column.counts.only_dictionary,
-                seldom_asked=seldom_asked(leaf.type),
-                has_engine=any(use.uses for use in engines),
-                already=column.counts.already,
-                max_bytes=self._size.max_bytes,
-                is_measured=is_measured,
-                reads=reads,
+        return [
+            judge_column(
+                self.survey,
+                place,
+                Subject(
+                    engines=engine_uses(leaf),
+                    seldom_asked=seldom_asked(leaf.type),
+                    limit=f"within {self._size.max_bytes:,} bytes",
+                    unit="row group",
+                    is_measured=place in self._measured,
+                ),
             )
-        )
-        return _ColumnJudgement(
-            row_groups=column.counts.row_groups,
-            engines=engines,
-            basis="value sample" if is_measured else "stored values",
-            reads=reads,
-            verdict=judgement.verdict,
-            reason=judgement.reason,
-        )
-
-    def whole(self) -> SurveyedFile:
-        """All files as one."""
-        first, *others = self.survey.files
-        return SurveyedFile(
-            path=f"{first.path} and {len(others):,} more" if others else first.path,
-            num_rows=sum(file.num_rows for file in self.survey.files),
-            num_row_groups=sum(file.num_row_groups for file in self.survey.files),
-            size=sum(file.size for file in self.survey.files),
-            columns=tuple(map(self.survey.column, range(len(self.survey.leaves)))),
-        )
+            for place, leaf in enumerate(self._leaves)
+        ]
 
     def report(
-        self, file: SurveyedFile, path: str, judgements: Sequence[_ColumnJudgement]
+        self, file: SurveyedFile, path: str, judgements: Sequence[ColumnJudgement]
     ) -> AdviceReport:
         """What is said of one file, or of all as one; `path` is what settings read."""
         return AdviceReport(
             path=file.path,
+            format="parquet",
             files=len(self.survey.files),
             num_rows=file.num_rows,
             num_row_groups=file.num_row_groups,
@@ -285,7 +276,7 @@ class _Table:
             columns=tuple(
                 self._advice(leaf, column, judgement, path, file.size)
                 for leaf, column, judgement in zip(
-                    self.survey.leaves, file.columns, judgements, strict=True
+                    self._leaves, file.columns, judgements, strict=True
                 )
             ),
         )
@@ -294,7 +285,7 @@ class _Table:
         self,
         leaf: LeafColumn,
         column: SurveyedColumn,
-        judgement: _ColumnJudgement,
+        judgement: ColumnJudgement,
         path: str,
         file_size: int,
     ) -> ColumnAdvice:

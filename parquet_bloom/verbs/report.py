@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_bloom.chunk_pool import Progress
-from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.errors import ParquetBloomError, UnsupportedError
 from parquet_bloom.membership import measured_fpp
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.rules.catalogue import Finding, Severity, ValidationReport
@@ -20,7 +20,7 @@ from parquet_bloom.verbs.inspect import (
     ColumnInspection,
     FileInspection,
     FilterInspection,
-    inspect_parquet,
+    inspect,
 )
 from parquet_bloom.verbs.occupancy import FilterOccupancy, filter_occupancy, inspected_filters
 from parquet_bloom.verbs.validate import validate
@@ -110,7 +110,12 @@ def report(
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError for what does not open.
     """
-    inspection = inspect_parquet(path, columns=columns, keys=keys)
+    inspection = inspect(path, columns=columns, keys=keys)
+    if inspection.format == "orc":
+        raise UnsupportedError(
+            f"{inspection.path}: an ORC file: pages are about Parquet files, expected one; inspect,"
+            " validate and advise tell the same of ORC"
+        )
     validation = validate(
         path,
         columns=columns,
@@ -172,6 +177,7 @@ def _advice(
         report = advise(
             path, columns=columns, fpp=fpp, threads=threads, keys=keys, progress=progress
         )
+        assert report.format == "parquet"
         return report, None
     except ParquetBloomError as error:
         return None, str(error).removeprefix(f"{path}: ")

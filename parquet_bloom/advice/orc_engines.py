@@ -1,0 +1,42 @@
+"""Which readers of ORC look up values of a column in its Bloom filters, and why the others do not.
+
+| reader   | who reads with it                  | source                                        |
+|----------|------------------------------------|-----------------------------------------------|
+| ORC Java | Spark, Hive                        | orc-core, RecordReaderImpl; measured with 2.3 |
+| ORC C++  | who gives it a predicate: pyorc    | ORC C++, sargs; measured with 2.3             |
+| pyarrow  |                                    | pyarrow.orc, which takes no predicates        |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parquet_bloom.advice.engines import EngineUse
+from parquet_bloom.orc import writers
+from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.injection import UTF8_AND_UTC
+from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
+from parquet_bloom.orc.writers import Generation
+
+
+def orc_engine_uses(
+    generation: Generation, columns: Sequence[OrcColumn], column: OrcColumn
+) -> tuple[EngineUse, ...]:
+    """What each reader makes of filters that `build` gives a column of a file by such a writer."""
+    java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, UTF8_AND_UTC)
+    if _is_element(columns, column):
+        java = cpp = "not for elements of lists and maps"
+    return (
+        EngineUse("ORC Java", not java, java),
+        EngineUse("ORC C++", not cpp, cpp),
+        EngineUse("pyarrow", False, "its reader takes no predicates"),
+    )
+
+
+def _is_element(columns: Sequence[OrcColumn], column: OrcColumn) -> bool:
+    parent = column.parent
+    while parent is not None:
+        if columns[parent].kind in ("LIST", "MAP"):
+            return True
+        parent = columns[parent].parent
+    return False

@@ -1,0 +1,105 @@
+"""What min/max statistics of index groups exclude: the range of values, in the column's order.
+
+| type                | order                                            |
+|---------------------|--------------------------------------------------|
+| BYTE SHORT INT LONG | as integers                                      |
+| DATE                | as days since 1970                               |
+| FLOAT DOUBLE        | as numbers; a NaN bound is none                  |
+| DECIMAL             | as numbers                                       |
+| STRING CHAR VARCHAR | the bytes of UTF-8; of a CHAR without its blanks |
+| TIMESTAMP*          | as milliseconds since 1970 by the stored clock   |
+| BINARY, others      | no minimum and maximum                           |
+
+Text that is longer than 1,024 bytes has no minimum and maximum either.
+
+Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from math import isnan
+from typing import Any, Final
+
+from parquet_bloom.advice.statistics import KEY_BYTES, Bounds, OrderKey
+from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.row_index import GroupStatistics, Shown
+from parquet_bloom.orc.timestamp_keys import instant_moments
+
+_INTEGERS: Final = ("BYTE", "SHORT", "INT", "LONG")
+_FLOATS: Final = ("FLOAT", "DOUBLE")
+_TEXTS: Final = ("STRING", "CHAR", "VARCHAR")
+_TIMESTAMPS: Final = ("TIMESTAMP", "TIMESTAMP_INSTANT")
+_ORDERED: Final = {*_INTEGERS, *_FLOATS, *_TEXTS, *_TIMESTAMPS, "DATE", "DECIMAL"}
+
+_UNIX_EPOCH: Final = date(1970, 1, 1).toordinal()
+
+
+def is_ordered(column: OrcColumn) -> bool:
+    """Whether statistics exclude values of this column."""
+    return column.kind in _ORDERED
+
+
+class OrderedValues:
+    """An Arrow array of values of a column, without nulls."""
+
+    def __init__(self, column: OrcColumn, values: Any) -> None:
+        self._column = column
+        self._values = values
+
+    def take(self, positions: Iterable[int]) -> list[OrderKey | None]:
+        """Where the values at these positions lie in the order; None for those that lie nowhere."""
+        return order_keys(self._column, self._values.take(list(positions)))
+
+
+def order_keys(column: OrcColumn, values: Any) -> list[OrderKey | None]:
+    """Where values lie in the order of their column, which has one; None for NaN."""
+    kind = column.kind
+    if kind in _TIMESTAMPS:
+        return list(instant_moments(values).millis.tolist())
+    if kind == "DATE":
+        return list(values.cast("int32").to_pylist())
+    if kind in _FLOATS:
+        return [None if isnan(number) else number for number in values.to_pylist()]
+    if kind in _TEXTS:
+        return [_text_key(kind, text) for text in values.to_pylist()]
+    return list(values.to_pylist())
+
+
+def _text_key(kind: str, text: str | bytes) -> bytes:
+    stored = text if isinstance(text, bytes) else text.encode(errors="surrogateescape")
+    return (stored.rstrip(b" ") if kind == "CHAR" else stored)[:KEY_BYTES]
+
+
+def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> Bounds | None:
+    """What the statistics of an index group say of its values; None if nothing that can be relied
+    on."""
+    if statistics is None or not is_ordered(column):
+        return None
+    low, high = (_bound(column.kind, shown) for shown in (statistics.min, statistics.max))
+    if low is None or high is None:
+        return None
+    found = Bounds(low, high)
+    return found if found.low <= found.high else None
+
+
+def _bound(kind: str, shown: Shown) -> OrderKey | None:
+    """A minimum or maximum as a key; None if there is none, or it is no value of the type."""
+    if shown is None:
+        return None
+    try:
+        if kind == "DATE":
+            return shown if isinstance(shown, int) else _days(str(shown))
+        if kind in _FLOATS:
+            return None if isnan(float(shown)) else float(shown)
+        if kind in _TEXTS:
+            return _text_key(kind, str(shown))
+        return Decimal(str(shown)) if kind == "DECIMAL" else int(shown)
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def _days(shown: str) -> int:
+    return date.fromisoformat(shown).toordinal() - _UNIX_EPOCH
