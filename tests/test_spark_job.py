@@ -123,12 +123,12 @@ def test_what_is_not_there_is_in_the_report(spark, odd, tmp_path):
     assert found == sorted(
         [(str(odd / NAMES[0]), "read", None)]
         + [
-            (str(name), "error", f"{name}: no Parquet files")
+            (str(name), "error", f"{name}: no Parquet or ORC files")
             for name in (odd / "z", odd / "a", tmp_path / "empty.parquet")
         ]
     )
     assert lake.inspect(spark, []).outcomes == ()
-    assert lake.inspect(spark, odd / "none").troubles[0].message == f"{odd}/none: no Parquet files"
+    assert lake.inspect(spark, odd / "none").troubles[0].message == f"{odd}/none: no Parquet or ORC files"
 
 
 # ------------------------------------------------------------------------------------------------

@@ -371,7 +371,7 @@ def test_clean_temp_does_everything_once(spark, table, monkeypatch):
     ]
     assert [(each.path, each.message) for each in report.troubles] == [
         (str(table.parent / "gone"), f"{table.parent}/gone: no such file or folder"),
-        ("gone*", "gone*: no Parquet files"),
+        ("gone*", "gone*: no Parquet or ORC files"),
     ]
     assert (elsewhere / left).exists()
     assert (table / left.replace("x", "y")).is_dir()

@@ -51,20 +51,20 @@ def _removed(report: Report) -> tuple[Row, Sequence[Row]]:
 
 
 def _inspected(report: Report) -> tuple[Row, Sequence[Row]]:
-    """By column: chunks with and without a filter, bytes, highest FPP."""
+    """By column: chunks, or stripes, with and without filters, bytes, highest FPP."""
     columns: dict[str, list[dict[str, Any]]] = {}
     for chunk in _chunks(report):
         columns.setdefault(chunk["column"], []).append(chunk)
     rows = []
     for column, chunks in columns.items():
-        filters = [chunk["filter"] for chunk in chunks if chunk["filter"]]
+        filters = [chunk for chunk in chunks if chunk["filter"]]
         rows.append(
             (
                 column,
                 f"{len(filters):,}",
                 f"{len(chunks) - len(filters):,}",
-                size(sum(each["stored_bytes"] for each in filters)),
-                f"{max((each['fpp'] for each in filters), default=0):.2g}" if filters else "",
+                size(sum(map(_stored_bytes, filters))),
+                f"{max(map(_highest_fpp, filters)):.2g}" if filters else "",
             )
         )
     return ("column", "with filter", "without", "bytes", "highest FPP"), rows
@@ -72,8 +72,21 @@ def _inspected(report: Report) -> tuple[Row, Sequence[Row]]:
 
 def _chunks(report: Report) -> Iterator[dict[str, Any]]:
     for document in report.documents():
-        for group in document["row_groups"]:
+        groups = document["stripes" if document["format"] == "orc" else "row_groups"]
+        for group in groups:
             yield from group["columns"]
+
+
+def _stored_bytes(chunk: dict[str, Any]) -> int:
+    """What filters take in the file; those of ORC may do it in two streams."""
+    if "streams" in chunk:
+        return sum(stream["length"] for stream in chunk["streams"])
+    return int(chunk["filter"]["stored_bytes"])
+
+
+def _highest_fpp(chunk: dict[str, Any]) -> float:
+    filter = chunk["filter"]
+    return float(filter["worst_fpp"] if "worst_fpp" in filter else filter["fpp"])
 
 
 def _findings(report: Report) -> tuple[Row, Sequence[Row]]:

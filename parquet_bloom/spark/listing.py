@@ -1,4 +1,4 @@
-"""The Parquet files of a lake, found by Spark with whatever credentials it has."""
+"""The Parquet and ORC files of a lake, found by Spark with whatever credentials it has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from parquet_bloom.errors import SparkError
-from parquet_bloom.paths import PARQUET
+from parquet_bloom.paths import PARQUET_OR_ORC
 from parquet_bloom.spark.failures import failing
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def names_of(paths: Paths) -> list[str]:
 
 
 def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile], list[str]]:
-    """The Parquet files behind files, folders and globs, sorted and once each; and the names
+    """The Parquet and ORC files behind files, folders and globs, sorted and once each; and the names
     behind which there are none.
 
     Spark lists them, hidden and empty ones left out, and reads none. In folders, and by a glob that
-    ends in `*`, a file is taken for Parquet if it is called so. A name with a scheme is a URI, as
+    ends in `*`, a file is taken for one if it is called so. A name with a scheme is a URI, as
     `inputFiles()` gives them. Raises SparkError for what Spark cannot list, and if the JVM cannot
     read names of local files.
     """
@@ -186,7 +186,7 @@ def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | 
     for path, size, modified in rows:
         place = _as_local(path)
         if (
-            place.endswith(PARQUET.suffixes)
+            place.endswith(PARQUET_OR_ORC.suffixes)
             or place in named
             or any(_matches(place, glob) for glob in globs)
         ):

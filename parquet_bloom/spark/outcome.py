@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
+from parquet_bloom.paths import PARQUET_OR_ORC
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -25,11 +27,11 @@ class Outcome:
     """What became of one file.
 
     `status`: filters were `added` or `removed` (also those that were to be replaced, where no other
-    is allowed), or the file was `read` for a verb that writes
-    nothing; nothing was to do and it is `unchanged`; it was `skipped`, as none of its chunks can
-    have a filter, `refused`, as it should not be changed, or there was an `error`. `message` says
-    why. `filters`: how many were added, removed or found; `bytes`: how much the file grew; both 0
-    where nothing was done. `seconds` on the executor, in task attempt `attempt` (from 0).
+    is allowed), or the file was `read` for a verb that writes nothing; nothing was to do and it is
+    `unchanged`; it was `skipped`, as nothing in it can have a filter, `refused`, as it should not be
+    changed, or there was an `error`. `message` says why. `filters`: how many were added, removed or
+    found, of ORC files those of all index groups; `bytes`: how much the file grew; both 0 where
+    nothing was done. `seconds` on the executor, in task attempt `attempt` (from 0).
     `document` is what the same verb on one file prints with `--json`, None for an error.
     """
 
@@ -59,7 +61,8 @@ class Report:
         cls, verb: str, outcomes: Iterable[Outcome], nothing: Iterable[str], started_at: datetime
     ) -> Self:
         """Of a run that ends now; `nothing`: names behind which there were no files."""
-        missing = [Outcome(name, "error", message=f"{name}: no Parquet files") for name in nothing]
+        said = f"no {PARQUET_OR_ORC.name} files"
+        missing = [Outcome(name, "error", message=f"{name}: {said}") for name in nothing]
         everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
         seconds = (datetime.now(UTC) - started_at).total_seconds()
         return cls(verb, uuid.uuid4().hex, started_at, tuple(everything), seconds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,14 @@ from parquet_bloom.errors import (
     complaint_about,
 )
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.outcome import Outcome, Status
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.verbs.build import BuildReport
+    from parquet_bloom.verbs.orc.build import OrcBuildReport
 
 Request = Mapping[str, Any]
 Options = dict[str, Any]
@@ -117,15 +120,15 @@ def build_outcome(path: str, options: Options) -> Outcome:
 
     keys = keys_in(options.pop("keys_file"))
     if options.pop("only_missing"):
-        with open_parquet(path, keys) as file:
+        with open_file(path, keys) as file:
             if has_been_built(file, options["columns"]):
                 return Outcome(path, "unchanged", message="each column has filters")
     report = build(path, in_place=True, threads=1, keys=keys, **options)
     return outcome_of_build(report)
 
 
-def outcome_of_build(report: Any) -> Outcome:
-    """What a BuildReport says."""
+def outcome_of_build(report: BuildReport | OrcBuildReport) -> Outcome:
+    """What the report of a build says."""
     from parquet_bloom.filter_builder import HAS_ONE
 
     reasons = list(dict.fromkeys(skip.reason for skip in report.skipped))
@@ -140,21 +143,33 @@ def outcome_of_build(report: Any) -> Outcome:
     return Outcome(
         path=report.path,
         status=status,
-        filters=len(report.filters),
+        filters=report.num_filters,
         bytes=report.bytes_added,
         message="; ".join(reasons if report.output else ["dry run", *reasons]) or None,
         document=document_of(report),
     )
 
 
-def has_been_built(file: ParquetFile, columns: Iterable[str]) -> bool:
-    """Whether each column has a filter in some row group; others may not be fit for one."""
+def has_been_built(file: ParquetFile | OrcFile, columns: Sequence[str]) -> bool:
+    """Whether each column has a filter in some row group or stripe; others may not be fit for one."""
+    if file.format == "orc":
+        return _has_orc_filters(file, columns)
     return file.num_row_groups > 0 and all(
         any(
             file.footer.chunk(row_group, leaf).bloom_filter_offset is not None
             for row_group in range(file.num_row_groups)
         )
-        for leaf in file.leaves(list(columns))
+        for leaf in file.leaves(columns)
+    )
+
+
+def _has_orc_filters(file: OrcFile, columns: Sequence[str]) -> bool:
+    from parquet_bloom.orc.stripe import FILTER_KINDS
+
+    stripes = [file.stripe(index) for index in range(file.num_stripes)]
+    return bool(stripes) and all(
+        any(stripe.streams_of(column.id, FILTER_KINDS) for stripe in stripes)
+        for column in file.named_columns(columns)
     )
 
 
@@ -165,7 +180,7 @@ def _strip(path: str, options: Options) -> Outcome:
     return Outcome(
         path=path,
         status="removed" if report.removed else "unchanged",
-        filters=len(report.removed),
+        filters=report.num_filters,
         bytes=report.size_after - report.size_before,
         message=None if report.output else "dry run",
         document=document_of(report),
@@ -173,13 +188,10 @@ def _strip(path: str, options: Options) -> Outcome:
 
 
 def _inspect(path: str, options: Options) -> Outcome:
-    from parquet_bloom.verbs.inspect import inspect_parquet
+    from parquet_bloom.verbs.inspect import inspect
 
-    report = inspect_parquet(path, keys=keys_in(options.pop("keys_file")), **options)
-    found = sum(
-        column.filter is not None for group in report.row_groups for column in group.columns
-    )
-    return Outcome(path, "read", filters=found, document=document_of(report))
+    report = inspect(path, keys=keys_in(options.pop("keys_file")), **options)
+    return Outcome(path, "read", filters=report.num_filters, document=document_of(report))
 
 
 def _validate(path: str, options: Options) -> Outcome:
@@ -196,10 +208,10 @@ def _validate(path: str, options: Options) -> Outcome:
 
 
 def _probe(path: str, options: Options) -> Outcome:
-    from parquet_bloom.verbs.probe import probe_parquet
+    from parquet_bloom.verbs.probe import probe
 
-    report = probe_parquet(path, keys=keys_in(options.pop("keys_file")), **options)
-    verdicts = [group.verdict for result in report.results for group in result.row_groups]
+    report = probe(path, keys=keys_in(options.pop("keys_file")), **options)
+    verdicts = [verdict for result in report.results for verdict in result.verdicts]
     return Outcome(
         path,
         "read",

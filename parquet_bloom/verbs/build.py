@@ -74,6 +74,10 @@ class BuildReport:
     seconds: float
     notes: tuple[str, ...] = ()
 
+    @property
+    def num_filters(self) -> int:
+        return len(self.filters)
+
 
 def build(
     source: str | os.PathLike[str],

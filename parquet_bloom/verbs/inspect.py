@@ -113,6 +113,15 @@ class FileInspection:
     filter_share: float
     unverified: str | None = None
 
+    @property
+    def num_filters(self) -> int:
+        """Those that can be used, of whatever dialect."""
+        return sum(
+            (column.filter is not None) + sum(each.reason is None for each in column.other_filters)
+            for group in self.row_groups
+            for column in group.columns
+        )
+
 
 def inspect(
     path: str | os.PathLike[str],

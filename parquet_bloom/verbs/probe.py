@@ -16,7 +16,7 @@ import numpy as np
 from parquet_bloom.dialects.of_chunk import Dialect, check_seed
 from parquet_bloom.dialects.verdicts import of_older, of_published
 from parquet_bloom.errors import FormatError, MissingKeyError, UnsupportedError, ValueTypeError
-from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict, open_parquet
+from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.filters.verdict import Verdict, verdict_on_all
@@ -39,6 +39,10 @@ class ProbedValue:
     verdict: Verdict
     row_groups: tuple[RowGroupVerdict, ...]
     rows_to_read: int
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(group.verdict for group in self.row_groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +92,13 @@ def probe(
         return _probe_file(file, column, values, read_as, dialect, seed)
 
 
-def probe_parquet(
-    path: str | os.PathLike[str],
-    column: str,
-    values: Sequence[str],
-    *,
-    read_as: str | None = None,
-    keys: Keys | None = None,
-) -> ProbeReport:
-    """The same for those who take nothing but Parquet: an ORC file is an UnsupportedError."""
-    with open_parquet(path, keys) as file:
-        return _probe_file(file, column, values, read_as)
-
-
 def _probe_file(
     file: ParquetFile,
     column: str,
     values: Sequence[str],
     read_as: str | None,
-    dialect: Dialect | None = None,
-    seed: int | None = None,
+    dialect: Dialect | None,
+    seed: int | None,
 ) -> ProbeReport:
     check_seed(seed, dialect)
     leaf = file.leaf(column)

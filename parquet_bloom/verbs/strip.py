@@ -60,6 +60,11 @@ class StripReport:
     size_after: int
     seconds: float
 
+    @property
+    def num_filters(self) -> int:
+        """Those that were removed."""
+        return len(self.removed)
+
 
 def strip(
     source: str | os.PathLike[str],

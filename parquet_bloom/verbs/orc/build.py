@@ -86,6 +86,11 @@ class OrcBuildReport:
     seconds: float
     notes: tuple[str, ...] = ()
 
+    @property
+    def num_filters(self) -> int:
+        """Those of all index groups."""
+        return sum(built.index_groups for built in self.filters)
+
 
 @dataclass(frozen=True, slots=True)
 class OrcBuildOptions:

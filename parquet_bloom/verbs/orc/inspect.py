@@ -133,6 +133,16 @@ class OrcInspection:
     filter_bytes: int
     filter_share: float
 
+    @property
+    def num_filters(self) -> int:
+        """Those of all index groups that can be used."""
+        return sum(
+            column.filter.num_filters
+            for stripe in self.stripes
+            for column in stripe.columns
+            if column.filter
+        )
+
 
 def inspect_orc(
     file: OrcFile,

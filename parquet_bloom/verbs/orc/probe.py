@@ -28,6 +28,10 @@ class OrcProbedValue:
     index_groups: tuple[IndexGroupVerdict, ...]
     rows_to_read: int
 
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(group.verdict for group in self.index_groups)
+
 
 @dataclass(frozen=True, slots=True)
 class OrcProbeReport:

@@ -16,11 +16,13 @@ from parquet_bloom.verbs.orc.build import stripes_of
 
 @dataclass(frozen=True, slots=True)
 class RemovedOrcFilters:
-    """The filters of one column in one stripe: a stream of this kind, in the old file."""
+    """The filters of one column in one stripe, one for each of its index groups: a stream of this
+    kind, in the old file."""
 
     stripe: int
     column: str
     stream: str
+    index_groups: int
     offset: int
     length: int
 
@@ -36,6 +38,11 @@ class OrcStripReport:
     size_before: int
     size_after: int
     seconds: float
+
+    @property
+    def num_filters(self) -> int:
+        """Those of all index groups that were removed."""
+        return sum(each.index_groups for each in self.removed)
 
 
 def strip_orc(
@@ -58,7 +65,12 @@ def strip_orc(
     chosen = set(stripes_of(file, stripes))
     removed = tuple(
         RemovedOrcFilters(
-            index, wanted[stream.column].name, stream.name, stream.offset, stream.length
+            stripe=index,
+            column=wanted[stream.column].name,
+            stream=stream.name,
+            index_groups=file.stripe(index).num_index_groups,
+            offset=stream.offset,
+            length=stream.length,
         )
         for index in sorted(chosen)
         for stream in file.stripe(index).streams
