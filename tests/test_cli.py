@@ -187,6 +187,7 @@ def test_probe_json(built):
         ],
         "bytes_read": 4 + 8 + footer + 2 * (64 + 32),
         "unverified": None,
+        "format": "parquet",
     }
 
 

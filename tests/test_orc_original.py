@@ -100,7 +100,7 @@ def test_numbers_have_the_same_bits_in_both(file):
 
 def test_the_command_asks_the_newer_stream():
     (result,) = probe(FILE, "moment", ["1970-01-12T08:46:40.007"]).results
-    assert [group.verdict for group in result.index_groups][0] == "maybe"
+    assert result.index_groups[0].verdict == "maybe"
     assert [group.verdict for group in probe(FILE, "flag", ["true"]).results[0].index_groups] == [
         "unknown", "unknown",
     ]  # fmt: skip
