@@ -195,6 +195,7 @@ def _verify_tail(old: OrcFile, new: Tail, source: Source) -> None:
         raise RewriteError("the footer differs in more than the places of stripes")
     if postscript_without_lengths(new) != postscript_without_lengths(old.tail):
         raise RewriteError("the postscript differs in more than the footer's length")
+    _verify_bytes(old.source, 0, source, 0, size_of(header(old.tail)), "the first bytes")
     start, end = old.tail.statistics_start, old.tail.footer_start
     _verify_bytes(old.source, start, source, new.statistics_start, end - start, "metadata")
 

@@ -212,9 +212,12 @@ def _footer(tail: Tail, places: Sequence[StripePlace]) -> bytes:
         edits = {number: wire.number_field(number, value) for number, value in numbers.items()}
         return [wire.replaced(payload, edits)]
 
-    end = places[-1].end if places else tail.footer.contentLength
-    content_length = {_CONTENT_LENGTH: wire.number_field(_CONTENT_LENGTH, end)}
-    return wire.replaced(_each_edited(tail.footer_raw, _STRIPES, moved), content_length)
+    footer = _each_edited(tail.footer_raw, _STRIPES, moved)
+    if not places:
+        return footer
+    # ORC Java counts from the start of the file, ORC C++ from the first stripe.
+    length = max(0, tail.footer.contentLength + places[-1].end - tail.stripes[-1].end)
+    return wire.replaced(footer, {_CONTENT_LENGTH: wire.number_field(_CONTENT_LENGTH, length)})
 
 
 def footer_without_places(tail: Tail) -> bytes:
