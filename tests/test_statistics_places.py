@@ -149,7 +149,7 @@ def test_an_encrypted_file_is_refused(source, tmp_path, plaintext_footer):
     ):
         check_unencrypted(file)
     assert str(found.value) == (
-        f"{path}: is encrypted: expected a plain file for filters inside Statistics"
+        f"{path}: is encrypted: expected a plain file for filters of older dialects"
     )
 
 

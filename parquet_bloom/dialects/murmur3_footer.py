@@ -27,6 +27,13 @@ from parquet_bloom.parquet.opened_chunks import Fields
 
 _OFFSET, _LENGTH = 14, 15
 
+_MOVING = (
+    "data_page_offset",
+    "dictionary_page_offset",
+    "offset_index_offset",
+    "column_index_offset",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -89,6 +96,10 @@ def _chunk(footer: Footer, key: ChunkKey) -> ColumnChunk:
 def check_version(change: Change, new: ParquetFile) -> None:
     """Raise RewriteError unless the new file is the old one but for what was added."""
     old, added = change.file, change.added
+    for name in _MOVING:
+        places = new.footer.chunks.every(name)
+        if list(places) != list(map(added.moves, old.footer.chunks.every(name))):
+            raise RewriteError(f"{name} is not where it has been moved to")
     if _restored(change, new.footer) != old.footer.raw:
         raise RewriteError("the footer differs in more than the filters")
     for key, note in added.notes.items():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from parquet_bloom.dialects import headers
 from parquet_bloom.dialects.murmur3 import Murmur3
@@ -142,20 +143,31 @@ def in_order_of_pages(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> list[
     """`chunks` as they lie in the file. Raises UnsupportedError for a file in which nothing can be
     put before them."""
     ordered = sorted(chunks, key=lambda chunk: chunk.pages_start or 0)
-    starts = [chunk.pages_start or 0 for chunk in ordered]
+    with_pages = [chunk for chunk in ordered if chunk.num_values]
+    for before, chunk in pairwise([None, *with_pages]):
+        _check_own_place(file, before, chunk)
     indexes = offset_indexes(file.footer)
-    for chunk, start in zip(ordered, starts, strict=True):
-        around = [found for found in file.footer.layout.data_in(start - 1, start + 1)]
-        if any(begin < start < end for begin, end in around) or starts.count(start) > 1:
-            raise UnsupportedError(
-                f"{file.path}: {chunk.where}: its pages share bytes with others: expected to put a"
-                " filter between them"
-            )
-    behind = [start for start, _ in indexes] + [file.footer.start]
-    if starts and behind[0] < starts[-1]:
+    if with_pages and indexes and indexes[0][0] < (with_pages[-1].pages_start or 0):
         raise UnsupportedError(
             f"{file.path}: page indexes lie before pages: expected them behind all pages"
         )
-    if any(end > start for (_, end), start in zip(indexes, behind[1:], strict=True)):
+    if any(end > start for (_, end), (start, _) in pairwise(indexes)):
         raise UnsupportedError(f"{file.path}: offset indexes share bytes")
     return ordered
+
+
+def _check_own_place(
+    file: ParquetFile, before: ColumnChunk | None, chunk: ColumnChunk | None
+) -> None:
+    """Raise UnsupportedError unless there is a place between the pages of both, where what is put
+    in is among no others."""
+    if chunk is None:
+        return
+    start = chunk.pages_start or 0
+    around = file.footer.layout.data_in(start - 1, start + 1)
+    is_shared = before is not None and before.pages_start == start
+    if is_shared or any(begin < start < end for begin, end in around):
+        raise UnsupportedError(
+            f"{file.path}: {chunk.where}: its pages share bytes with others: expected a place of"
+            " its own to put a filter in"
+        )

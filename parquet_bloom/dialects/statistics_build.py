@@ -39,7 +39,7 @@ def check_unencrypted(file: ParquetFile) -> None:
     is_encrypted = any(file.footer.chunks.every("has_crypto_metadata"))
     if file.footer.protection.is_encrypted or is_encrypted:
         raise UnsupportedError(
-            f"{file.path}: is encrypted: expected a plain file for filters inside Statistics"
+            f"{file.path}: is encrypted: expected a plain file for filters of older dialects"
         )
 
 
