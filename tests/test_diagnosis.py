@@ -667,6 +667,6 @@ def every_name() -> set[str]:
 
 
 def test_every_hypothesis_is_documented():
-    text = (ROOT / "docs" / "diagnosis.md").read_text()
+    text = (ROOT / "docs" / "diagnosis.md").read_text().split("## ORC files")[0]
     documented = set(re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE))
     assert documented == every_name()
