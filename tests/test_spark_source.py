@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, ROOT
 from encrypting import FOOTER_KEY, Recipe, encrypt
+from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.dialects.murmur3 import Murmur3
 from parquet_bloom.verbs.inspect import inspect
 
 pytest.importorskip("pyspark")
@@ -70,8 +72,34 @@ def expected_rows(path):
                     filter.fill, filter.fpp, filter.ndv_estimate, filter.dialect,
                     filter.stored_bytes, filter.encrypted,
                 ) if filter else [None] * 14),
-                column.reason, None,
+                column.reason, None, "parquet", *((1, filter.fpp) if filter else [None] * 2),
+                *[None] * 5,
             )  # fmt: skip
+
+
+def expected_orc_rows(path):
+    """The same of an ORC file: a row is a column of a stripe."""
+    for stripe in inspect(path).stripes:
+        for column in stripe.columns:
+            filter = column.filter
+            row = {
+                "path": str(path), "format": "orc", "stripe": stripe.stripe,
+                "num_rows": stripe.num_rows, "column": column.column, "physical_type": column.type,
+                "num_values": column.num_values, "chunk_bytes": column.data_bytes,
+                "reason": column.reason,
+            }  # fmt: skip
+            if filter:
+                row |= {
+                    "offset": filter.offset, "length": filter.length,
+                    "num_bytes": filter.num_bytes, "fill": filter.fill, "fpp": filter.fpp,
+                    "ndv_estimate": filter.ndv_estimate, "dialect": "orc",
+                    "stored_bytes": sum(stream.length for stream in column.streams),
+                    "encrypted": False, "num_filters": filter.num_filters,
+                    "worst_fpp": filter.worst_fpp, "stream": filter.kind,
+                    "num_hashes": filter.num_hashes, "num_bits": filter.num_bits,
+                    "notes": "; ".join(column.notes) or None,
+                }  # fmt: skip
+            yield tuple(row.get(name) for name in FILTER.names)
 
 
 def test_each_chunk_is_one_row_that_says_what_inspect_says(spark):
@@ -83,6 +111,37 @@ def test_each_chunk_is_one_row_that_says_what_inspect_says(spark):
     expected = [row for path in paths for row in expected_rows(path)]
     assert sorted(map(tuple, frame.collect()), key=repr) == sorted(expected, key=repr)
     assert {row[8] is None for row in expected} == {True, False}
+
+
+@pytest.fixture
+def orc_path(tmp_path):
+    """Two stripes of two index groups or one; filters for id in streams of both kinds."""
+    path = tmp_path / "events.orc"
+    with orc.ORCWriter(path, stripe_size=1, row_index_stride=1000, batch_size=2000) as writer:
+        for start, count in ((0, 1500), (1500, 1000)):
+            ids = range(start, start + count)
+            writer.write(pa.table({"id": ids, "st": [{"a": str(n)} for n in ids]}))
+    pb.build(path, columns=["id"], in_place=True, orc_streams="both")
+    return path
+
+
+def test_each_column_of_a_stripe_is_one_row_that_says_what_inspect_says(spark, orc_path):
+    paths = [orc_path, FIXTURES / "java_original.orc"]
+    expected = [row for path in paths for row in expected_orc_rows(path)]
+    frame = bloom(spark, *paths)
+    assert sorted(map(tuple, frame.collect()), key=repr) == sorted(expected, key=repr)
+    known = frame.where(f"path = '{orc_path}'")
+    short = known.selectExpr("stripe", "column", "num_filters", "stream", "row_group", "num_rows")
+    assert sorted(map(tuple, short.collect())) == [
+        (0, "id", 2, "BLOOM_FILTER_UTF8", None, 1500),
+        (0, "st", None, None, None, 1500),
+        (0, "st.a", None, None, None, 1500),
+        (1, "id", 1, "BLOOM_FILTER_UTF8", None, 1000),
+        (1, "st", None, None, None, 1000),
+        (1, "st.a", None, None, None, 1000),
+    ]
+    # Both streams take room.
+    assert known.where("stored_bytes > length").count() == 2
 
 
 def test_a_folder_is_searched_and_a_bad_file_is_one_row(spark, lake):
@@ -106,9 +165,9 @@ def test_names_without_files_are_rows_as_well(spark, lake):
     (lake / "empty").mkdir()
     frame = bloom(spark, lake / "x*.parquet", lake / "empty", lake / "no.parquet")
     assert sorted(frame.select("path", "error").collect()) == [
-        (f"{lake}/empty", f"{lake}/empty: no Parquet files"),
+        (f"{lake}/empty", f"{lake}/empty: no Parquet or ORC files"),
         (f"{lake}/no.parquet", f"{lake}/no.parquet: No such file or directory"),
-        (f"{lake}/x*.parquet", f"{lake}/x*.parquet: no Parquet files"),
+        (f"{lake}/x*.parquet", f"{lake}/x*.parquet: no Parquet or ORC files"),
     ]
 
 
@@ -142,7 +201,7 @@ def test_a_column_that_a_file_lacks_is_an_error_of_that_file(spark, lake):
 def test_failfast_fails_with_the_first_bad_file(spark, lake):
     with pytest.raises(PythonException, match=r"bad\.parquet: not a Parquet file"):
         bloom(spark, lake, mode="failfast").collect()
-    with pytest.raises(AnalysisException, match=r"no Parquet files: '.*/x\*\.parquet'"):
+    with pytest.raises(AnalysisException, match=r"no Parquet or ORC files: '.*/x\*\.parquet'"):
         bloom(spark, lake / "x*.parquet", mode="failfast").collect()
 
 
@@ -245,6 +304,7 @@ def rows_of(reader):
         ([EqualTo(("column",), "id"), In(("column",), ("id", "a,b"))], 0, ("id",), [0, 1]),
         ([EqualTo(("column",), "no")], 0, (), [0, 1]),
         ([GreaterThan(("row_group",), 0), EqualTo(("fpp",), 0.5)], 2, None, None),
+        ([EqualTo(("stripe",), 0)], 0, ("id", "a,b"), []),
     ],
 )
 def test_only_what_is_wanted_is_inspected(
@@ -261,6 +321,50 @@ def test_only_what_is_wanted_is_inspected(
     assert list(reader.pushFilters(filters)) == filters[len(filters) - remaining :]
     rows_of(reader)
     assert seen == [{"columns": columns, "row_groups": row_groups, "keys": None}]
+
+
+@pytest.mark.parametrize(
+    ("filter", "found"),
+    [
+        (EqualTo(("stripe",), 1), [(1, "id"), (1, "st"), (1, "st.a")]),
+        (In(("stripe",), (0, 7)), [(0, "id"), (0, "st"), (0, "st.a")]),
+        (EqualTo(("column",), "st.a"), [(0, "st.a"), (1, "st.a")]),
+        (EqualTo(("row_group",), 0), []),
+        (EqualTo(("path",), "elsewhere"), []),
+    ],
+)
+def test_only_what_is_wanted_of_an_orc_file_is_inspected(orc_path, monkeypatch, filter, found):
+    seen = []
+
+    def recording(path, **options):
+        report = inspect(path, **options)
+        seen.extend(
+            (each.stripe, column.column) for each in report.stripes for column in each.columns
+        )
+        return report
+
+    monkeypatch.setattr(data_source, "inspect", recording)
+    reader = reader_of(orc_path, pushdown="true")
+    assert list(reader.pushFilters([filter])) == []
+    assert [(row["stripe"], row["column"]) for row in rows_of(reader)] == found
+    assert seen == found
+
+
+def test_a_filter_of_an_older_dialect_says_so(lake):
+    """If the footer leads to it; of others only inspect tells."""
+    plain = lake / "d=1" / "plain.parquet"
+    for name, published in (("hidden", False), ("published", True)):
+        dialect = Murmur3(publish_offset=published)
+        pb.build(plain, lake / f"{name}.parquet", columns=["id"], dialect=dialect)
+    found = {
+        (Path(row["path"]).stem, row["dialect"], row["hash"], row["reason"])
+        for name in ("hidden", "published")
+        for row in rows_of(reader_of(lake / f"{name}.parquet", columns="id"))
+    }
+    assert found == {
+        ("published", "murmur3", "MURMUR3", None),
+        ("hidden", None, None, NO_FILTER),
+    }
 
 
 def test_the_error_of_a_file_is_of_no_column(lake):
@@ -285,7 +389,9 @@ def test_the_declared_schema():
         "logical_type:string,num_values:bigint,chunk_bytes:bigint,offset:bigint,length:bigint,"
         "header_bytes:int,num_bytes:bigint,num_blocks:bigint,algorithm:string,hash:string,"
         "compression:string,fill:double,fpp:double,ndv_estimate:double,dialect:string,"
-        "stored_bytes:bigint,encrypted:boolean,reason:string,error:string>"
+        "stored_bytes:bigint,encrypted:boolean,reason:string,error:string,format:string,"
+        "num_filters:int,worst_fpp:double,stripe:int,stream:string,num_hashes:int,num_bits:bigint,"
+        "notes:string>"
     )
     assert [field.name for field in FILTER if not field.nullable] == ["path"]
 

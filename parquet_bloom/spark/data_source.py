@@ -1,4 +1,5 @@
-"""spark.read.format("bloom"): one row for each column chunk, its filter or why it has none.
+"""spark.read.format("bloom"): one row for each column chunk, or column of an ORC file's stripe, with
+its filter or why it has none.
 
 Files are listed where Spark plans, in a Python process without a session, and inspected in tasks.
 """
@@ -25,20 +26,19 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
-from parquet_bloom.files import open_parquet
-from parquet_bloom.paths import PARQUET, expand
+from parquet_bloom.files import open as open_file
+from parquet_bloom.paths import expand
+from parquet_bloom.spark.filter_rows import Row, as_text, error_row, rows_of
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
 from parquet_bloom.spark.schemas import FILTER
 from parquet_bloom.spark.source_options import SourceOptions
 from parquet_bloom.spark.worker import keys_in
 from parquet_bloom.storage import is_url, local_path
-from parquet_bloom.verbs.inspect import ColumnInspection, FilterInspection, inspect_parquet
+from parquet_bloom.verbs.inspect import inspect
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-
-Row = dict[str, Any]
 
 # What is read of a file, footer and filters, is seldom more than this part of it.
 PART_READ = 64
@@ -54,10 +54,7 @@ BATCH_ROWS = 4096
 _SOME_TIME = datetime.fromtimestamp(0, UTC)
 
 # Columns of FILTER by whose values less is read, as filters name them.
-_NARROWED_BY = {("path",), ("row_group",), ("column",)}
-
-_OF_COLUMN = tuple(set(FILTER.names) & set(ColumnInspection.__dataclass_fields__))
-_OF_FILTER = tuple(set(FILTER.names) & set(FilterInspection.__dataclass_fields__))
+_NARROWED_BY = {("path",), ("row_group",), ("stripe",), ("column",)}
 
 
 class Files(InputPartition):
@@ -101,11 +98,11 @@ class BloomReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """The files, packed. Raises OSError for a name without files if mode is failfast."""
         names = [opened_by_executors(name) for name in self._options.names]
-        inputs, errors = expand(names, PARQUET)
+        inputs, errors = expand(names)
         if errors and self._options.failfast:
             raise errors[0]
         paths = dict.fromkeys(_absolute(input.path) for input in inputs)
-        files = [_lake_file(path) for path in paths if self._wants("path", _text(path))]
+        files = [_lake_file(path) for path in paths if self._wants("path", as_text(path))]
         pieces, _ = pack(files, ceil(_num_tasks(files) / WAVES))
         pieces.sort(key=lambda piece: (piece.task, piece.file.path))
         tasks: list[InputPartition] = [
@@ -128,7 +125,7 @@ class BloomReader(DataSourceReader):
         """Those that are wanted."""
         keys = keys_in(self._options.keysfile)
         of_files = chain.from_iterable(self._rows_of(path, keys) for path in paths)
-        of_missing = (_error_row(name, said) for name, said in missing)
+        of_missing = (error_row(name, said) for name, said in missing)
         for row in chain(of_files, of_missing):
             if all(row.get(name) in values for name, values in self._wanted.items()):
                 yield row
@@ -137,32 +134,33 @@ class BloomReader(DataSourceReader):
         """Those of one file: all or, if something is wrong with it, one that says so."""
         try:
             columns, row_groups = self._narrowed(path, keys)
-            report = inspect_parquet(path, columns=columns, row_groups=row_groups, keys=keys)
+            report = inspect(path, columns=columns, row_groups=row_groups, keys=keys)
         except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
             if self._options.failfast:
                 raise
-            return [_error_row(path, complaint_about(path, error))]
-        return (
-            {"path": _text(path), "row_group": group.row_group, "num_rows": group.num_rows}
-            | _row_of(column)
-            for group in report.row_groups
-            for column in group.columns
-        )
+            return [error_row(path, complaint_about(path, error))]
+        return rows_of(report)
 
     def _narrowed(
         self, path: str, keys: Keys | None
     ) -> tuple[Sequence[str] | None, Sequence[int] | None]:
-        """Leaf columns and row groups to inspect, None for all of them: what is not wanted is not
-        read. Raises what inspect does."""
+        """Columns, and row groups or stripes, to inspect, None for all of them: what is not wanted is
+        not read. Raises what inspect does."""
         columns = self._options.columns
-        if not self._wanted.keys() & {"row_group", "column"}:
+        if not self._wanted.keys() & {"row_group", "stripe", "column"}:
             return columns, None
-        with open_parquet(path, keys) as file:
-            names = [leaf.name for leaf in file.leaves(columns)]
-            row_groups = range(file.num_row_groups)
+        with open_file(path, keys) as file:
+            if file.format == "orc":
+                unit, other, count = "stripe", "row_group", file.num_stripes
+                names = [column.name for column in file.named_columns(columns)]
+            else:
+                unit, other, count = "row_group", "stripe", file.num_row_groups
+                names = [leaf.name for leaf in file.leaves(columns)]
         if len(set(names)) == len(names):
-            columns = tuple(name for name in names if self._wants("column", _text(name)))
-        return columns, [each for each in row_groups if self._wants("row_group", each)]
+            columns = tuple(name for name in names if self._wants("column", as_text(name)))
+        # What the file has none of is NULL in all its rows.
+        wanted = range(count) if self._wants(other, None) else ()
+        return columns, [each for each in wanted if self._wants(unit, each)]
 
     def _wants(self, name: str, value: Any) -> bool:
         return name not in self._wanted or value in self._wanted[name]
@@ -192,22 +190,6 @@ def _check_schema(schema: StructType) -> None:
             raise ValueError(f"schema: {name} {found}: no such column")
         if found != types[name]:
             raise ValueError(f"schema: {name} {found}: expected {name} {types[name]}")
-
-
-def _error_row(path: str, said: str) -> Row:
-    return {"path": _text(path), "error": _text(said)}
-
-
-def _row_of(column: ColumnInspection) -> Row:
-    row = {name: getattr(column, name) for name in _OF_COLUMN}
-    if column.filter is not None:
-        row |= {name: getattr(column.filter, name) for name in _OF_FILTER}
-    return {name: _text(value) if isinstance(value, str) else value for name, value in row.items()}
-
-
-def _text(text: str) -> str:
-    """What of `text` is no Unicode, as in names of files, becomes question marks."""
-    return text.encode(errors="replace").decode()
 
 
 def _absolute(path: str) -> str:

@@ -86,7 +86,16 @@ FILTER = StructType(
         StructField("encrypted", BooleanType()),
         StructField("reason", StringType()),
         StructField("error", StringType()),
+        StructField("format", StringType()),
+        StructField("num_filters", IntegerType()),
+        StructField("worst_fpp", DoubleType()),
+        StructField("stripe", IntegerType()),
+        StructField("stream", StringType()),
+        StructField("num_hashes", IntegerType()),
+        StructField("num_bits", LongType()),
+        StructField("notes", StringType()),
     ]
 )
-"""One column chunk and its filter, or the `reason` why it has none; or the `error` why a file
-cannot be read, with nothing else but its path. See FilterInspection and ColumnInspection."""
+"""One column chunk and its filter, or the `reason` why it has none; of an ORC file, one column of
+a stripe and its filters; or the `error` why a file cannot be read, with nothing else but its path.
+See FilterInspection and ColumnInspection, OrcFilterInspection and OrcColumnInspection."""
