@@ -143,6 +143,17 @@ def test_why_readers_ignore_a_filter(tmp_path):
     assert outcome("inspect", path, "-c", "id").stdout.splitlines()[2].endswith(f"\t{note}")
 
 
+def test_groups_whose_sum_is_no_number(tmp_path):
+    sums = [{"doubleStatistics": {"sum": sum}} for sum in (1.0, float("nan"))]
+    index = [
+        Stream(ROW_INDEX, 1, row_index(*sums)),
+        Stream(BLOOM_FILTER_UTF8, 1, index_of([HALF] * 2)),
+    ]
+    path = write(tmp_path / "a.orc", forge(table(a="DOUBLE"), [Stripe(15, index)], stride=10))
+    (column,) = pb.inspect(path).stripes[0].columns
+    assert column.notes == ("ignored by ORC Java and C++ in 1 index groups: their sum is NaN",)
+
+
 def test_a_filter_that_cannot_be_used_has_a_reason(tmp_path):
     stripe = Stripe(10, [Stream(ROW_INDEX, 1, b"\xff"), Stream(BLOOM_FILTER_UTF8, 1, b"\xff\xff")])
     path = write(tmp_path / "a.orc", forge(TYPES, [stripe]))

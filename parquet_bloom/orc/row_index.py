@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.orc.proto import orc_pb2
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.columns import OrcColumn
 
 Shown = int | float | str | None
+
+# How a sum is shown that is none: readers do not ask the filter of such a group.
+NAN: Final = "nan"
 
 _UNIX_EPOCH = date(1970, 1, 1)
 

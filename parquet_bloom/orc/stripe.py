@@ -137,9 +137,18 @@ class Stripe:
     def streams_of(self, column: int, kinds: Iterable[int]) -> tuple[OrcStream, ...]:
         """The streams of one column that are of these kinds, in the order of the footer."""
         wanted = set(kinds)
-        return tuple(
-            stream for stream in self.streams if stream.column == column and stream.kind in wanted
-        )
+        return tuple(stream for stream in self.all_streams_of(column) if stream.kind in wanted)
+
+    def all_streams_of(self, column: int) -> Sequence[OrcStream]:
+        """The streams of one column, in the order of the footer."""
+        return self._by_column.get(column, ())
+
+    @cached_property
+    def _by_column(self) -> dict[int, list[OrcStream]]:
+        found: dict[int, list[OrcStream]] = {}
+        for stream in self.streams:
+            found.setdefault(stream.column, []).append(stream)
+        return found
 
     def check_distinct(self, streams: Sequence[OrcStream]) -> None:
         """Raise FilterError if two streams of one column are of one kind: nobody knows which."""
@@ -193,13 +202,12 @@ def read_stripe(source: Source, tail: Tail, index: int) -> Stripe:
 
     Raises FooterError if it is damaged or has more index groups than any, UnsupportedError.
     """
-    places = tail.stripes
-    place = places[index]
+    place = tail.stripes[index]
     where = f"{tail.where}: stripe {index}"
     stored = source.read_at(place.footer_start, place.footer_length)
     raw = expand(tail.compression, stored, f"{where}: footer")
     footer = decode(orc_pb2.StripeFooter, raw, f"{where}: footer")
-    first_row = sum(place.num_rows for place in places[:index])
+    first_row = tail.first_rows[index]
     stripe = Stripe(where, index, place, first_row, tail.row_index_stride, footer, raw)
     if stripe.num_index_groups > MAX_INDEX_GROUPS:
         raise FooterError(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.message import DecodeError
@@ -133,6 +134,12 @@ class Tail:
                 f"{self.where}: footer: the stripes hold {held} rows, the file {self.num_rows}"
             )
         return places
+
+    @cached_property
+    def first_rows(self) -> tuple[int, ...]:
+        """Of each stripe, counted from the start of the file."""
+        ends = accumulate((place.num_rows for place in self.stripes), initial=0)
+        return tuple(ends)[:-1]
 
     @cached_property
     def encrypted_roots(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import ENCRYPTED, OrcFile
-from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry
+from parquet_bloom.orc.row_index import NAN, GroupStatistics, IndexEntry
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcStream, Stripe
 
 
@@ -209,9 +209,7 @@ def _inspect_column(
         encoding=stripe.encoding(column.id),
         num_values=_num_values(entries),
         data_bytes=sum(
-            stream.length
-            for stream in stripe.streams
-            if stream.column == column.id and not stream.is_index
+            stream.length for stream in stripe.all_streams_of(column.id) if not stream.is_index
         ),
         streams=tuple(FilterStream(each.name, each.offset, each.length) for each in streams),
         filter=None if stored is None else _inspect_filters(stored),
@@ -257,14 +255,17 @@ def _notes(
 ) -> tuple[str, ...]:
     if stored is None:
         return ()
-    has_statistics = entries is not None and all(entry.statistics for entry in entries)
+    found = [entry.statistics for entry in entries or ()]
     reasons = writers.ignored(
         file.generation,
         column,
         stored.stream.kind,
         stored.bloom_encoding,
-        has_statistics=has_statistics,
+        has_statistics=bool(found) and None not in found,
     )
+    not_numbers = sum(each is not None and each.sum == NAN for each in found)
+    if not_numbers and not reasons:
+        reasons = (f"ignored by ORC Java and C++ in {not_numbers} index groups: their sum is NaN",)
     doubt = writers.doubt(file.generation, column, stored)
     return (*reasons, doubt) if doubt else reasons
 
