@@ -115,3 +115,20 @@ def test_of_a_row_group_alone_there_is_no_comparison():
 
 def test_a_small_share_is_not_worth_a_word():
     assert "bytes" not in judge(replace(GOOD, filter_bytes=1_999_999)).reason
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"row_groups": 1, "filters": 1, "reads": reads(1, 1), "already": 1},
+        {"row_groups": 1, "ndv": 3},
+        {"reads": reads(1.4, 1.0)},
+        {"reads": reads(2.9, 1.0), "filters": 18, "already": 5},
+    ],
+)
+def test_of_orc_it_is_about_index_groups(change):
+    evidence = replace(GOOD, **change)
+    of_parquet, of_orc = judge(evidence), judge(replace(evidence, unit="index group"))
+    assert "row group" in of_parquet.reason
+    assert of_orc.reason == of_parquet.reason.replace("row group", "index group")

@@ -48,8 +48,9 @@ def advise(
     """Say which columns deserve a filter, at what size, and what it would save.
 
     How many row groups a point look-up reads, by min/max alone and with a filter, comes from the
-    stored values, or from --value-sample. The verdict is build, optional or skip, with the reason.
-    Files with the same columns are judged together, as one table.
+    stored values, or from --value-sample; of ORC files, how many index groups. The verdict is
+    build, optional or skip, with the reason. Files with the same columns are judged together, as
+    one table.
 
     \b
     Example:

@@ -1,0 +1,55 @@
+"""Which readers of ORC ask the filters that `build` gives a column."""
+
+import pytest
+
+from parquet_bloom.advice.orc_engines import orc_engine_uses
+from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.writers import CPP, JAVA, Generation
+
+JAVA_9 = Generation(JAVA, 9, "2.3.0", (0, 12))
+
+
+def uses(kind, generation=JAVA_9, precision=0, above="STRUCT"):
+    """By reader, of a column below another one below the root."""
+    columns = [
+        OrcColumn(id, name, of_kind, (), parent, 0, precision, 0, {})
+        for id, name, of_kind, parent in ((0, "", "STRUCT", None), (1, "a", above, 0), (2, "a.b", kind, 1))
+    ]  # fmt: skip
+    return {use.engine: use.reason for use in orc_engine_uses(generation, columns, columns[2])}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "CHAR", "VARCHAR", "DATE",
+     "DECIMAL", "TIMESTAMP", "TIMESTAMP_INSTANT"],
+)  # fmt: skip
+def test_what_all_of_them_ask(kind):
+    found = uses(kind)
+    assert found == {"ORC Java": "", "ORC C++": "", "pyarrow": "its reader takes no predicates"}
+
+
+@pytest.mark.parametrize("above", ["LIST", "MAP"])
+def test_no_elements_of_lists_and_maps(above):
+    reason = "not for elements of lists and maps"
+    found = uses("LONG", above=above)
+    assert (found["ORC Java"], found["ORC C++"]) == (reason, reason)
+
+
+@pytest.mark.parametrize(
+    ("kind", "generation", "java", "cpp"),
+    [
+        ("BINARY", JAVA_9, "no predicate on BINARY asks a filter", None),
+        ("TIMESTAMP", Generation(JAVA, 5, "", (0, 12)), "timestamps from before ORC-135", ""),
+        ("DECIMAL", Generation(JAVA, 6, "", (0, 12)), "short decimals by a writer of ORC-135", ""),
+        (
+            "LONG",
+            Generation(CPP, 6, "1.6.11", (0, 12)),
+            "ORC C++ 1.6.11 may have hashed integers wrong (ORC-1024)",
+            None,
+        ),
+    ],
+)
+def test_what_some_do_not_ask(kind, generation, java, cpp):
+    """None: for the same reason."""
+    found = uses(kind, generation, precision=9)
+    assert (found["ORC Java"], found["ORC C++"]) == (java, java if cpp is None else cpp)
