@@ -1,11 +1,15 @@
 """`validate` on ORC files: each rule on a file that breaks it, and none on what sound writers write."""
 
 import json
-from dataclasses import asdict
+import re
+from dataclasses import asdict, fields
+from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyorc
 import pytest
+from conftest import ROOT
 from orc_defect_files import ROWS, STRIDE, STRIPE_ROWS, A, OrcDefect, edited, sound, values
 from orc_defects import (
     ORC,
@@ -20,7 +24,10 @@ from orc_files import all_types
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.rules.catalogue import RULES, rules_of
+from parquet_bloom.diagnosis import orc_writers
+from parquet_bloom.orc.columns import KINDS
+from parquet_bloom.orc.filter_form import FilterForm
+from parquet_bloom.rules.catalogue import RULES, Finding, ValidationReport, rules_of
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.validate import validate
 
@@ -259,3 +266,35 @@ def test_what_is_found_is_json(checked):
     assert list(json.loads(json.dumps(report))) == [
         "path", "ok", "findings", "checked", "format",
     ]  # fmt: skip
+
+
+def test_every_hypothesis_is_documented():
+    text = (ROOT / "docs" / "diagnosis.md").read_text().split("## ORC files")[1]
+    documented = re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE)
+    assert sorted(documented) == sorted(hypothesis_names())
+
+
+def hypothesis_names():
+    """Of columns of every kind."""
+    names = {name for name, _ in orc_writers._BY_CPP.values()}
+    for kind in KINDS:
+        lacking = orc_writers.Lacking(
+            column=SimpleNamespace(kind=kind),
+            form=FilterForm(),
+            generation=None,
+            filter=None,
+            values=pa.array([], pa.int64()),
+            missing=np.zeros(0, np.bool_),
+            first_row=0,
+            num_rows=0,
+        )
+        names |= {each.name for each in orc_writers._hypotheses(lacking)}
+    return names
+
+
+def test_every_key_is_documented():
+    text = (
+        (ROOT / "docs" / "json.md").read_text().split("## `pbloom validate`")[1].split("\n## ")[0]
+    )
+    keys = {field.name for kind in (ValidationReport, Finding) for field in fields(kind)}
+    assert keys <= set(re.findall(r"`(\w+)`", text))
