@@ -26,6 +26,7 @@ from parquet_bloom.verbs.inspect import (
     FilterInspection,
     RowGroupInspection,
 )
+from parquet_bloom.verbs.orc.build import BuiltOrcFilters, OrcBuildReport, SkippedStripeColumn
 from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
 from parquet_bloom.verbs.orc.inspect import (
     FilterStream,
@@ -37,6 +38,7 @@ from parquet_bloom.verbs.orc.inspect import (
     StripeInspection,
 )
 from parquet_bloom.verbs.orc.probe import OrcProbedValue, OrcProbeReport
+from parquet_bloom.verbs.orc.strip import OrcStripReport, RemovedOrcFilters
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import RemovedFilter, StayingFilter, StripReport
@@ -134,7 +136,14 @@ def test_every_command_is_in_the_readme():
 @pytest.mark.parametrize(
     ("section", "reports"),
     {
-        "build": (BuildReport, BuiltFilter, SkippedChunk),
+        "build": (
+            BuildReport,
+            BuiltFilter,
+            SkippedChunk,
+            OrcBuildReport,
+            BuiltOrcFilters,
+            SkippedStripeColumn,
+        ),
         "inspect": (
             FileInspection,
             RowGroupInspection,
@@ -151,7 +160,7 @@ def test_every_command_is_in_the_readme():
         ),
         "probe": (ProbeReport, ProbedValue, OrcProbeReport, OrcProbedValue, IndexGroupVerdict),
         "dump --format json": (DumpedIndexGroup,),
-        "strip": (StripReport, RemovedFilter, StayingFilter),
+        "strip": (StripReport, RemovedFilter, StayingFilter, OrcStripReport, RemovedOrcFilters),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
         "diff": (FileDiff, FilterDiff, FilterSide),
         "repair": (RepairReport, RepairedFilter, LeftFilter),
