@@ -362,7 +362,7 @@ def test_a_filter_of_an_older_dialect_says_so(lake):
         for row in rows_of(reader_of(lake / f"{name}.parquet", columns="id"))
     }
     assert found == {
-        ("published", "murmur3", "MURMUR3", None),
+        ("published", "murmur3", "MURMUR3 seed 1361930890, mask", None),
         ("hidden", None, None, NO_FILTER),
     }
 
