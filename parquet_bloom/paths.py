@@ -12,16 +12,9 @@ from typing import NamedTuple
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import is_url, local_path
 
-
-class FileKind(NamedTuple):
-    """What is searched for in folders, where only names tell; what is named may have any name."""
-
-    name: str
-    suffixes: tuple[str, ...]
-
-
-PARQUET = FileKind("Parquet", (".parquet", ".parq", ".pq"))
-PARQUET_OR_ORC = FileKind("Parquet or ORC", (*PARQUET.suffixes, ".orc"))
+# How files are called that folders are searched for; what is named may have any name.
+SUFFIXES = (".parquet", ".parq", ".pq", ".orc")
+NO_FILES = "no Parquet or ORC files"
 
 
 class Input(NamedTuple):
@@ -31,15 +24,12 @@ class Input(NamedTuple):
     place: Path
 
 
-def expand(
-    names: Iterable[str], kind: FileKind = PARQUET_OR_ORC
-) -> tuple[list[Input], list[OSError]]:
+def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
     """The files behind `names` in order, and an error for each empty name, and each glob or folder
     without any.
 
-    Globs are expanded and folders searched for files that are called as those of this kind are.
-    Hidden files and those that begin with an underscore are metadata or temporary, and skipped in
-    folders.
+    Globs are expanded and folders searched for Parquet and ORC files, by their names. Hidden files
+    and those that begin with an underscore are metadata or temporary, and skipped in folders.
     """
     inputs: list[Input] = []
     errors: list[OSError] = []
@@ -48,25 +38,24 @@ def expand(
             # An unset variable of a shell must not mean the current folder.
             errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a file"))
             continue
-        found = _expand_name(name, kind)
+        found = _expand_name(name)
         inputs += found
         if not found:
-            errors.append(FileNotFoundError(errno.ENOENT, f"no {kind.name} files", name))
+            errors.append(FileNotFoundError(errno.ENOENT, NO_FILES, name))
     return inputs, errors
 
 
-def _expand_name(name: str, kind: FileKind) -> list[Input]:
+def _expand_name(name: str) -> list[Input]:
     if is_url(name):
         return [Input(name, Path(Path(name).name))]
     if has_magic(name) and not local_path(name).exists():
-        paths = sorted(glob(name, recursive=True))
-        matches = [found for path in paths for found in _at(path, kind)]
+        matches = [found for path in sorted(glob(name, recursive=True)) for found in _at(path)]
         # A pattern with ** matches a folder and the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
-    return list(_at(name, kind))
+    return list(_at(name))
 
 
-def _at(name: str, kind: FileKind) -> Iterator[Input]:
+def _at(name: str) -> Iterator[Input]:
     """The file `name`, or those below the folder `name`."""
     root = local_path(name)
     if not root.is_dir():
@@ -75,7 +64,7 @@ def _at(name: str, kind: FileKind) -> Iterator[Input]:
     for file in sorted(root.rglob("*")):
         place = file.relative_to(root)
         hidden = any(part.startswith((".", "_")) for part in place.parts)
-        if file.suffix in kind.suffixes and not hidden and file.is_file():
+        if file.suffix in SUFFIXES and not hidden and file.is_file():
             yield Input(str(file), place)
 
 

@@ -150,10 +150,8 @@ class FakeReader:
 
 @pytest.mark.parametrize(
     ("name", "found"),
-    [("/lake", ["/lake/x.parquet"]), ("/lake/x.o*", ["/lake/x.orc", "/lake/x.parquet"])],
+    [("/lake", ["x.orc", "x.parquet"]), ("/lake/x*", ["x.orc", "x.parquet", "x0"])],
 )
-def test_folders_have_parquet_files_only(name, found):
-    """Verbs on Spark are for Parquet; an ORC file that is named is refused when it is opened."""
-    spark = FakeReader("file:/lake/x.parquet", "file:/lake/x.orc")
-    listed = listing._listed(spark, [name])
-    assert sorted(listed) == found
+def test_folders_are_searched_by_name(name, found):
+    spark = FakeReader(*(f"file:/lake/{name}" for name in ("x.parquet", "x.orc", "x0", "y.txt")))
+    assert sorted(listing._listed(spark, [name])) == [f"/lake/{each}" for each in found]

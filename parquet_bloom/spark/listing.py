@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from parquet_bloom.errors import SparkError
-from parquet_bloom.paths import PARQUET_OR_ORC
+from parquet_bloom.paths import SUFFIXES
 from parquet_bloom.spark.failures import failing
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | 
     for path, size, modified in rows:
         place = _as_local(path)
         if (
-            place.endswith(PARQUET_OR_ORC.suffixes)
+            place.endswith(SUFFIXES)
             or place in named
             or any(_matches(place, glob) for glob in globs)
         ):

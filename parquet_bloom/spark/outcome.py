@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from parquet_bloom.paths import PARQUET_OR_ORC
+from parquet_bloom.paths import NO_FILES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,8 +61,7 @@ class Report:
         cls, verb: str, outcomes: Iterable[Outcome], nothing: Iterable[str], started_at: datetime
     ) -> Self:
         """Of a run that ends now; `nothing`: names behind which there were no files."""
-        said = f"no {PARQUET_OR_ORC.name} files"
-        missing = [Outcome(name, "error", message=f"{name}: {said}") for name in nothing]
+        missing = [Outcome(name, "error", message=f"{name}: {NO_FILES}") for name in nothing]
         everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
         seconds = (datetime.now(UTC) - started_at).total_seconds()
         return cls(verb, uuid.uuid4().hex, started_at, tuple(everything), seconds)
