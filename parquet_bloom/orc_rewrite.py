@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from xxhash import xxh3_64_intdigest
+
 from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import (
@@ -38,6 +40,9 @@ COMPARED_BYTES = 4 << 20
 # The filter streams that a stripe is to have, by column id.
 Changes = Mapping[int, FilterStreams]
 
+# The XXH3 of each stream, by column id and kind: of a large file the streams are too much to keep.
+Digests = Mapping[int, Mapping[int, int]]
+
 
 class OrcRewrite(Protocol):
     """The new version while it grows; `output` is None if it is only imagined."""
@@ -63,7 +68,7 @@ class _Layout:
 
     file: OrcFile
     places: list[StripePlace] = field(default_factory=list)
-    changes: list[Changes] = field(default_factory=list)
+    digests: list[Digests] = field(default_factory=list)
 
     def next_stripe(self, index: int, changes: Changes, offset: int) -> NewStripe:
         tail = self.file.tail
@@ -73,7 +78,12 @@ class _Layout:
             else unchanged_stripe(tail.stripes[index])
         )
         self.places.append(stripe.place(offset))
-        self.changes.append(changes)
+        self.digests.append(
+            {
+                column: {kind: xxh3_64_intdigest(data) for kind, data in streams.items()}
+                for column, streams in changes.items()
+            }
+        )
         return stripe
 
 
@@ -151,7 +161,7 @@ class OrcFileRewrite:
     def verify(self) -> None:
         """Open what was written and compare; nothing has the target's name yet."""
         try:
-            _verify(self._file, self._written, self._layout.changes)
+            _verify(self._file, self._written, self._layout.digests)
         except ParquetBloomError as error:
             found = str(error).removeprefix(f"{self._written.temporary}: ")
             raise RewriteError(
@@ -176,16 +186,17 @@ def rewriting(file: OrcFile, target: Target | None, verify: bool) -> Iterator[Or
         yield (OrcFileRewrite if verify else UnverifiedOrcRewrite)(file, target, written)
 
 
-def _verify(old: OrcFile, written: Output, changes: list[Changes]) -> None:
-    """Raise RewriteError unless the new file is the old one but for the filters in `changes`."""
+def _verify(old: OrcFile, written: Output, digests: list[Digests]) -> None:
+    """Raise RewriteError unless the new file is the old one but for the filters in `digests`."""
     source = open_source(written.temporary)
     try:
         new = read_tail(source)
         if source.size != written.size:
             raise RewriteError(f"{source.size} bytes, expected {written.size}")
         _verify_tail(old, new, source)
-        for index, changed in enumerate(changes):
-            _verify_stripe(old, read_stripe(source, new, index), source, changed)
+        for index, expected in enumerate(digests):
+            verify_stripe = _verify_changed if expected else _verify_unchanged
+            verify_stripe(old, read_stripe(source, new, index), source, expected)
     finally:
         source.close()
 
@@ -200,21 +211,30 @@ def _verify_tail(old: OrcFile, new: Tail, source: Source) -> None:
     _verify_bytes(old.source, start, source, new.statistics_start, end - start, "metadata")
 
 
-def _verify_stripe(old: OrcFile, stripe: Stripe, source: Source, changes: Changes) -> None:
+def _verify_unchanged(old: OrcFile, stripe: Stripe, source: Source, expected: Digests) -> None:
+    """All of one stripe, of which nothing has to be known."""
+    before, now = old.tail.stripes[stripe.index], stripe.place
+    length = before.end - before.offset
+    if now.end - now.offset != length:
+        raise RewriteError(f"{stripe.where}: {now.end - now.offset} bytes, expected {length}")
+    _verify_bytes(old.source, before.offset, source, now.offset, length, stripe.where)
+
+
+def _verify_changed(old: OrcFile, stripe: Stripe, source: Source, expected: Digests) -> None:
     """Footer, index and data of one stripe."""
     before = old.stripe(stripe.index)
     stripe.check_index()
     if stripe_footer_without_filters(stripe) != stripe_footer_without_filters(before):
         raise RewriteError(f"{stripe.where}: the footer differs in more than the filters")
-    kept = [each for each in before.streams if _stays(each, changes)]
-    found = [each for each in stripe.streams if _stays(each, changes)]
+    kept = [each for each in before.streams if _stays(each, expected)]
+    found = [each for each in stripe.streams if _stays(each, expected)]
     if [_named(each) for each in kept] != [_named(each) for each in found]:
         raise RewriteError(f"{stripe.where}: other streams than before")
     for one, other in zip(kept, found, strict=True):
         if one.is_index:
             where = f"{stripe.where}: {one.name} of column {one.column}"
             _verify_bytes(old.source, one.offset, source, other.offset, one.length, where)
-    _verify_filters(stripe, source, changes)
+    _verify_filters(stripe, source, expected)
     _verify_bytes(
         old.source,
         before.place.data_start,
@@ -225,24 +245,25 @@ def _verify_stripe(old: OrcFile, stripe: Stripe, source: Source, changes: Change
     )
 
 
-def _stays(stream: OrcStream, changes: Changes) -> bool:
-    return stream.kind not in FILTER_KINDS or stream.column not in changes
+def _stays(stream: OrcStream, expected: Digests) -> bool:
+    return stream.kind not in FILTER_KINDS or stream.column not in expected
 
 
 def _named(stream: OrcStream) -> tuple[int, int, int]:
     return stream.kind, stream.column, stream.length
 
 
-def _verify_filters(stripe: Stripe, source: Source, changes: Changes) -> None:
+def _verify_filters(stripe: Stripe, source: Source, expected: Digests) -> None:
     """The streams that are new must be as they were built, and where readers look for them."""
-    for column, streams in changes.items():
+    for column, streams in expected.items():
         if stripe.bloom_encoding(column) != (1 if streams else 0):
             raise RewriteError(f"{stripe.where}: another encoding of column {column}")
         found = stripe.streams_of(column, FILTER_KINDS)
         if [each.kind for each in found] != list(streams):
             raise RewriteError(f"{stripe.where}: other filters of column {column}")
         for stream in found:
-            if source.read_at(stream.offset, stream.length) != streams[stream.kind]:
+            data = source.read_at(stream.offset, stream.length)
+            if xxh3_64_intdigest(data) != streams[stream.kind]:
                 raise RewriteError(
                     f"{stripe.where}: {stream.name} of column {column} differs from what was built"
                 )

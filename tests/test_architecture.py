@@ -15,7 +15,16 @@ PACKAGE = ROOT / "parquet_bloom"
 
 # From the ground up. A module may import from its own layer and from those above it in this list.
 LAYERS = [
-    {"errors", "floats", "leaf_type", "leftovers", "moments", "native", "orc.proto", "parquet.thrift"},
+    {
+        "errors",
+        "floats",
+        "leaf_type",
+        "leftovers",
+        "moments",
+        "native",
+        "orc.proto",
+        "parquet.thrift",
+    },
     {"filters", "values", "literals", "numpy_values"},
     {"column_filter", "sources", "storage", "remote", "tables", "paths"},
     {"encryption"},
@@ -44,7 +53,13 @@ HOMES = {
     "pyspark": {"commands/", "spark/"},
     "rich": {"render/terminal.py"},
     "thrift": {"parquet/compact.py"},
-    "xxhash": {"diagnosis/hashes.py", "filter_builder.py", "rewrite.py", "verbs/validate.py"},
+    "xxhash": {
+        "diagnosis/hashes.py",
+        "filter_builder.py",
+        "orc_rewrite.py",
+        "rewrite.py",
+        "verbs/validate.py",
+    },
 }
 
 GENERATED = {"proto", "thrift"}
