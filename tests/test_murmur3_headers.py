@@ -213,3 +213,11 @@ def test_a_filter_in_no_place_of_its_own_is_refused(stored, place, complaint, tm
     with pb.open(path) as file:
         assert leads_to_older(file, file.chunk(0, "a"))
     assert pb.probe(path, "a", ["other 1"]).results[0].verdict == "unknown"
+
+
+def test_a_file_with_filters_inside_its_chunks_gets_one_of_today(tmp_path):
+    path = file_of(tmp_path, STORED, stored_filter("2018, 12 bytes"), place="inside")
+    pb.build(path, columns=["a"], in_place=True, existing="replace")
+    (column,) = pb.inspect(path).row_groups[0].columns
+    assert column.filter.dialect == "xxhash"
+    assert pb.probe(path, "a", ["other 1"]).results[0].verdict == "absent"

@@ -173,24 +173,14 @@ def _check_place(file: ParquetFile, chunk: ColumnChunk, start: int, end: int) ->
 
 def _is_behind_own(file: ParquetFile, chunk: ColumnChunk, start: int, end: int) -> bool:
     """Whether the filter is part of its chunk, behind the last page."""
-    trimmed = without_filter(chunk, start)
-    if trimmed is chunk or end > (chunk.pages_start or 0) + (chunk.total_compressed_size or 0):
-        return False
-    others = file.footer.layout.data_in(start, end)
-    if len(others) > 1:
+    pages_start = chunk.pages_start or 0
+    is_inside = pages_start < start and end <= pages_start + (chunk.total_compressed_size or 0)
+    if not is_inside or len(file.footer.layout.data_in(start, end)) > 1:
         return False
     try:
-        return pages_end(file.source, file.footer, trimmed) <= start
+        return pages_end(file.source, file.footer, chunk) <= start
     except (FormatError, UnsupportedError):
         return False
-
-
-def without_filter(chunk: ColumnChunk, offset: int) -> ColumnChunk:
-    """The chunk as its pages are: a filter in it, behind them, does not count."""
-    start, size = chunk.pages_start, chunk.total_compressed_size
-    if start is None or size is None or not start < offset < start + size:
-        return chunk
-    return replace(chunk, total_compressed_size=offset - start)
 
 
 def places(
@@ -230,8 +220,7 @@ def fitting(
 
     Raises FilterError if none does, PageError or UnsupportedError if no value can be read.
     """
-    offset = candidates[0].offset
-    sample = sample_of(file, without_filter(chunk, offset))
+    sample = sample_of(file, chunk)
     if not len(sample):
         raise FilterError(NO_VALUES)
     readings = (read(file, place, chunk.leaf.type) for place in candidates)

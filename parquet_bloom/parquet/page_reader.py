@@ -25,6 +25,14 @@ _DATA_FIRST = (PageType.DATA_PAGE, PageType.DICTIONARY_PAGE)
 _ONLY_DATA = (PageType.DATA_PAGE,)
 
 
+def _pages_end(chunk: ColumnChunk, start: int) -> int:
+    """Where the footer says that the pages end. In 2018 writers had the filter of a chunk counted to
+    it, behind its pages."""
+    end = start + (chunk.total_compressed_size or 0)
+    filter_start = chunk.bloom_filter_offset or 0
+    return filter_start if start < filter_start < end else end
+
+
 class PageReader:
     """The pages of one chunk, in order; a body is read only if somebody asks for it."""
 
@@ -33,7 +41,7 @@ class PageReader:
         self._modules = chunk.modules
         self._ahead = ReadAhead(source, footer.start)
         self._at = start
-        self._chunk_end = start + (chunk.total_compressed_size or 0)
+        self._chunk_end = _pages_end(chunk, start)
         self._largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
         self._ordinal = 0
         self._expected: Sequence[int] = (

@@ -166,16 +166,15 @@ def _check_blocks(
 ) -> Iterator[Finding]:
     if not older.places:
         return
-    trimmed = block_filter.without_filter(chunk, older.places[0].offset)
     leaf = chunk.leaf.type
     if older.noted is not None:
         filter = block_filter.read(file, older.noted, leaf)
-        missing = _missing(file, trimmed, filter, looked)
+        missing = _missing(file, chunk, filter, looked)
         if not missing.count:
             return
         readings = (block_filter.read(file, place, leaf) for place in older.places[1:])
         with located(file.footer, chunk):
-            fitting = recognised(readings, sample_of(file, trimmed))
+            fitting = recognised(readings, sample_of(file, chunk))
         if fitting is not None and fitting.is_complete and fitting.reading.hash != filter.hash:
             yield chunk_finding(
                 "PB707", chunk, "the note says another hash than the one that finds the values",
@@ -190,7 +189,7 @@ def _check_blocks(
     except FilterError as error:
         yield _unknown_hash(file, chunk, error)
         return
-    missing = _missing(file, trimmed, fitting.reading, looked)
+    missing = _missing(file, chunk, fitting.reading, looked)
     if missing.count:
         yield _false_negatives(chunk, fitting.reading, missing)
 
