@@ -23,6 +23,7 @@ from benchmarks.compare_building import (
 from benchmarks.compare_encrypted import measure_encryption
 from benchmarks.compare_kernels import compare_kernels
 from benchmarks.compare_lake import compare_lake
+from benchmarks.compare_orc import compare_orc
 from benchmarks.compare_validation import measure_validation
 from benchmarks.contenders import Files
 from benchmarks.tables import Table
@@ -42,6 +43,7 @@ def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     yield measure_memory(files, rows, min(rounds, 3))
     yield measure_validation(files, rows, rounds)
     yield measure_encryption(files, rows, rounds)
+    yield compare_orc(files, rows, rounds)
     yield compare_lake(files, min(rounds, 3))
     yield measure_start(2 * rounds + 1)
 

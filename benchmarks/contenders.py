@@ -43,9 +43,9 @@ class Files:
 Command = Callable[[Path], list[str]]
 
 
-def build_command(source: Path) -> Command:
+def build_command(source: Path, column: str = "id") -> Command:
     return lambda output: [
-        *(PBLOOM, "build", str(source), "-c", "id"),
+        *(PBLOOM, "build", str(source), "-c", column),
         *("-o", str(output), "--overwrite"),
     ]
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
+from pyarrow import orc
 
 from benchmarks.kms import BenchmarkKms
 
@@ -51,6 +52,11 @@ def write_encrypted_events(rows: int, file: Path, algorithm: str) -> None:
         pe.KmsConnectionConfig(), configuration
     )
     pq.write_table(table, file, compression="zstd", encryption_properties=properties)
+
+
+def write_orc_events(rows: int, file: Path) -> None:
+    """The same in ORC."""
+    orc.write_table(events(np.random.default_rng(SEED), rows), file, compression="zstd")
 
 
 def events(rng: np.random.Generator, rows: int) -> pa.Table:
@@ -140,6 +146,7 @@ KINDS: dict[str, Callable[[int, Path], None]] = {
     "events": write_events,
     "events-ctr": write_ctr_events,
     "events-gcm": write_gcm_events,
+    "events-orc": write_orc_events,
     "huge": write_huge,
     "many-row-groups": write_many_row_groups,
     "one-row-group": write_one_row_group,

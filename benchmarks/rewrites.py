@@ -25,6 +25,20 @@ def pyarrow(source: str, output: str, column: str) -> None:
     )
 
 
+def pyarrow_orc(source: str, output: str, column: str) -> None:
+    """Columns count from 1, because 0 is the row."""
+    from pyarrow import orc
+
+    table = orc.read_table(source)
+    orc.write_table(
+        table,
+        output,
+        compression="zstd",
+        bloom_filter_columns=[1 + table.column_names.index(column)],
+        bloom_filter_fpp=FPP,
+    )
+
+
 def duckdb(source: str, output: str, column: str) -> None:
     """DuckDB takes no column: it writes filters for every dictionary-encoded chunk, and for none
     of the others."""
@@ -60,6 +74,7 @@ def _datafusion(source: str, output: str, column: str, codec: str) -> None:
 
 WRITERS: dict[str, Callable[[str, str, str], None]] = {
     "pyarrow": pyarrow,
+    "pyarrow_orc": pyarrow_orc,
     "duckdb": duckdb,
     "datafusion": datafusion,
     "datafusion_1": datafusion_1,

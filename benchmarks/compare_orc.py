@@ -1,0 +1,49 @@
+"""Filters for an ORC file, against filters for the same data in Parquet, and against a rewrite.
+
+ORC sets k bits for each value and Parquet eight; each index group of ORC has a filter of its own. So
+what is compared is the time for each value and bit.
+"""
+
+from __future__ import annotations
+
+from benchmarks.contenders import Files, build_command, costs, rewrite_command, typical
+from benchmarks.tables import NO_GOAL, Table, at_least, megabytes
+
+SHARE_OF_PARQUET_RATE = 0.33
+
+# Bits for each value, at the target of 1 %.
+PARQUET_BITS, ORC_BITS = 8, 7
+
+
+def compare_orc(files: Files, rows: int, rounds: int) -> Table:
+    parquet, orc = files.make("events", rows), files.make("events-orc", rows)
+    commands = {
+        f"{kind}, {column}": build_command(source, column)
+        for column in ("id", "user_id")
+        for kind, source in (("Parquet", parquet), ("ORC", orc))
+    }
+    commands["a rewrite of ORC by pyarrow, id"] = rewrite_command("pyarrow_orc", orc)
+    spent = costs(commands, files, rounds)
+
+    def nanoseconds(name: str, bits: int) -> float:
+        return 1e9 * typical(spent[name]).wall / rows / bits
+
+    def row(name: str) -> list[str]:
+        cost = typical(spent[name])
+        figures = [name, f"{cost.wall:.2f} s", megabytes(cost.peak)]
+        if not name.startswith("ORC"):
+            bits = PARQUET_BITS if name.startswith("Parquet") else ORC_BITS
+            return [*figures, f"{nanoseconds(name, bits):.1f} ns", "", *NO_GOAL]
+        ours = nanoseconds(name, ORC_BITS)
+        rate = nanoseconds(name.replace("ORC", "Parquet"), PARQUET_BITS) / ours
+        goal = at_least(rate, SHARE_OF_PARQUET_RATE, "x")
+        return [*figures, f"{ours:.1f} ns", f"{rate:.2f}x", *goal]
+
+    return Table(
+        "Filters for an ORC file",
+        f"{rows / 1e6:g} M rows of 10 columns, zstd, as pyarrow writes them: {megabytes(orc.stat().st_size)}"
+        f" in ORC, {megabytes(parquet.stat().st_size)} in Parquet. Whole processes of `pbloom build`,"
+        f" {rounds} rounds.",
+        ("", "wall", "peak memory", "per value and bit", "rate / Parquet"),
+        [row(name) for name in commands],
+    )
