@@ -10,8 +10,7 @@ from orc_advice_files import GROUPS, ROWS, STRIDE, TYPES, column, fpps_of, run, 
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.advice.orc_survey import spread
-from parquet_bloom.advice.samples import LIMIT
+from parquet_bloom.advice.orc_survey import DRAWN, spread
 from parquet_bloom.native import _kernel
 from parquet_bloom.verbs.advise import advise
 
@@ -100,7 +99,7 @@ def test_many_distinct_values_are_estimated():
     found = column(advise("a.orc", columns=["id"]), "id")
     assert not found.ndv_exact
     assert abs(found.ndv - 60_000) < 3 * found.ndv_error * 60_000
-    assert (found.index_group_ndv, found.values_asked) == (10_000, LIMIT)
+    assert (found.index_group_ndv, found.values_asked) == (10_000, DRAWN)
 
 
 def test_values_drawn_from_many_stripes_are_the_same():

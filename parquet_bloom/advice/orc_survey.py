@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice import samples
 from parquet_bloom.advice.ndv import DistinctHashes, distinct
 from parquet_bloom.advice.orc_statistics import OrderedValues, group_bounds
 from parquet_bloom.advice.samples import ALL_HASHES, Sample, SampledChunk
@@ -30,6 +29,10 @@ from parquet_bloom.orc.keys import insertion_hashes, never_absent
 from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.orc.values import group_values, reason_unreadable
 from parquet_bloom.orc_filter_builder import OrcSize, StripeColumn, room_of_values
+
+# Distinct stored values that are drawn from each column: there are many index groups, each of which
+# is asked for all of them.
+DRAWN: Final = 1024
 
 # The steps of MurmurHash3's finalizer.
 _SHIFT: Final = np.uint64(33)
@@ -161,9 +164,10 @@ class OrcSurvey:
             hashes = spread(inserted[: len(values)])
             sample = self._samples[column.id].begin(smallest.below)
             sample.add(OrderedValues(column, values), hashes)
-            smallest.add(hashes)
+            once = distinct(hashes)
+            smallest.add(once)
             counted = DistinctHashes()
-            counted.add(hashes)
+            counted.add(once)
             groups.append(
                 IndexGroupSurvey(
                     distinct=counted,
@@ -192,9 +196,10 @@ class _Smallest:
         self.below = ALL_HASHES
 
     def add(self, hashes: NDArray[np.uint64]) -> None:
-        new = hashes[hashes < np.uint64(self.below)]
-        self._hashes = distinct(np.concatenate([self._hashes, new]))[: samples.LIMIT]
-        if self._hashes.size == samples.LIMIT:
+        """Add hashes that are ascending and distinct."""
+        new = hashes[: np.searchsorted(hashes, np.uint64(self.below))]
+        self._hashes = distinct(np.concatenate([self._hashes, new]))[:DRAWN]
+        if self._hashes.size == DRAWN:
             self.below = int(self._hashes[-1]) + 1
 
 

@@ -12,12 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from parquet_bloom.advice import samples
 from parquet_bloom.advice.engines import EngineUse, seldom_asked
 from parquet_bloom.advice.judgement import Basis, ColumnJudgement, Subject, judge_column
 from parquet_bloom.advice.orc_engines import orc_engine_uses
 from parquet_bloom.advice.orc_statistics import is_ordered, order_keys
-from parquet_bloom.advice.orc_survey import OrcSurvey, spread
+from parquet_bloom.advice.orc_survey import DRAWN, OrcSurvey, spread
 from parquet_bloom.advice.samples import GivenValue, StoredSample
 from parquet_bloom.advice.settings import WantedOrcFilters, WriterSettings, orc_writer_settings
 from parquet_bloom.advice.statistics import OrderKey
@@ -113,7 +112,7 @@ class OrcTable:
             lambda column: places.get(file.column(column).id),
             lambda place, literal: _given_value(columns[place], literal),
         )
-        limit = limit_for(samples.LIMIT, len(columns))
+        limit = limit_for(DRAWN, len(columns))
         self.survey = TableSurvey(
             [
                 given.get(place) or StoredSample(_itself if is_ordered(column) else None, limit)
