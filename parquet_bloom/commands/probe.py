@@ -70,8 +70,10 @@ def probe(
         raise click.UsageError("expected at least one --value or --values-from")
     if explained + only_rows + as_json > 1:
         raise click.UsageError("expected at most one of --explain, --rows and --json")
-    if explained and dialect not in (None, "xxhash"):
-        raise click.UsageError(f"--explain: expected without --dialect {dialect}")
+    if explained and dialect == "statistics":
+        raise click.UsageError(
+            "--explain: expected without --dialect statistics, which has no blocks"
+        )
     write: dict[str, Callable[[Any], None]] = {"parquet": write_probe, "orc": write_orc_probe}
     if only_rows:
         write = {"parquet": write_rows_to_read, "orc": write_orc_rows_to_read}
@@ -91,7 +93,9 @@ def probe(
             complain_if_unverified(path, report.unverified)
         absent.append(report.is_absent)
         if explained:
-            explanations = explain(path, column, literals, read_as=read_as, keys=keys)
+            explanations = explain(
+                path, column, literals, read_as=read_as, dialect=dialect, seed=seed, keys=keys
+            )
             write_explained[report.format](path, explanations)
         else:
             write[report.format](report)

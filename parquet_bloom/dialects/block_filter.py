@@ -118,6 +118,15 @@ class BlockFilter:
         hashes = self.place.scheme.hash_value(self.leaf, plain, self.bits.num_blocks)
         return bool(self.bits.check_hashes(hashes)[0])
 
+    def block_of(self, plain: bytes) -> tuple[int, SplitBlockBloomFilter]:
+        """The index of the block that a value selects, and that block as a filter of its own."""
+        (hash,) = self.place.scheme.hash_value(self.leaf, plain, self.bits.num_blocks).tolist()
+        index = (hash >> 32) * self.bits.num_blocks >> 32
+        start = index * BLOCK_BYTES
+        return index, SplitBlockBloomFilter.from_bytes(
+            self.bits.bitset[start : start + BLOCK_BYTES]
+        )
+
     def check_run(self, run: Run) -> NDArray[np.bool_]:
         return self.bits.check_hashes(self.place.scheme.hashes(run, self.bits.num_blocks))
 

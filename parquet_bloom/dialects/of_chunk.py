@@ -59,7 +59,7 @@ def leads_to_older(file: ParquetFile, chunk: ColumnChunk) -> bool:
 
 def _found(file: ParquetFile, chunk: ColumnChunk) -> tuple[OldHeader, ...]:
     offset = chunk.bloom_filter_offset
-    if offset is None or not 4 <= offset < file.footer.start:
+    if offset is None or chunk.has_crypto_metadata or not 4 <= offset < file.footer.start:
         return ()
     return block_filter.find(file, chunk, FIELD_POINTER, offset)
 

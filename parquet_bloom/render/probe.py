@@ -42,7 +42,7 @@ def write_explanations(path: str, explanations: Sequence[BlockExplanation]) -> N
     """One row per stored form of a value and row group."""
     write_line(path)
     write_table(
-        ("row group", "value", "stored bytes", "XXH64", "block", "bits of words 0 to 7",
+        ("row group", "value", "stored bytes", "hash", "block", "bits of words 0 to 7",
          "clear in words", "reason"),
         [
             (

@@ -7,15 +7,23 @@ Of an ORC file: see verbs.orc.probe.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parquet_bloom.dialects.of_chunk import Dialect, check_seed
+from parquet_bloom.dialects.block_filter import BlockFilter
+from parquet_bloom.dialects.of_chunk import NO_FILTER, Dialect, check_seed, noted, published
 from parquet_bloom.dialects.verdicts import of_older, of_published
-from parquet_bloom.errors import FormatError, MissingKeyError, UnsupportedError, ValueTypeError
+from parquet_bloom.errors import (
+    FilterError,
+    FormatError,
+    MissingKeyError,
+    UnsupportedError,
+    ValueTypeError,
+)
 from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -23,6 +31,7 @@ from parquet_bloom.filters.verdict import Verdict, verdict_on_all
 from parquet_bloom.literals import encode_literal
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.values import Encodings
 
@@ -165,59 +174,104 @@ def explain(
     values: Sequence[str],
     *,
     read_as: str | None = None,
+    dialect: Dialect | None = None,
+    seed: int | None = None,
     keys: Keys | None = None,
 ) -> tuple[BlockExplanation, ...] | tuple[BitExplanation, ...]:
-    """Why probe says what it says: hash, block and bits of every stored form of each value."""
+    """Why probe says what it says: hash, block and bits of every stored form of each value.
+
+    Raises UnsupportedError for the dialect `statistics`, whose filters have no blocks.
+    """
     with open_file(path, keys) as file:
         if file.format == "orc":
             from parquet_bloom.verbs.orc.probe import explain_orc
 
             return explain_orc(file, column, values, read_as=read_as)
+        check_seed(seed, dialect)
+        if dialect == "statistics":
+            raise UnsupportedError(f"{file.path}: filters inside Statistics have no blocks to show")
         leaf = file.leaf(column)
+        find = partial(_older_filter, file, dialect, seed)
         return tuple(
             explanation
             for value in values
             for explanation in _explain_value(
-                file, leaf.name, value, _encoded(file, leaf, value, read_as)
+                file, leaf, value, _encoded(file, leaf, value, read_as), find
             )
         )
 
 
+# The filter of a chunk that is of an older dialect.
+_FindOlder = Callable[[ColumnChunk], BlockFilter | None]
+
+
+def _older_filter(
+    file: ParquetFile, dialect: Dialect | None, seed: int | None, chunk: ColumnChunk
+) -> BlockFilter | None:
+    """The one that is asked: of this dialect, or what bloom_filter_offset leads to. Raises
+    FilterError if there is none of the dialect."""
+    if dialect == "xxhash":
+        return None
+    found = (noted(file, chunk) if dialect and seed is None else None) or published(
+        file, chunk, seed
+    )
+    if found is None and dialect is not None:
+        raise FilterError(NO_FILTER)
+    return found
+
+
 def _explain_value(
-    file: ParquetFile, column: str, value: str, encodings: Encodings
+    file: ParquetFile, leaf: LeafColumn, value: str, encodings: Encodings, find: _FindOlder
 ) -> Iterator[BlockExplanation]:
     for row_group in range(file.num_row_groups):
         if encodings.unknown:
             yield BlockExplanation(row_group, value, "", "", None, None, (), (), encodings.unknown)
         for plain in encodings.plain:
-            yield _explain_block(file, row_group, column, value, plain)
+            yield _explain_block(file, file.footer.chunk(row_group, leaf), value, plain, find)
 
 
 def _explain_block(
-    file: ParquetFile, row_group: int, column: str, value: str, plain: bytes
+    file: ParquetFile, chunk: ColumnChunk, value: str, plain: bytes, find: _FindOlder
 ) -> BlockExplanation:
     hash = _kernel.xxh64(plain)
-    bits = word_bits(hash)
     block: int | None = None
     num_blocks: int | None = None
     clear: tuple[int, ...] = ()
     reason: str | None = None
     try:
-        stored = bloom.read_usable_header(file.source, file.footer, file.chunk(row_group, column))
-        if stored is None:
-            reason = "no filter"
-        else:
+        older = find(chunk)
+        stored = None if older else bloom.read_usable_header(file.source, file.footer, chunk)
+        if older is not None:
+            hash, num_blocks = older.place.scheme.raw_hash(older.leaf, plain), older.bits.num_blocks
+            block, found = older.block_of(plain)
+            clear = _clear_words(found, hash)
+        elif stored is not None:
             num_blocks = stored.num_blocks
             block, found = bloom.read_block(bloom.bits(file.source, stored), stored, hash)
-            clear = tuple(
-                word for word, bit in enumerate(bits) if not int(found.words[word]) >> bit & 1
-            )
+            clear = _clear_words(found, hash)
+        else:
+            reason = "no filter"
     except MissingKeyError:
         reason = NO_KEY
     except FormatError as error:
         reason = str(error)
     return BlockExplanation(
-        row_group, value, plain.hex(), f"{hash:016x}", block, num_blocks, bits, clear, reason
+        row_group=chunk.row_group,
+        value=value,
+        plain=plain.hex(),
+        hash=f"{hash:016x}",
+        block=block,
+        num_blocks=num_blocks,
+        bits=word_bits(hash),
+        clear=clear,
+        reason=reason,
+    )
+
+
+def _clear_words(block: SplitBlockBloomFilter, hash: int) -> tuple[int, ...]:
+    """The words of a block in which the bit of `hash` is clear."""
+    return tuple(
+        word for word, bit in enumerate(word_bits(hash)) if not int(block.words[word]) >> bit & 1
     )
 
 
