@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyorc
 import pytest
-from conftest import ROOT
+from conftest import FIXTURES, ROOT
 from orc_defect_files import ROWS, STRIDE, STRIPE_ROWS, A, OrcDefect, edited, sound, values
 from orc_defects import (
     ORC,
@@ -259,6 +259,12 @@ def test_types_that_pyorc_writes_right(tmp_path):
     report = validate(path)
     assert problems(report) == []
     assert {(each.rule, each.column) for each in report.findings} == {("PB621", "b")}
+
+
+def test_both_kinds_of_streams_by_orc_java():
+    report = validate(FIXTURES / "java_original.orc")
+    assert [(each.rule, each.column) for each in report.findings] == [("PB621", "flag")]
+    assert report.checked.values > 4000
 
 
 def test_what_is_found_is_json(checked):
