@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pyorc
 import pytest
 from conftest import FIXTURES
 from object_store import FIXTURE, OPTIONS
 
 import parquet_bloom as pb
+from parquet_bloom.paths import expand
 from parquet_bloom.tables import check_not_in_table
 
 pytest_plugins = ["object_files"]
@@ -25,7 +27,30 @@ def bucket(tmp_path):
 
 
 def test_a_file_that_is_written_can_be_changed(bucket):
-    check_not_in_table(bucket)
+    """Rows as Hive has them, and its key index, which tells stripes by their order."""
+    schema = (
+        "struct<operation:int,originalTransaction:bigint,bucket:int,rowId:bigint,"
+        "currentTransaction:bigint,row:struct<id:bigint>>"
+    )
+    rows = [(0, 5, 536870912, number, 5, (number,)) for number in range(100)]
+    with bucket.open("wb") as file, pyorc.Writer(file, schema) as writer:
+        writer.set_user_metadata(**{"hive.acid.key.index": b"5,536870912,99;"})
+        writer.writerows(rows)
+    report = pb.build(bucket, columns=["row.id"], in_place=True)
+    assert [each.column for each in report.filters] == ["row.id"]
+    with bucket.open("rb") as file:
+        reader = pyorc.Reader(file)
+        assert list(reader) == rows
+        assert reader.user_metadata == {"hive.acid.key.index": b"5,536870912,99;"}
+    with pb.open(bucket) as file:
+        assert {each.verdict for each in file.probe("row.id", 99)} == {"maybe"}
+
+
+def test_files_without_a_suffix_are_found_by_a_pattern(bucket):
+    table = bucket.parent.parent
+    (table / "000000_0").touch()
+    inputs, _ = expand([f"{table}/**/*_0*"])
+    assert [Path(path) for path, _ in inputs] == [table / "000000_0", bucket]
 
 
 def test_a_file_that_is_being_written_is_not_changed(bucket):
