@@ -22,6 +22,7 @@ from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, ROW_INDEX
 NONE, ZLIB, SNAPPY, LZO, LZ4, ZSTD = range(6)
 
 DATA = 1
+INDEX_KINDS = (ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8)
 BLOCK_BYTES = 256
 
 COMPRESSORS: dict[int, Callable[[bytes], Any]] = {
@@ -57,10 +58,12 @@ class Stream:
 
 @dataclass
 class Stripe:
-    """`encodings`: bloomEncoding by column id. `place` and `footer` override fields."""
+    """`encrypted`: index streams of an encryption variant, behind the others. `encodings`:
+    bloomEncoding by column id. `place` and `footer` override fields."""
 
     num_rows: int
     streams: Sequence[Stream]
+    encrypted: Sequence[Stream] = ()
     encodings: dict[int, int] = field(default_factory=dict)
     timezone: bytes = b"UTC"
     place: dict[str, int] = field(default_factory=dict)
@@ -123,9 +126,10 @@ def forge(
 
 def _stripe(stripe: Stripe, num_columns: int, offset: int, codec: int) -> tuple[bytes, Any]:
     stored = [framed(stream.data, codec) for stream in stripe.streams]
-    index = sum(
+    hidden = b"".join(stream.data for stream in stripe.encrypted)
+    index = len(hidden) + sum(
         len(data) for data, stream in zip(stored, stripe.streams, strict=True)
-        if stream.kind in (ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8)
+        if stream.kind in INDEX_KINDS
     )  # fmt: skip
     told = {
         "streams": [
@@ -138,7 +142,14 @@ def _stripe(stripe: Stripe, num_columns: int, offset: int, codec: int) -> tuple[
         ],
         "writerTimezone": stripe.timezone,
     }
-    body = b"".join(stored)
+    if stripe.encrypted:
+        streams = [
+            orc_pb2.Stream(kind=stream.kind, column=stream.column, length=len(stream.data))
+            for stream in stripe.encrypted
+        ]
+        told["encryption"] = [orc_pb2.StripeEncryptionVariant(streams=streams)]
+    plain = b"".join(stored)
+    body = plain[: index - len(hidden)] + hidden + plain[index - len(hidden) :]
     foot = framed(orc_pb2.StripeFooter(**(told | stripe.footer)).SerializeToString(), codec)
     place = {
         "offset": offset,

@@ -46,7 +46,15 @@ def test_filters_are_read_as_they_were_written(kind):
         assert (found.num_bits, found.num_hashes) == (filter.num_bits, filter.num_hashes)
         assert bytes(found.bitset) == bytes(filter.bitset)
     stored = orc_pb2.BloomFilterIndex.FromString(data).bloomFilter
-    assert [each.SerializeToString() for each in stored] == stored_messages(data)
+    assert [each.SerializeToString() for each in stored] == stored_messages(data, "here")
+
+
+def test_groups_that_nobody_writes_are_refused():
+    """protobuf passes over a group (wire types 3 and 4) that it does not know."""
+    data = index_of([small()]) + bytes.fromhex("9b01 9c01")
+    assert len(read_filters(data, BLOOM_FILTER_UTF8, 1, "here")) == 1
+    with pytest.raises(FilterError, match=r"^here: byte 22: wire type 3 is not known$"):
+        stored_messages(data, "here")
 
 
 @KINDS

@@ -22,6 +22,7 @@ from hostile import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.orc.bloom import encode_filters
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.filter_form import FilterForm
 from parquet_bloom.orc.keys import encode
@@ -173,6 +174,8 @@ def test_a_row_index_that_cannot_be_read_makes_a_filter_doubtful(tmp_path):
 def test_a_column_without_filters_is_unknown(tmp_path):
     path = forged(tmp_path, "LONG", [Stream(ROW_INDEX, 1, row_index({}))])
     assert answers(path, 5) == [("unknown", "no filter")]
+    (result,) = probe(path, "a", ["5"]).results
+    assert (result.verdict, result.rows_to_read) == ("unknown", 10)
 
 
 @pytest.mark.parametrize("value", ["x", 1.5, 2**63])
@@ -226,6 +229,14 @@ def test_integers_of_orc_cpp_1_6_are_hashed_as_it_did(tmp_path):
     newer = {"writer": 1, "softwareVersion": b"1.6.12"}
     path = forged(tmp_path, "LONG", streams("LONG", [made]), footer=newer)
     assert [answers(path, value) for value in values] == [[("absent", None)]] * 2
+
+
+def test_filters_that_pbloom_built_into_such_a_file_are_as_today(tmp_path):
+    index = streams("LONG", [filter_of(hashes("LONG", -7))])
+    index[1].data = encode_filters([filter_of(hashes("LONG", -7))], BLOOM_FILTER_UTF8)
+    written = {"writer": 1, "softwareVersion": b"1.6.11"}
+    path = forged(tmp_path, "LONG", index, footer=written)
+    assert (answers(path, -7), answers(path, 7)) == ([("maybe", None)], [("absent", None)])
 
 
 def test_timestamps_of_the_older_stream_are_instants_where_the_writer_was(tmp_path):

@@ -151,7 +151,7 @@ def test_a_key_is_no_use_to_an_orc_file(tmp_path):
 def test_what_is_neither_is_said_to_be_no_parquet(tmp_path, data):
     kind, message = problem(write(tmp_path / "a.orc", data))
     assert kind == "NotSupportedFileError"
-    assert "not a" in message
+    assert "not a Parquet file: " in message
 
 
 def test_a_truncated_file_is_said_to_be_one(tmp_path):
@@ -270,3 +270,17 @@ def test_columns_below_an_encrypted_one_are_encrypted(tmp_path):
         assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted")
     (column,) = pb.inspect(path).stripes[0].columns
     assert (column.filter, column.reason, column.notes) == (None, "encrypted", ())
+
+
+def test_index_streams_of_encrypted_columns_lie_behind_the_others(tmp_path):
+    """What is not encrypted is read; the data begin behind both."""
+    encryption = orc_pb2.Encryption(variants=[orc_pb2.EncryptionVariant(root=2)])
+    stripe = Stripe(10, STRIPE.streams, encrypted=[Stream(ROW_INDEX, 2, b"sealed")])
+    data = forge(table(id="LONG", secret="LONG"), [stripe], footer={"encryption": encryption})
+    path = write(tmp_path / "a.orc", data)
+    with pb.open(path) as file:
+        assert file.filters(0, file.column("id")) is not None
+        place, data_stream = file.stripe(0).place, file.stripe(0).streams[2]
+        assert data_stream.offset == place.data_start == 3 + INDEX_BYTES + 6
+        (verdict,) = file.probe("secret", 5)
+        assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted")

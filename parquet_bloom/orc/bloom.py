@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from struct import pack
 from typing import Any
 
-from parquet_bloom.errors import FilterError
+from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc import wire
 from parquet_bloom.orc.filter_form import FilterForm
@@ -70,9 +70,18 @@ def read_filters(
     )
 
 
-def stored_messages(data: bytes) -> list[bytes]:
-    """The filters in an expanded stream that read_filters takes, as they are encoded."""
-    return [data[field.value : field.end] for field in wire.fields(data) if field.number == _FILTER]
+def stored_messages(data: bytes, where: str) -> list[bytes]:
+    """The filters in an expanded stream that read_filters takes, as they are encoded. Raises
+    FilterError for what protobuf passes over and nobody writes."""
+    try:
+        found = list(wire.fields(data))
+    except FormatError as error:
+        raise FilterError(f"{where}: {error}") from None
+    return [
+        data[field.value : field.end]
+        for field in found
+        if (field.number, field.wire_type) == (_FILTER, wire.BYTES)
+    ]
 
 
 def is_marked(data: bytes) -> bool:

@@ -91,7 +91,7 @@ def dump_orc(file: OrcFile, column: str, stripe: int, index_group: int) -> Dumpe
     stored = file.filters(stripe, found)
     if stored is None:
         raise FilterError(f"{where}, column {column}: {NO_FILTER}")
-    messages = stored_messages(read_stream(file.source, file.tail, read, stored.stream))
+    messages = stored_messages(read_stream(file.source, file.tail, read, stored.stream), where)
     filter: KHashFilter = stored.filters[index_group]
     return DumpedIndexGroup(
         path=file.path,
