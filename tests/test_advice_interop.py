@@ -20,6 +20,7 @@ import parquet_bloom as pb
 from parquet_bloom.advice.engines import engine_uses
 from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.verbs.advise import advise
+from parquet_bloom.verbs.diff import diff
 
 pytestmark = pytest.mark.interop
 
@@ -266,3 +267,31 @@ def test_spark_writes_it(spark, advised):
     writer.parquet(str(folder))
     (path,) = folder.glob("*.parquet")
     assert filter_bytes(path, advised.column) == [advised.num_bytes]
+
+
+@pytest.mark.parametrize("column", ["id", "user.name"])
+def test_spark_writes_orc_with_it(spark, tmp_path, column):
+    """The same bits as `build`."""
+    rows = 3000
+    ids = np.random.default_rng(3).permutation(rows).tolist()
+    users = [{"name": f"n{id}", "age": id % 90} for id in ids]
+    pq.write_table(pa.table({"id": ids, "user": users}), tmp_path / "a.parquet")
+
+    def written(name, *settings):
+        writer = spark.read.parquet(str(tmp_path / "a.parquet")).coalesce(1).write
+        writer = writer.option("orc.row.index.stride", "1000")
+        for setting in settings:
+            writer = eval(f"writer{setting}", {"writer": writer})
+        writer.orc(str(tmp_path / name))
+        (path,) = (tmp_path / name).glob("*.orc")
+        return path
+
+    plain = written("plain")
+    (advice,) = advise(plain, columns=[column]).columns
+    assert advice.verdict == "build"
+    texts = {each.writer: each.text for each in advice.settings}
+    native = written("native", *texts["Spark"].split("\n"))
+    pb.build(plain, tmp_path / "built.orc", columns=[column])
+    report = diff(native, tmp_path / "built.orc")
+    assert report.same
+    assert {each.column for each in report.filters} == {column}
