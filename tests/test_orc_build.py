@@ -293,7 +293,8 @@ def with_unknown_fields(path):
                 footer += wire.bytes_field(3, payload)
             else:
                 footer += tail.footer_raw[f.start : f.end]
-        footer += wire.bytes_field(777, b"later")
+        # A field of the stripes' number that is none of them, by its wire type.
+        footer += wire.number_field(3, 9) + wire.bytes_field(777, b"later")
         footer = wire.replaced(footer, {2: wire.number_field(2, 3 + len(stripes))})
         edits = {1: wire.number_field(1, len(footer)), 55: wire.number_field(55, 3)}
         end = wire.replaced(tail.postscript_raw, edits)

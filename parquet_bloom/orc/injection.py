@@ -176,7 +176,8 @@ def _each_edited(data: bytes, number: int, edit: Callable[[int, bytes], Iterable
     parts: list[bytes] = []
     count = 0
     for field in wire.fields(data):
-        if field.number != number:
+        # Readers take a field of another wire type for one that they do not know.
+        if field.number != number or field.wire_type != wire.BYTES:
             parts.append(data[field.start : field.end])
             continue
         edited = edit(count, data[field.value : field.end])
