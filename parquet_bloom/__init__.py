@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.inspect import FileInspection, inspect
     from parquet_bloom.verbs.orc.inspect import OrcInspection
     from parquet_bloom.verbs.orc.probe import OrcProbeReport
+    from parquet_bloom.verbs.orc.repair import OrcRepairReport
     from parquet_bloom.verbs.probe import ProbeReport, explain, probe
     from parquet_bloom.verbs.repair import RepairReport, repair
     from parquet_bloom.verbs.report import FileReport, report
@@ -83,6 +84,7 @@ _HOME = {
     "OrcFile": "orc.file",
     "OrcInspection": "verbs.orc.inspect",
     "OrcProbeReport": "verbs.orc.probe",
+    "OrcRepairReport": "verbs.orc.repair",
     "PageError": "errors",
     "ParquetBloomError": "errors",
     "ParquetFile": "files",
@@ -141,6 +143,7 @@ __all__ = [
     "OrcFile",
     "OrcInspection",
     "OrcProbeReport",
+    "OrcRepairReport",
     "PageError",
     "ParquetBloomError",
     "ParquetFile",

@@ -170,6 +170,14 @@ def short_decimals() -> pa.Array:
     return pa.array([Decimal(number) for number in range(ROWS)], pa.decimal128(18, 0))
 
 
+def without_statistics(stripe: Stripe) -> None:
+    found = stream(stripe, A, ROW_INDEX)
+    index = orc_pb2.RowIndex.FromString(found.data)
+    for entry in index.entry:
+        entry.ClearField("statistics")
+    found.data = index.SerializeToString()
+
+
 def as_bloom_filter(stripe: Stripe) -> None:
     found = stream(stripe, A)
     filters = read_filters(found.data, BLOOM_FILTER_UTF8, 2, "here")
@@ -197,6 +205,9 @@ PORTABILITY = (
     OrcDefect("short DECIMAL of ORC-135", "PB622",
               lambda: by_old_java(short_decimals(), 6), index_group=None),
     OrcDefect("bloomEncoding 0", "PB623", lambda: with_encoding(None), index_group=None),
+    OrcDefect(
+        "no statistics", "PB621", lambda: with_streams(without_statistics), index_group=None
+    ),
     OrcDefect("bloomEncoding 2", "PB621", lambda: with_encoding(2), index_group=None),
     OrcDefect("BLOOM_FILTER alone", "PB623", lambda: with_streams(as_bloom_filter),
               index_group=None),

@@ -16,13 +16,17 @@ _IGNORED_BY = {
 }
 
 
-def check_readers(view: IndexView) -> Iterator[Finding]:
+def check_readers(view: IndexView, has_statistics: bool) -> Iterator[Finding]:
     """Why readers make no use of the filters. Where there are two streams, the other one is for
-    readers of before ORC 1.3."""
+    readers of before ORC 1.3. `has_statistics`: the row index has some for each index group."""
     if not view.is_asked:
         return
     lines = writers.ignored(
-        view.file.generation, view.column, view.stream.kind, view.bloom_encoding
+        view.file.generation,
+        view.column,
+        view.stream.kind,
+        view.bloom_encoding,
+        has_statistics=has_statistics,
     )
     for line in lines:
         readers, _, reason = line.partition(": ")

@@ -18,6 +18,7 @@ from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys import never_absent
+from parquet_bloom.orc.row_index import IndexEntry
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcStream
 from parquet_bloom.orc_filter_builder import StripeColumn, room_of_values
 from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding
@@ -115,9 +116,13 @@ class _Validation:
         view, findings = structure.read_index(file, stripe, item.column, item.stream, item.is_asked)
         if view is None:
             return _Outcome(findings, 0, 0)
-        findings += [*portability.check_readers(view), *portability.check_evenness(view)]
+        entries = _row_index(file, stripe.index, item.column)
+        # That there is no row index is another rule.
+        has_statistics = all(entry.statistics for entry in entries or ())
+        findings += portability.check_readers(view, has_statistics)
+        findings += portability.check_evenness(view)
         memberships, problems = self._look_up(view)
-        known = known_non_null(file, stripe.index, item.column)
+        known = _non_null(entries, stripe.num_index_groups)
         policy = self._policy.for_column(item.column.name)
         for group, filter in enumerate(view.filters):
             membership = memberships[group]
@@ -140,7 +145,8 @@ class _Validation:
     def _has_values(self, stripe: int, column: OrcColumn) -> bool:
         """Whether there are values that are not null; where the row index does not tell, the column
         does."""
-        known = known_non_null(self._file, stripe, column)
+        entries = _row_index(self._file, stripe, column)
+        known = _non_null(entries, self._file.stripe(stripe).num_index_groups)
         if None not in known:
             return any(known)
         return not self._reads_values or _stores_values(self._file, stripe, column)
@@ -182,14 +188,18 @@ def _look_up(view: IndexView) -> _LookUp:
         return _no_look_up(view)[0], [stripe_finding("PB611", view.stripe, view.column, message)]
 
 
-def known_non_null(file: OrcFile, stripe: int, column: OrcColumn) -> list[int | None]:
-    """By index group, how many values are not null; None where the row index does not tell."""
+def _row_index(file: OrcFile, stripe: int, column: OrcColumn) -> Sequence[IndexEntry] | None:
+    """By index group; None where there is none that can be read."""
     try:
-        entries = file.row_index(stripe, column)
+        return file.row_index(stripe, column)
     except ParquetBloomError:
-        entries = None
+        return None
+
+
+def _non_null(entries: Sequence[IndexEntry] | None, num_index_groups: int) -> list[int | None]:
+    """By index group, how many values are not null; None where the row index does not tell."""
     if entries is None:
-        return [None] * file.stripe(stripe).num_index_groups
+        return [None] * num_index_groups
     return [entry.statistics.num_values if entry.statistics else None for entry in entries]
 
 
