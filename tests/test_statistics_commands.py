@@ -13,7 +13,8 @@ from statistics_files import with_field, with_struct
 import parquet_bloom as pb
 from parquet_bloom.commands import dialect_options
 from parquet_bloom.dialects.headers import WRITTEN_FORMS
-from parquet_bloom.dialects.statistics_struct import FIELD_IDS, FORMS, StatisticsStruct
+from parquet_bloom.dialects.presence import FIELD_IDS
+from parquet_bloom.dialects.statistics_struct import FORMS, StatisticsStruct
 from parquet_bloom.dialects.strategies import STRATEGIES
 from parquet_bloom.parquet import compact
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any, Final, get_args
 
 from parquet_bloom.dialects.headers import HeaderForm
+from parquet_bloom.dialects.presence import NOTE_KEY
 from parquet_bloom.dialects.schemes import MAX_SEED, HashName, Scheme, Selection
 from parquet_bloom.errors import FilterError
 from parquet_bloom.native import _kernel
@@ -25,8 +26,6 @@ from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import Footer
 from parquet_bloom.parquet.thrift import ttypes
-
-NOTE_KEY: Final = "pbloom.murmur3"
 
 KEY_VALUE_METADATA: Final = 8
 _KEY, _VALUE = 1, 2

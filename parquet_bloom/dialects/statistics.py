@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.dialects.presence import FIELD_IDS, STATISTICS
 from parquet_bloom.dialects.recognise import Recognised, recognised, sample_of
 from parquet_bloom.dialects.statistics_struct import (
     BITSET,
-    FIELD_IDS,
     WORD_BITS,
     StatisticsStruct,
     decode,
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.runs import Run
 
 DIALECT: Final = "statistics"
-
-# The field of ColumnMetaData.
-STATISTICS: Final = 12
 
 UNRECOGNISED = "the chunk's values are not found, hashed as {}"
 NO_VALUES = "no value is stored that would tell how they are hashed"

@@ -12,8 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from parquet_bloom.dialects.new_version import Version, unchecked, write_version
-from parquet_bloom.dialects.statistics import STATISTICS, read_stored
-from parquet_bloom.dialects.statistics_struct import FIELD_IDS, StatisticsStruct, decode, encode
+from parquet_bloom.dialects.presence import FIELD_IDS, STATISTICS
+from parquet_bloom.dialects.statistics import read_stored
+from parquet_bloom.dialects.statistics_struct import StatisticsStruct, decode, encode
 from parquet_bloom.errors import FilterError, RewriteError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact

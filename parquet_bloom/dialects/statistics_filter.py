@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from parquet_bloom.dialects.statistics_struct import FIELD_IDS, FORMS, PRIVATE_FIELD, Form
+from parquet_bloom.dialects.presence import FIELD_IDS, PRIVATE_FIELD
+from parquet_bloom.dialects.statistics_struct import FORMS, Form
 from parquet_bloom.dialects.strategies import STRATEGIES, Strategy, StrategyName
 
 DEFAULT_FPP: Final = 0.05

@@ -31,10 +31,6 @@ from parquet_bloom.parquet import compact
 
 Form = Literal["list", "binary", "java"]
 
-PRIVATE_FIELD: Final = 31420
-# Where a filter may lie in Statistics, in the order in which it is looked for.
-FIELD_IDS: Final = (PRIVATE_FIELD, 7, 5)
-
 BITSET: Final = 1
 _NUM_BITS, _NUM_HASHES, _STRATEGY = 2, 3, 4
 _STRATEGY_NAME, _DISPLACED = 31421, 31422

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dialects.presence import OlderFilters, may_have_hidden
 from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.leaks import leaks
@@ -21,7 +22,6 @@ from parquet_bloom.rewrite import (
     resolve_target,
     rewriting,
 )
-from parquet_bloom.verbs.strip_older import OlderFilters, older_filters, strip_older
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -109,7 +109,7 @@ def strip(
         for chunk in pointing.values():
             with located(file.footer, chunk):
                 chunk.modules.check_writable()
-        older = older_filters(file, chunks.values())
+        older = _older_filters(file, chunks.values())
         # An object that is replaced is not there any more to be looked at.
         remaining = [leak for leak in leaks(file, dict.fromkeys(pointing)) if leak.remains]
         # Most files of a lake may have none, and need not be copied.
@@ -117,6 +117,8 @@ def strip(
         if is_idle:
             size_after = file.source.size
         elif older.keys:
+            from parquet_bloom.verbs.strip_older import strip_older
+
             size_after = strip_older(file, target, pointing, older, verify)
         else:
             size_after = _strip_pointers(file, target, pointing, verify)
@@ -133,6 +135,15 @@ def strip(
             size_after=size_after,
             seconds=time.perf_counter() - started,
         )
+
+
+def _older_filters(file: ParquetFile, chunks: Collection[ColumnChunk]) -> OlderFilters:
+    if not may_have_hidden(file.footer, chunks):
+        return OlderFilters()
+    # Only here is numpy needed, which takes longer to import than most files take to strip.
+    from parquet_bloom.verbs.strip_older import older_filters
+
+    return older_filters(file, chunks)
 
 
 def _strip_pointers(

@@ -4,11 +4,11 @@ the Statistics always, the bytes where they are the last before the footer."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from parquet_bloom.dialects.new_version import Version, unchecked, write_version
 from parquet_bloom.dialects.of_chunk import noted
 from parquet_bloom.dialects.pointers import every_note, note_fields, note_of
+from parquet_bloom.dialects.presence import OlderFilters
 from parquet_bloom.dialects.statistics import read_stored
 from parquet_bloom.dialects.statistics_edits import check_fields, removed
 from parquet_bloom.errors import FilterError
@@ -19,19 +19,6 @@ from parquet_bloom.parquet.opened_chunks import Fields
 from parquet_bloom.rewrite import Target, kept_end
 
 _NO_POINTER: Fields = {14: None, 15: None}
-
-
-@dataclass(frozen=True, slots=True)
-class OlderFilters:
-    """Chunks with filters to which bloom_filter_offset does not lead: where a note leads, a range of
-    bytes if it is certain; and those with filters inside their Statistics."""
-
-    noted: Mapping[ChunkKey, tuple[int, int] | None]
-    in_statistics: Collection[ChunkKey]
-
-    @property
-    def keys(self) -> set[ChunkKey]:
-        return {*self.noted, *self.in_statistics}
 
 
 def older_filters(file: ParquetFile, chunks: Collection[ColumnChunk]) -> OlderFilters:
