@@ -78,11 +78,11 @@ def connected(settings: dict[str, str]) -> Any:
 
 
 def scanned(frame: Any) -> tuple[list[Any], int]:
-    """The rows of a frame, and how many rows its scan of Parquet files put out, as Spark counts."""
+    """The rows of a frame, and how many rows its scan of files put out, as Spark counts."""
     rows = frame.collect()
     if IS_CONNECT:
         _, nodes = frame.executionInfo.metrics.extract_graph()
-        scans = [node for node in nodes.values() if "Scan parquet" in node.name]
+        scans = [node for node in nodes.values() if "Scan " in node.name]
         found = [each for scan in scans for each in scan.metrics if each.name == "numOutputRows"]
         return rows, sum(each.value for each in found)
     scan = frame._jdf.queryExecution().executedPlan().collectLeaves().apply(0)

@@ -5,9 +5,11 @@ classic, and once more on Connect."""
 import decimal
 import uuid
 
+import lake_tables
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from lake_tables import COLUMNS
 from spark_session import scanned
 
 import parquet_bloom as pb
@@ -15,14 +17,8 @@ from parquet_bloom import spark as lake
 
 pytestmark = pytest.mark.interop
 
-# Two partitions of one file, each of four row groups; the row n = 8 * row + 2 * row group + partition
-# has each of its values in its own row group only, and no minimum or maximum tells which that is.
 GROUPS, ROW_GROUP = 4, 100
 ROWS = 2 * GROUPS * ROW_GROUP
-ROWS_BY_SQL = f"""
-    SELECT 8 * (id % {ROW_GROUP}) + 2 * (id DIV {ROW_GROUP} % {GROUPS}) + id DIV {ROWS // 2} AS n,
-           id DIV {ROWS // 2} AS day
-    FROM RANGE(0, {ROWS}, 1, 2)"""
 N = 403
 WRITING = {
     "parquet.enable.dictionary": "false",
@@ -30,75 +26,32 @@ WRITING = {
 }
 WITHOUT_FILTERS = {"parquet.filter.bloom.enabled": "false"}
 
-TIMESTAMP = "TIMESTAMP_MILLIS(1600000000000 + {n})"
-# Type, value in row n, and what is compared if that is not the column itself.
-PRUNED = {
-    "byte": ("TINYINT", "CAST({n} % 120 AS TINYINT)"),
-    "short": ("SMALLINT", "CAST({n} AS SMALLINT)"),
-    "int": ("INT", "CAST({n} * 1000000 AS INT)"),
-    "long": ("BIGINT", "{n} * 10000000000"),
-    "float": ("FLOAT", "CAST({n} / 8 AS FLOAT)"),
-    "double": ("DOUBLE", "{n} / 8D"),
-    "string": ("STRING", "CONCAT('value ', {n})"),
-    "varchar": ("VARCHAR(10)", "CAST(CONCAT('v', {n}) AS STRING)"),
-    "binary": ("BINARY", "CAST(CONCAT('b', {n}) AS BINARY)"),
-    "date": ("DATE", "DATE_ADD(DATE '2020-01-01', CAST({n} AS INT))"),
-    "micros": ("TIMESTAMP", TIMESTAMP),
-    "decimal9": ("DECIMAL(9, 2)", "CAST({n} / 4 AS DECIMAL(9, 2))"),
-    "decimal18": ("DECIMAL(18, 2)", "CAST({n} / 4 AS DECIMAL(18, 2))"),
-    "decimal38": ("DECIMAL(38, 2)", "CAST({n} / 4 AS DECIMAL(38, 2))"),
-    "st.a": ("STRUCT<a: BIGINT, b: STRUCT<c: STRING>>", "{n}"),
-    "st.b.c": (None, "CONCAT('c', {n})"),
-}  # fmt: skip
-NOT_PRUNED = {
-    "ntz": ("TIMESTAMP_NTZ", "CAST(TIMESTAMP_MILLIS(1600000000000 + {n}) AS TIMESTAMP_NTZ)"),
-    "char": ("CHAR(6)", "CAST(CONCAT('c', {n}) AS STRING)"),
-    "list": ("ARRAY<BIGINT>", "ARRAY({n})"),
-    "map": ("MAP<STRING, BIGINT>", "MAP('k', {n})"),
-}
-# How the columns that are not as simple are asked for.
-CONDITIONS = {
-    "list": "ARRAY_CONTAINS(list, CAST({n} AS BIGINT))",
-    "map": "map['k'] = {n}",
-}
-STRUCT = "NAMED_STRUCT('a', {n}, 'b', NAMED_STRUCT('c', CONCAT('c', {n})))"
+NOT_PRUNED = ("ntz", "char", "list", "map")
+PRUNED = tuple(name for name in COLUMNS if name not in NOT_PRUNED and name != "st")
 PHYSICAL = {
     "byte": "INT32", "short": "INT32", "int": "INT32", "long": "INT64", "float": "FLOAT",
-    "double": "DOUBLE", "string": "BYTE_ARRAY", "varchar": "BYTE_ARRAY", "binary": "BYTE_ARRAY",
-    "date": "INT32", "micros": "INT64", "decimal9": "INT32", "decimal18": "INT64",
-    "decimal38": "FIXED_LEN_BYTE_ARRAY", "st.a": "INT64", "st.b.c": "BYTE_ARRAY", "ntz": "INT64",
-    "char": "BYTE_ARRAY", "list.list.element": "INT64", "map.key_value.key": "BYTE_ARRAY",
-    "map.key_value.value": "INT64",
+    "double": "DOUBLE", "string": "BYTE_ARRAY", "varchar": "BYTE_ARRAY", "char": "BYTE_ARRAY",
+    "binary": "BYTE_ARRAY", "date": "INT32", "micros": "INT64", "ntz": "INT64",
+    "decimal9": "INT32", "decimal18": "INT64", "decimal38": "FIXED_LEN_BYTE_ARRAY",
+    "list.list.element": "INT64", "map.key_value.key": "BYTE_ARRAY",
+    "map.key_value.value": "INT64", "st.a": "INT64", "st.b.c": "BYTE_ARRAY",
 }  # fmt: skip
 
 
-def condition(column):
-    """The column has the value that it has in row N."""
-    pattern = CONDITIONS.get(column, f"{column} = {(PRUNED | NOT_PRUNED)[column][1]}")
-    return pattern.format(n=N)
-
-
-def write(spark, folder, columns):
-    """The table `lake`, of columns with their types and values."""
-    settings = ", ".join(f"'{name}' '{value}'" for name, value in WRITING.items())
-    types = ", ".join(f"{name} {kind}" for name, (kind, _) in columns.items())
-    values = ", ".join(value.format(n="n") for _, value in columns.values())
-    spark.sql("DROP TABLE IF EXISTS lake")
-    spark.sql(
-        f"CREATE TABLE lake ({types}, day BIGINT) USING parquet OPTIONS ({settings})"
-        f" PARTITIONED BY (day) LOCATION '{folder}'"
-    )
-    spark.sql(f"INSERT INTO lake SELECT {values}, day FROM ({ROWS_BY_SQL})")
-    files = sorted(folder.glob("day=*/*.parquet"))
-    assert [path.parent.name for path in files] == ["day=0", "day=1"]
-    return files
+def write(spark, folder, names):
+    """The table `lake`."""
+    return lake_tables.write(
+        spark, folder, names, file_format="parquet", settings=WRITING, groups=GROUPS,
+        group_rows=ROW_GROUP,
+    )  # fmt: skip
 
 
 def look_up(spark, column, where, options):
-    """The values in rows that Spark finds, and how many rows it scanned for them."""
-    frame = spark.read.options(**options).table("lake").where(where)
-    rows, count = scanned(frame.selectExpr(column))
-    return sorted(repr(row) for row in rows), count
+    return lake_tables.look_up(spark, "lake", column, where, options)
+
+
+def condition(column):
+    return lake_tables.condition(column, N)
 
 
 def poison(files):
@@ -127,9 +80,7 @@ def _catalogue(spark):
 @pytest.mark.usefixtures("_catalogue")
 def test_end_to_end(spark, tmp_path):
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    columns = {name: each for name, each in (PRUNED | NOT_PRUNED).items() if "." not in name}
-    columns["st"] = (PRUNED["st.a"][0], STRUCT)
-    files = write(spark, tmp_path / "lake", columns)
+    files = write(spark, tmp_path / "lake", COLUMNS)
     with pb.open(files[0]) as file:
         leaves = {leaf.name: leaf.type.physical for leaf in file.leaves(None)}
     assert leaves == PHYSICAL
@@ -141,7 +92,7 @@ def test_end_to_end(spark, tmp_path):
     assert report.filters == 2 * GROUPS * len(leaves)
 
     found = {}
-    for column in PRUNED | NOT_PRUNED:
+    for column in PRUNED + NOT_PRUNED:
         found[column], count = look_up(spark, column, condition(column), WITHOUT_FILTERS)
         assert (len(found[column]), count) == (7 if column == "byte" else 1, ROWS), column
     assert found["long"] == before[0]
@@ -166,7 +117,7 @@ def test_end_to_end(spark, tmp_path):
 def test_other_timestamps(spark, tmp_path, stored, physical, count):
     """Milliseconds are pruned; INT96, which Spark writes unless told otherwise, is not."""
     spark.conf.set("spark.sql.parquet.outputTimestampType", stored)
-    files = write(spark, tmp_path / "lake", {"micros": PRUNED["micros"]})
+    files = write(spark, tmp_path / "lake", ["micros"])
     with pb.open(files[0]) as file:
         assert [leaf.type.physical for leaf in file.leaves(None)] == [physical]
     where = condition("micros")
