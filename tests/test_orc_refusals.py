@@ -90,6 +90,11 @@ def test_a_codec_without_a_library(tmp_path):
     assert refusal(path) == (UnsupportedError, "footer: codec LZO is not supported")
 
 
+def test_a_version_that_nobody_knows(tmp_path):
+    path = forged(tmp_path, [stripe()], postscript={"version": [0, 14]})
+    assert refusal(path) == (UnsupportedError, "file version 0.14: values cannot be read")
+
+
 def test_values_that_do_not_decode(tmp_path):
     """What is behind the words depends on ORC C++."""
     kind, message = refusal(forged(tmp_path, [stripe()]))

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.file import OrcFile
     from parquet_bloom.storage import Source
 
+# Hive 0.11, everybody since, and what ORC 2 may become; files of Hive 0.11 need not say.
+FILE_VERSIONS = ((), (0, 11), (0, 12), (1, 9999))
+
 
 def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | None:
     """Why the values of a column cannot be had; None if they can."""
@@ -50,6 +53,9 @@ def group_values(file: OrcFile, stripe: int, column: OrcColumn) -> Iterator[Any]
     columns = file.columns
     if reason := reason_unreadable(columns, column):
         raise UnsupportedError(f"{where}: {reason}")
+    if file.generation.file_version not in FILE_VERSIONS:
+        version = ".".join(map(str, file.generation.file_version))
+        raise UnsupportedError(f"{file.path}: file version {version}: values cannot be read")
     path = _path(columns, column)
     stored = file.stripe(stripe)
     if stored.num_rows == 0:
