@@ -2,11 +2,13 @@
 
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from orc_advice_files import GROUPS, ROWS, STRIDE, TYPES, column, fpps_of, run, write, write_column
+from orc_defects import encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -70,6 +72,10 @@ def test_the_sizes_are_those_that_build_writes():
         advice = column(report, filters.column)
         assert advice.filter_bytes == filters.index_groups * filters.num_bits // 8
         assert advice.filter_share == advice.filter_bytes / report.size
+        with pb.open("a.orc") as file:
+            column_id = file.column(filters.column).id
+            (data,) = file.stripe(0).streams_of(column_id, (1,))
+        assert advice.column_bytes == data.length
     assert (report.num_rows, report.num_index_groups, report.fpp) == (ROWS, GROUPS, 0.05)
 
 
@@ -100,6 +106,16 @@ def test_many_distinct_values_are_estimated():
     assert not found.ndv_exact
     assert abs(found.ndv - 60_000) < 3 * found.ndv_error * 60_000
     assert (found.index_group_ndv, found.values_asked) == (10_000, DRAWN)
+
+
+def test_every_index_group_of_a_stripe_is_asked_for_the_values():
+    values = np.random.default_rng(8).integers(0, 3000, 40_000)
+    write(stride=1000, x=values)
+    (found,) = advise("a.orc").columns
+    groups = [set(values[start : start + 1000].tolist()) for start in range(0, 40_000, 1000)]
+    held = np.mean([sum(value in group for group in groups) for value in set(values.tolist())])
+    assert (found.ndv, found.values_asked) == (3000, DRAWN)
+    assert found.index_groups_filter == pytest.approx(held, rel=0.03)
 
 
 def test_values_drawn_from_many_stripes_are_the_same():
@@ -215,6 +231,13 @@ def test_without_a_row_index_there_is_nothing_to_skip():
     )
     result = run("build", "a.orc", "--auto", "-o", "b.orc")
     assert "no column that advise would build" in result.stderr
+
+
+def test_files_with_encrypted_columns_get_no_filters():
+    Path("a.orc").write_bytes(encrypted())
+    assert {(advice.verdict, advice.reason) for advice in advise("a.orc").columns} == {
+        ("skip", "has encrypted columns: filters of ORC files like this are not written")
+    }
 
 
 def test_a_file_without_rows():

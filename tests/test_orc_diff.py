@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from conftest import FIXTURES, ROOT
+from orc_defects import encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -104,6 +105,8 @@ def test_another_size(here):
     assert found.reason == (
         "the number of bits is 9600 in a, 6272 in b; the number of hashes is 7 in a, 4 in b"
     )
+    rows = [line.split("\t")[:4] for line in run(a, b, "-c", "id").output.splitlines()[1:]]
+    assert rows == [["0", str(group), "id", "different"] for group in range(3)]
 
 
 def test_another_stream(here):
@@ -120,6 +123,30 @@ def test_another_stream(here):
     assert found.reason == "the stream is BLOOM_FILTER_UTF8 in a, BLOOM_FILTER in b"
 
 
+def test_another_encoding(here):
+    """What readers do not look at, or take for other keys, is not the same."""
+    a = write("a.orc", compression="uncompressed")
+    data = Path(a).read_bytes()
+    encoding = bytes.fromhex("1206 0802 1000 18")
+    assert data.count(encoding + b"\1") == 2
+    Path("b.orc").write_bytes(data.replace(encoding + b"\1", encoding + b"\0", 1))
+    found = diff(a, "b.orc")
+    assert {(each.column, each.status, each.reason) for each in found.filters} == {
+        ("id", "different", "bloomEncoding is 1 in a, 0 in b"), ("name", "same", "")
+    }  # fmt: skip
+
+
+def test_encrypted_columns(here):
+    """Whether they have filters is encrypted, too."""
+    Path("a.orc").write_bytes(encrypted())
+    report = diff("a.orc", "a.orc")
+    assert not report.same
+    assert {(each.status, each.reason) for each in report.filters if each.column == "a"} == {
+        ("unreadable", "a: encrypted; b: encrypted")
+    }
+    assert {each.status for each in report.filters if each.column != "a"} == {"same"}
+
+
 def test_another_stride_and_stripes(here):
     a, b = write("a.orc"), write("b.orc", stride=500)
     report = diff(a, b, columns=["id"])
@@ -127,6 +154,8 @@ def test_another_stride_and_stripes(here):
     assert [each.status for each in report.filters] == ["different"] * 3 + ["only in b"] * 2
     assert report.filters[-1].reason == "a: no such index group"
     assert run(a, b).output.splitlines()[0] == "row index stride: 1000 in a, 500 in b"
+    a, b = write("a.orc", filtered=[]), write("b.orc", filtered=[], stride=500)
+    assert (diff(a, b).same, diff(a, b).filters, diff(a, a).same) == (False, (), True)
 
 
 def test_other_stripes(here):
