@@ -14,12 +14,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 import parquet_bloom as pb
 
 FOLDER = Path("demo")
 PLAIN = FOLDER / "events.parquet"
+IN_ORC = FOLDER / "events.orc"
 FILTERED = FOLDER / "events.bloom.parquet"
 
 NUM_ROWS = 1_000_000
@@ -33,7 +35,7 @@ FIRST_TIMESTAMP = 1_704_067_200_000_000  # 2024-01-01T00:00:00Z in microseconds
 def main() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    print(f"A million events without filters, as pyarrow writes them: {PLAIN}")
+    print(f"A million events without filters, as pyarrow writes them: {PLAIN}, {IN_ORC}")
     user_ids = write_events()
     present, absent = choose_values(user_ids)
 
@@ -52,7 +54,7 @@ def main() -> None:
 
 
 def write_events() -> np.ndarray:
-    """Write PLAIN; returns the user ids. Every row group spans the whole range of them, so that
+    """Write PLAIN and IN_ORC; returns the user ids. Every row group spans the whole range of them, so that
     minimum and maximum cannot exclude any."""
     rng = np.random.default_rng(SEED)
     user_ids = rng.integers(0, LAST_USER_ID, NUM_ROWS)
@@ -66,6 +68,7 @@ def write_events() -> np.ndarray:
         }
     )
     pq.write_table(table, PLAIN, compression="zstd", row_group_size=NUM_ROWS // NUM_ROW_GROUPS)
+    orc.write_table(table, IN_ORC, compression="zstd")
     return user_ids
 
 
