@@ -1,6 +1,7 @@
 """`pbloom advise` and `build --auto` on ORC files: value samples, several files, settings."""
 
 import json
+import random
 import re
 from dataclasses import fields
 from functools import partial
@@ -149,6 +150,21 @@ def test_damage_is_one_line():
     result = run("advise", "b.orc")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith("pbloom: b.orc: stripe 0")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damage_gives_one_line_or_an_answer(seed):
+    """In the tail, where there are most numbers, or anywhere."""
+    data = bytearray(Path(write(rows=450)).read_bytes())
+    chance = random.Random(seed)
+    for _ in range(chance.randint(1, 4)):
+        start = len(data) - 300 if seed % 2 else 0
+        data[chance.randrange(start, len(data))] = chance.randrange(256)
+    Path("b.orc").write_bytes(data)
+    for command in (("advise", "b.orc"), ("diff", "a.orc", "b.orc")):
+        result = run(*command)
+        assert result.exit_code in (0, 1, 2)
+        assert result.stderr.count("\n") == (result.exit_code == 2)
 
 
 def test_no_page_about_orc():
