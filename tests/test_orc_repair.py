@@ -1,41 +1,40 @@
 """`repair` on ORC files: filters that lose rows go or are built again, and nothing else changes."""
 
-import json
 import random
-import re
-from dataclasses import fields
 
-import numpy as np
+import pyarrow as pa
 import pytest
-import readers
-from click.testing import CliRunner
-from conftest import FIXTURES, ROOT, missing
-from orc_defect_files import ROWS, STRIDE, A, S, edited, opened, sound, stream, with_streams
+from handmade_orc import index_of
+from orc_defect_files import (
+    ROWS,
+    A,
+    S,
+    edited,
+    opened,
+    sound,
+    stream,
+    with_streams,
+    written,
+)
 from orc_defects import (
     ORC,
     by_pyarrow,
-    by_pyorc,
     cut_data,
-    encrypted,
-    exchanged,
-    index_behind_data,
     narrow,
     pre_release,
+    without_row_index,
     zeros,
 )
-from pyarrow import orc
-from readers import ParquetJava
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
+from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
 from parquet_bloom.verbs.orc.repair import (
     FATAL,
     SHORTCOMINGS,
     UNMENDABLE,
     LeftOrcFilters,
-    OrcRepairReport,
-    RepairedOrcFilters,
 )
 from parquet_bloom.verbs.repair import repair
 from parquet_bloom.verbs.validate import validate
@@ -145,7 +144,9 @@ def test_dropping_leaves_what_loses_nothing_of_its_own(write):
     """A filter that is right is not dropped for a shortcoming."""
     data = by_pyarrow(zeros())
     path = write(data)
+    before = path.stat().st_ino
     report = repair(path, in_place=True, drop_bad=True)
+    assert path.stat().st_ino == before
     (left,) = report.left
     assert (left.rule, left.index_groups) == ("PB403", (0,))
     assert left.reason.endswith("; rebuild mends it")
@@ -186,86 +187,79 @@ def test_filters_for_old_readers_are_built_for_them_again(write):
     ]  # fmt: skip
 
 
-def test_wrong_filters_of_data_that_is_damaged_are_dropped(write):
-    """Nobody can build them again."""
+def damaged_stream(stripe):
+    found = stream(stripe, A)
+    found.data = b"\xff" + found.data
 
-    def change(stripes, footer):
-        found = stream(stripes[0], A)
-        found.data = b"\xff" + found.data
 
-    path = write(edited(cut_data(), change))
+def without_hashes(stripe):
+    found = stream(stripe, A)
+    index = orc_pb2.BloomFilterIndex.FromString(found.data)
+    index.bloomFilter[0].numHashFunctions = 101
+    found.data = index.SerializeToString()
+
+
+def of_lists():
+    """Twenty values in each row: too many for a filter that is sized for the rows."""
+    rows = [list(range(20 * row, 20 * row + 20)) for row in range(ROWS)]
+    data = written(pa.table({"a": pa.array(rows, pa.list_(pa.int64()))}), [2])
+
+    def clear(stripes, footer):
+        empty = KHashFilter.empty(9600, 7)
+        stream(stripes[0], 2).data = index_of([empty, empty])
+
+    return edited(data, clear)
+
+
+@pytest.mark.parametrize(
+    ("data", "rule", "reason"),
+    [
+        (lambda: edited(cut_data(), lambda stripes, _: damaged_stream(stripes[0])), "PB602", "values"),
+        (lambda: edited(without_row_index(), lambda stripes, _: damaged_stream(stripes[0])), "PB602",
+         "no row index"),
+        (of_lists, "PB402", "index groups have up to 20000 values"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_built_again_is_dropped_if_it_loses_rows(write, data, rule, reason):
+    path = write(data())
     report = repair(path, in_place=True, rebuild=True)
     (done,) = report.repaired
-    assert (done.action, done.rule, done.stripe) == ("filters dropped", "PB602", 0)
-    assert "; not rebuilt: " in done.reason
+    assert (done.action, done.rule, done.stripe) == ("filters dropped", rule, 0)
+    assert reason in done.reason.split("; not rebuilt: ")[1]
+    assert (0, done.column) not in {
+        (each.stripe, each.column) for each in validate(path, max_bytes=1).findings
+        if each.rule == "PB312"
+    }  # fmt: skip
+
+
+def test_what_cannot_be_built_again_stays_if_it_loses_nothing(write):
+    path = write(edited(cut_data(), lambda stripes, _: without_hashes(stripes[0])))
+    before = filter_streams(path)
+    report = repair(path, in_place=True, rebuild=True)
+    assert report.repaired == ()
+    (first, *_) = report.left
+    assert first.rule == "PB607"
+    assert "; not rebuilt: " in first.reason
+    assert filter_streams(path) == before
+
+
+def test_columns_that_share_their_name_are_left(write):
+    def change(stripes, footer):
+        footer["types"][0].fieldNames[:] = [b"a", b"a", b"t"]
+        damaged_stream(stripes[0])
+
+    data = edited(sound(), change)
+    path = write(data)
+    report = repair(path, in_place=True, rebuild=True)
+    assert report.repaired == ()
+    assert "PB602" in {each.rule for each in report.left}
+    assert report.left[0].reason.endswith("several columns have this name")
+    assert path.read_bytes() == data
 
 
 def test_max_bytes_has_no_meaning(write):
     with pytest.raises(pb.UnsupportedError, match="max_bytes: has no meaning for an ORC file"):
         repair(write(sound()), dry_run=True, max_bytes=1 << 20)
-
-
-# ------------------------------------------------------------------------------------------------
-# The command
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli, ["repair", *map(str, arguments)])
-
-
-def test_files_of_both_formats_in_one_run(write, tmp_path):
-    path = write(exchanged())
-    other = write((FIXTURES / "pyarrow_filters.parquet").read_bytes(), "b.parquet")
-    before = other.read_bytes()
-    ran = run(path, other, "--rebuild", "--in-place")
-    assert ran.exit_code == 0
-    first, second, third = ran.output.splitlines()
-    assert re.fullmatch(
-        rf"{re.escape(str(path))}: filters of 1 columns of stripes repaired, 0 left,"
-        r" \d+ B (added|removed), \d\.\d\d s", first,
-    )  # fmt: skip
-    assert second.startswith("rebuilt: column a, stripe 0: PB401 false-negatives: for example ")
-    assert third.startswith(f"{other}: 0 filters repaired, 0 left")
-    assert other.read_bytes() == before
-    ran = CliRunner().invoke(cli, ["validate", str(path), str(other), "--json"])
-    assert ran.exit_code == 0
-    found = [json.loads(line) for line in ran.output.splitlines()]
-    assert [each["format"] for each in found] == ["orc", "parquet"]
-
-
-def test_what_is_left_is_a_no(write):
-    ran = run(write(index_behind_data()), "--rebuild", "--in-place")
-    assert ran.exit_code == 1
-    assert ran.output.splitlines()[1].startswith("left: stripe 0: PB601 contradictory-stripe: an")
-
-
-def test_encrypted_columns_are_trouble_in_one_line(write):
-    ran = run(write(encrypted()), "--rebuild", "--in-place")
-    assert ran.exit_code == 2
-    assert "Traceback" not in ran.output
-
-
-def test_the_report_as_json(write):
-    ran = run(write(exchanged()), "--rebuild", "--in-place", "--json")
-    report = json.loads(ran.output)
-    assert set(report) == {field.name for field in fields(OrcRepairReport)}
-    (done,) = report["repaired"]
-    length = done.pop("length")
-    assert done.pop("offset") + length < report["size_after"]
-    assert re.match(r"\d+ of 1,000 stored values are not in the filter", done.pop("reason"))
-    assert done == {
-        "stripe": 0, "index_groups": [0, 1], "column": "a", "action": "rebuilt", "rule": "PB401",
-    }  # fmt: skip
-
-
-def test_every_key_is_documented():
-    text = (ROOT / "docs" / "json.md").read_text().split("## `pbloom repair`")[1].split("\n## ")[0]
-    keys = {
-        field.name
-        for kind in (OrcRepairReport, RepairedOrcFilters, LeftOrcFilters)
-        for field in fields(kind)
-    }
-    assert keys <= set(re.findall(r"`(\w+)`", text))
 
 
 # ------------------------------------------------------------------------------------------------
@@ -293,45 +287,3 @@ def test_no_value_seems_absent_after_a_repair(write, tmp_path, seed):
         assert not output.exists()
         return
     assert errors(output) <= left
-
-
-# ------------------------------------------------------------------------------------------------
-# What readers see
-
-
-def test_the_values_are_the_same(write, tmp_path):
-    path = write(by_pyarrow(narrow()))
-    repair(path, tmp_path / "b.orc", rebuild=True)
-    assert orc.read_table(path).equals(orc.read_table(tmp_path / "b.orc"))
-
-
-@pytest.mark.interop
-def test_orc_java_loses_no_rows_any_more(write, tmp_path):
-    """BYTE by ORC C++, and FLOAT by pyorc, whose filters are of other numbers than are stored."""
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    numbers = sorted(set(narrow().to_pylist()))
-    # Between the smallest and the largest of each group, so that only the filter decides.
-    floats = np.float32(np.arange(1, ROWS) / 7)
-    asked = [float(value) for value in floats[10::400]]
-    broken = {
-        "byte": (write(by_pyarrow(narrow()), "byte.orc"), "LONG", numbers[1:-1]),
-        "float": (write(by_pyorc("float", *(row / 7 for row in range(ROWS))), "float.orc"),
-                  "FLOAT", asked),
-    }  # fmt: skip
-    queries, expected = [], []
-    for name, (path, kind, literals) in broken.items():
-        mended = tmp_path / f"{name}.mended.orc"
-        repair(path, mended, rebuild=True)
-        for file in (path, mended):
-            queries += [(str(file), "a", kind, repr(value)) for value in literals]
-            expected.append((file == mended, len(literals)))
-    path = tmp_path / "queries.tsv"
-    readers._write_queries(path, queries)
-    rows = [int(found) for (found,) in ParquetJava(tmp_path)._java("OrcSearch", path)]
-    for is_mended, count in expected:
-        found, rows = rows[:count], rows[count:]
-        if is_mended:
-            assert min(found) >= STRIDE
-        else:
-            assert found.count(0) > count / 2

@@ -10,23 +10,42 @@ import pyarrow as pa
 import pyorc
 import pytest
 from conftest import FIXTURES, ROOT
-from orc_defect_files import ROWS, STRIDE, STRIPE_ROWS, A, OrcDefect, edited, sound, values
+from handmade_orc import index_of
+from orc_defect_files import (
+    ROWS,
+    STRIDE,
+    STRIPE_ROWS,
+    A,
+    OrcDefect,
+    edited,
+    opened,
+    sound,
+    stream,
+    values,
+    with_first_filter,
+)
 from orc_defects import (
     ORC,
     before_1970,
     by_pyarrow,
     by_pyorc,
+    encrypted,
     narrow,
     of_generation,
     one_bit_cleared,
+    other_bits,
 )
 from orc_files import all_types
 from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.diagnosis import orc_writers
+from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.bloom import read_filters
 from parquet_bloom.orc.columns import KINDS
 from parquet_bloom.orc.filter_form import FilterForm
+from parquet_bloom.orc.keys import lookup_hashes
+from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.rules.catalogue import RULES, Finding, ValidationReport, rules_of
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.validate import validate
@@ -138,6 +157,44 @@ def test_a_stripe_without_values_needs_no_filters(checked):
         ]
 
     assert checked(edited(data, drop), require=["a"]).findings == ()
+
+
+def test_values_that_have_several_forms_are_found_in_any(checked):
+    """pyarrow inserts the one zero that is stored. Of the others a single one is not there."""
+    numbers = [0.0, *map(float, range(1, ROWS))]
+    data = by_pyarrow(pa.array(numbers))
+    column = opened(data, lambda file: file.column("a"))
+    filter = KHashFilter.empty(9600, 7)
+    values = pa.array([number for number in numbers[:STRIDE] if number != 5])
+    filter.insert_hashes(lookup_hashes(column, values, FilterForm())[:, 0].copy())
+
+    def change(stripes, footer):
+        found = stream(stripes[0], A)
+        (_, second) = read_filters(found.data, BLOOM_FILTER_UTF8, 2, "here")
+        found.data = index_of([filter, second])
+
+    (found,) = checked(edited(data, change)).findings
+    assert (found.rule, found.found, found.examples) == ("PB401", "1", ("5",))
+
+
+def test_forms_that_build_inserts_are_no_foreign_bits(checked, tmp_path):
+    numbers = pa.array([0.0, float("nan"), *map(float, range(2, ROWS))])
+    orc.write_table(pa.table({"a": numbers}), tmp_path / "plain.orc", row_index_stride=STRIDE)
+    pb.build(tmp_path / "plain.orc", tmp_path / "b.orc", columns=["a"])
+    assert validate(tmp_path / "b.orc", ignore=["PB309"]).findings == ()
+
+
+def test_bits_that_contradict_each_other_are_not_looked_at(checked):
+    data = with_first_filter(bitset=other_bits())
+    report = checked(data)
+    assert [each.rule for each in report.findings] == ["PB606"]
+    assert report.checked.values == 2 * ROWS - STRIDE
+
+
+def test_filters_of_encrypted_columns_are_not_looked_at(checked):
+    report = checked(encrypted())
+    assert {each.rule for each in report.findings} == {"PB651"}
+    assert report.checked.values == ROWS
 
 
 # ------------------------------------------------------------------------------------------------
