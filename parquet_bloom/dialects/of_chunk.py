@@ -84,12 +84,10 @@ def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) ->
 
 
 def _chosen(file: ParquetFile, chunk: ColumnChunk, candidates: list[Place]) -> BlockFilter:
-    """The right one of several places, by the values unless there is no choice."""
+    """The right one of several places, by the values: a header is too little to be trusted."""
     where = f"{file.path}: {chunk.where}"
     if not candidates:
         raise FilterError(f"{where}: an old filter header behind which there is no seed")
-    if len(candidates) == 1:
-        return block_filter.read(file, candidates[0], chunk.leaf.type)
     with located(file.footer, chunk):
         recognised = block_filter.fitting(file, chunk, candidates)
     if not recognised.is_complete:

@@ -56,7 +56,7 @@ def decoded(text: str) -> Note:
     try:
         found: Any = json.loads(text)
         note = Note(**found)
-    except (TypeError, ValueError):
+    except (RecursionError, TypeError, ValueError):
         raise FilterError(f"{NOTE_KEY}: no note of a filter") from None
     numbers = (note.offset, note.length, note.seed)
     if (
