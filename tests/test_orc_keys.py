@@ -9,11 +9,13 @@ from math import nan
 import numpy as np
 import pyarrow as pa
 import pytest
-from specification import hive64, wang, wang_logical
+from hypothesis import given
+from hypothesis import strategies as st
+from specification import SEEDED, hive64, wang, wang_logical
 
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import KINDS, OrcColumn
-from parquet_bloom.orc.decimal_text import decimal_text
 from parquet_bloom.orc.filter_form import FilterForm
 from parquet_bloom.orc.keys import (
     encode,
@@ -139,8 +141,36 @@ def test_the_text_of_decimals(number, precision, scale, text):
     values = pa.array(
         [Decimal(1), Decimal(number)][scale == precision :], pa.decimal128(precision, scale)
     )
-    assert decimal_text(values).to_pylist()[-1] == text
-    assert decimal_text(values.slice(len(values) - 1)).to_pylist() == [text]
+    decimal = column("DECIMAL", precision=precision, scale=scale)
+    hash = hive64(text.encode())
+    assert insertion_hashes(decimal, values, FORM).tolist()[-1] == hash
+    assert insertion_hashes(decimal, values.slice(len(values) - 1), FORM).tolist() == [hash]
+
+
+@SEEDED
+@given(st.lists(st.integers(1 - 10**38, 10**38 - 1), max_size=20), st.integers(0, 38))
+def test_decimals_as_text(numbers, scale):
+    """As Python's decimals have it, in which no zero behind the point is lost."""
+    values = pa.array(
+        [
+            Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
+            for number in numbers
+        ],
+        pa.decimal128(38, scale),
+    )
+    texts = [f"{value:f}" for value in values.to_pylist()]
+    stripped = [text.rstrip("0").rstrip(".") if "." in text else text for text in texts]
+    decimal = column("DECIMAL", precision=38, scale=scale)
+    assert insertion_hashes(decimal, values, FORM).tolist() == [
+        hive64(text.removeprefix("-" if text == "-0" else "").encode()) for text in stripped
+    ]
+
+
+def test_the_kernel_checks_decimals():
+    with pytest.raises(ValueError, match="scale: 39, expected 0 to 38"):
+        _kernel.hive64_decimals(bytes(16), 39)
+    with pytest.raises(ValueError, match="15 bytes, expected a multiple of 16"):
+        _kernel.hive64_decimals(bytes(15), 0)
 
 
 def test_the_seconds_around_1970():

@@ -62,6 +62,10 @@ def hive64_slices(
 ) -> NDArray[np.uint64]:
     """The same of each data[starts[i]:starts[i + 1] - gap]."""
 
+def hive64_decimals(values: _Bytes, scale: int, seed: int = ...) -> NDArray[np.uint64]:
+    """The same of the text of DECIMALs: `values` are unscaled numbers of 16 bytes, little-endian, with
+    `scale` (0 to 38) digits behind the point; no exponent, no zeros behind the last digit."""
+
 def wang(values: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Thomas Wang's hash of integers, with arithmetic shifts, as Hive and ORC Java have it."""
 

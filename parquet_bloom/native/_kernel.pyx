@@ -27,6 +27,8 @@ cdef extern from "kernel.h" nogil:
     void c_hive64_slices "hive64_slices"(
         const uint8_t *data, const int64_t *starts, size_t count, int64_t gap, uint64_t seed,
         uint64_t *hashes)
+    void c_hive64_decimals "hive64_decimals"(
+        const uint8_t *values, size_t count, int scale, uint64_t seed, uint64_t *hashes)
     void c_k_hash_insert "k_hash_insert"(
         uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
         size_t count)
@@ -248,6 +250,20 @@ def hive64_slices(
     if count:
         with nogil:
             c_hive64_slices(_bytes(data), &starts[0], count, gap, seed, &out[0])
+    return hashes
+
+
+def hive64_decimals(const uint8_t[::1] values not None, int scale, uint64_t seed=HIVE_SEED):
+    import numpy as np
+
+    cdef size_t count = _num_fixed(values, 16)
+    if not 0 <= scale <= 38:
+        raise ValueError(f"scale: {scale}, expected 0 to 38")
+    hashes = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if count:
+        with nogil:
+            c_hive64_decimals(&values[0], count, scale, seed, &out[0])
     return hashes
 
 

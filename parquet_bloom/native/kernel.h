@@ -46,6 +46,13 @@ uint64_t hive64(const uint8_t *data, size_t size, uint64_t seed);
 void hive64_slices(const uint8_t *data, const int64_t *starts, size_t count, int64_t gap,
                    uint64_t seed, uint64_t *hashes);
 
+/* ---- decimal_text.c: the same of DECIMALs ----------------------------------------------------- */
+
+/* Of `count` unscaled numbers of 16 bytes, little-endian, as text with `scale` (0 to 38) digits behind
+ * the point. */
+void hive64_decimals(const uint8_t *values, size_t count, int scale, uint64_t seed,
+                     uint64_t *hashes);
+
 /* ---- k_hash.c: filters as arrays of (num_bits + 63) / 64 words ------------------------------- */
 
 void k_hash_insert(uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,

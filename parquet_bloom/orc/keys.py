@@ -6,7 +6,7 @@
 | FLOAT, DOUBLE              | the bits of the DOUBLE                                            |
 | STRING, VARCHAR, BINARY    | the bytes                                                         |
 | CHAR(n)                    | the text with blanks behind it, n characters                      |
-| DECIMAL                    | its text, see decimal_text                                        |
+| DECIMAL                    | its text: no exponent, no zeros behind the last digit             |
 | TIMESTAMP*                 | milliseconds, rounded down, see timestamp_keys                    |
 | LIST, MAP · UNION          | the number of elements · the tag                                  |
 
@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.literals import encode_literal as read_literal
 from parquet_bloom.native import _kernel
+from parquet_bloom.orc.arrow_numbers import decimals, floats, integers
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.decimal_text import decimal_text
 from parquet_bloom.orc.filter_form import FilterForm
 from parquet_bloom.orc.stored_values import leaf_type, stored_value
 from parquet_bloom.orc.timestamp_keys import (
@@ -173,13 +173,12 @@ def _wang(numbers: NDArray[np.int64], form: FilterForm) -> Hashes:
 
 
 def _integers(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
-    numbers = values.view(pa.int32()) if pa.types.is_date32(values.type) else values
-    return _Hashed(_wang(numbers.to_numpy(), form))
+    return _Hashed(_wang(integers(values), form))
 
 
 def _floats(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
     """Java hashes one NaN for all, C++ the bits as they are."""
-    numbers = values.to_numpy().astype(np.float64)
+    numbers = floats(values).astype(np.float64)
     bits = numbers.view(np.int64)
     others = []
     zeros = np.flatnonzero(numbers == 0)
@@ -202,7 +201,7 @@ def _blank_padded(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
 
 
 def _decimals(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
-    return _Hashed(text_hashes(decimal_text(values)))
+    return _Hashed(_kernel.hive64_decimals(decimals(values), values.type.scale))
 
 
 def text_hashes(values: Any) -> Hashes:
@@ -231,11 +230,11 @@ def _of_moments(moments: Moments, form: FilterForm) -> _Hashed:
 
 
 def _lengths(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
-    return _Hashed(_wang(np.diff(values.offsets.to_numpy()), form))
+    return _Hashed(_wang(np.diff(integers(values.offsets)), form))
 
 
 def _tags(column: OrcColumn, values: Any, form: FilterForm) -> _Hashed:
-    return _Hashed(_wang(values.type_codes.to_numpy(), form))
+    return _Hashed(_wang(integers(values.type_codes), form))
 
 
 _HASHED: dict[str, Callable[[OrcColumn, Any, FilterForm], _Hashed]] = {

@@ -22,10 +22,12 @@ import pyarrow as pa
 
 from parquet_bloom.leaf_type import LeafType, LogicalType
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.decimal_text import MOST_DIGITS
 from parquet_bloom.values import NANOS_PER_DAY, UNIX_EPOCH_JULIAN_DAY, not_a_value
 
 _INTEGER_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+
+# Of a DECIMAL with a precision.
+MOST_DIGITS = 38
 
 # What Spark notes of a type that ORC does not have.
 SPARK_TYPE = "spark.sql.catalyst.type"

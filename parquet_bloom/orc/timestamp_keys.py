@@ -22,6 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.orc.arrow_numbers import integers
 from parquet_bloom.orc.zones import SECOND, Millis, candidates, offset_in_1970
 
 DAY = 86_400 * SECOND
@@ -61,7 +62,7 @@ def local_moments(values: Any, zone: str) -> Moments:
 
 def _millis(values: Any) -> Millis:
     """Whole milliseconds since 1970, rounded down."""
-    numbers = np.asarray(values.view(pa.int64()).to_numpy())
+    numbers = integers(values)
     if values.type.unit == "s":
         return numbers * SECOND
     return numbers // _PER_MILLI[values.type.unit]
@@ -91,5 +92,5 @@ def _with_neighbours(values: Any, keys: Millis, unsigned: tuple[int, int]) -> Mo
 def _has_fraction(values: Any) -> NDArray[np.bool_]:
     if values.type.unit == "s":
         return np.zeros(len(values), np.bool_)
-    numbers = values.view(pa.int64()).to_numpy()
+    numbers = integers(values)
     return np.asarray(numbers % (SECOND * _PER_MILLI[values.type.unit]) != 0)

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.decimal_text import MOST_DIGITS
+from parquet_bloom.orc.arrow_numbers import decimals, floats, integers
 from parquet_bloom.orc.keys import Hashes, text_hashes
 
 # Rows that are handed over at a time: by pyarrow and pyorc unless they are told otherwise, and by
@@ -40,7 +40,7 @@ def packed_bytes(values: Any, first_row: int, batch_rows: int) -> Hashes:
     `values`: of all rows of an index group, the first of which is `first_row` of the file; batches
     end where it ends.
     """
-    numbers = values.to_numpy().astype("<i8")
+    numbers = integers(values).astype(np.int64)
     last_row = first_row + len(numbers)
     second_batch = first_row - first_row % batch_rows + batch_rows
     cuts = [first_row, *range(second_batch, last_row, batch_rows), last_row]
@@ -55,7 +55,7 @@ def packed_bytes(values: Any, first_row: int, batch_rows: int) -> Hashes:
 
 def rounded_towards_1970(values: Any) -> Hashes:
     """Of timestamps as milliseconds that are cut off instead of rounded down."""
-    numbers = values.view(pa.int64()).to_numpy()
+    numbers = integers(values)
     per_milli = _PER_MILLI[values.type.unit]
     if per_milli is None:
         return _kernel.wang(numbers * _MILLIS_PER_SECOND)
@@ -64,13 +64,13 @@ def rounded_towards_1970(values: Any) -> Hashes:
 
 def shortest_doubles(values: Any) -> Hashes:
     """Of each FLOAT as the DOUBLE that is written with the same digits."""
-    doubles = values.cast(pa.string()).cast(pa.float64()).to_numpy()
+    doubles = floats(values.cast(pa.string()).cast(pa.float64()))
     return _kernel.wang(doubles.view(np.int64))
 
 
 def float_bits(values: Any) -> Hashes:
     """Of each FLOAT as the number that its bits are."""
-    return _kernel.wang(values.to_numpy().view(np.int32).astype(np.int64))
+    return _kernel.wang(floats(values).view(np.int32).astype(np.int64))
 
 
 def without_blanks(values: Any) -> Hashes:
@@ -80,7 +80,5 @@ def without_blanks(values: Any) -> Hashes:
 
 def unscaled(values: Any) -> Hashes:
     """Of each DECIMAL of at most 18 digits as a number without its point."""
-    numbers = values.cast(pa.decimal128(MOST_DIGITS, values.type.scale))
-    halves = np.frombuffer(numbers.buffers()[1], np.int64)[2 * numbers.offset :]
     # The low half of 128 bits is all there is of these.
-    return _kernel.wang(np.ascontiguousarray(halves[: 2 * len(numbers) : 2]))
+    return _kernel.wang(np.frombuffer(decimals(values), "<i8")[::2].copy())

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.arrow_numbers import floats
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.filter_form import FilterForm
@@ -89,7 +90,7 @@ def check_group(
 
 
 def _has_lone_zero(values: Any, forms: Hashes, filter: KHashFilter) -> bool:
-    zeros = np.flatnonzero(values.to_numpy() == 0)
+    zeros = np.flatnonzero(floats(values) == 0)
     if not zeros.size:
         return False
     # All forms of a zero are those of both.

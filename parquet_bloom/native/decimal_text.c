@@ -1,0 +1,60 @@
+/* DECIMALs, hashed as Hive and ORC do: as text, without an exponent and without zeros behind the last
+ * digit.
+ *
+ *   unscaled, scale    -5, 2  "-0.05"      150, 2  "1.5"      100, 0  "100"      0, 9  "0"
+ *
+ * Source: hive-storage-api, HiveDecimal.toString, which ORC Java hashes.
+ */
+#include "kernel.h"
+
+enum {
+    MOST_DIGITS = 39, /* of 128 bits */
+    CHUNK_DIGITS = 19 /* of 64 */
+};
+
+static const uint64_t CHUNK = 10000000000000000000u; /* 10^19 */
+
+/* The digits of `number` end before `end`, at least `least` of them; returns where they begin. */
+static char *digits_before(char *end, unsigned __int128 number, int least) {
+    char *at = end;
+    while (number > 0) {
+        uint64_t chunk = (uint64_t)(number % CHUNK);
+        number /= CHUNK;
+        for (int i = 0; i < CHUNK_DIGITS && (chunk > 0 || number > 0); i++, chunk /= 10)
+            *--at = (char)('0' + chunk % 10);
+    }
+    while (end - at < least) *--at = '0';
+    return at;
+}
+
+/* Writes the text to `text`, of 2 * MOST_DIGITS bytes; returns its length. */
+static size_t decimal_text(__int128 unscaled, int scale, char *text) {
+    int is_negative = unscaled < 0;
+    unsigned __int128 number = (unsigned __int128)unscaled;
+    char digits[MOST_DIGITS + 1];
+    char *end = digits + sizeof digits;
+    char *first = digits_before(end, is_negative ? 0 - number : number, scale + 1);
+    char *point = end - scale;
+    while (end > point && end[-1] == '0') end--;
+    char *at = text;
+    if (is_negative) *at++ = '-';
+    memcpy(at, first, (size_t)(point - first));
+    at += point - first;
+    if (end > point) {
+        *at++ = '.';
+        memcpy(at, point, (size_t)(end - point));
+        at += end - point;
+    }
+    return (size_t)(at - text);
+}
+
+void hive64_decimals(const uint8_t *values, size_t count, int scale, uint64_t seed,
+                     uint64_t *hashes) {
+    char text[2 * MOST_DIGITS];
+    for (size_t i = 0; i < count; i++) {
+        __int128 unscaled;
+        memcpy(&unscaled, values + i * sizeof unscaled, sizeof unscaled);
+        size_t size = decimal_text(unscaled, scale, text);
+        hashes[i] = hive64((const uint8_t *)text, size, seed);
+    }
+}
