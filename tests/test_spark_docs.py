@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from click.testing import CliRunner
 from conftest import ROOT
+from spark_session import scanned
 from test_docs import comparable
 
 import parquet_bloom as pb
@@ -32,10 +33,11 @@ def without_seconds(text):
 def test_ten_minutes(spark, tmp_path):
     def there(text):
         """With the lake in a folder of the test: Spark has a working directory of its own."""
-        return text.replace("lake/events", f"{tmp_path}/lake/events")
+        return re.sub("lake/(?=events|orc)", f"{tmp_path}/lake/", text)
 
-    make_lake, lookup, from_python = map(there, blocks("python"))
+    make_lake, lookup, make_orc, from_python = map(there, blocks("python"))
     exec(compile(make_lake, "lake.py", "exec"), {})  # noqa: S102
+    exec(compile(make_orc, "orc.py", "exec"), {})  # noqa: S102
     for block in blocks("console"):
         command, _, expected = block.partition("\n")
         program, *arguments = there(command).removeprefix("$ ").split()
@@ -53,6 +55,10 @@ def test_ten_minutes(spark, tmp_path):
             ).stdout
         assert comparable(without_seconds(printed)) == comparable(without_seconds(expected))
     exec(compile(from_python, "api.py", "exec"), {})  # noqa: S102
+    assert "A look-up then reads 10,000 of 400,000 rows" in TEXT
+    events = spark.read.orc(f"{tmp_path}/lake/orc")
+    rows, read = scanned(events.where(f"user_id = {events.first().user_id}"))
+    assert (len(rows), read, events.count()) == (1, 10_000, 400_000)
 
 
 def test_the_query_over_reports(spark, tmp_path):
