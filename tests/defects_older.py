@@ -110,7 +110,7 @@ OLDER = [
     Defect(
         "a note that leads nowhere", "PB702",
         built(pb.Murmur3(), with_note(
-            '{"offset":4,"length":4108,"header":"12-byte","hash":"MURMUR3","seed":1,'
+            '{"offset":4,"length":4108,"pages":4,"header":"12-byte","hash":"MURMUR3","seed":1,'
             '"selection":"mask"}'
         )),
     ),

@@ -14,7 +14,7 @@ from parquet_bloom.dialects.pointers import decoded
 from parquet_bloom.errors import FilterError, ParquetBloomError
 
 MUTANTS = 150
-NOTE = '{"offset":4,"length":44,"header":"12-byte","hash":"MURMUR3","seed":1,"selection":"mask"}'
+NOTE = '{"offset":4,"length":44,"pages":4,"header":"12-byte","hash":"MURMUR3","seed":1,"selection":"mask"}'
 
 
 def attempt(work):
@@ -122,6 +122,20 @@ def test_what_is_no_note_is_an_error(text):
 
 def test_a_note_says_all_that_the_header_cannot():
     note = decoded(NOTE)
-    assert (note.offset, note.length, note.header) == (4, 44, "12-byte")
+    assert (note.offset, note.length, note.pages) == (4, 44, 4)
     assert note.scheme.name == "MURMUR3 seed 1, mask"
     assert note.encoded() == NOTE
+
+
+def test_a_note_is_worthless_where_the_pages_have_moved(tmp_path):
+    """Whatever moved them did not know of it, and something else may lie where it leads."""
+    path = tmp_path / "noted.parquet"
+    pq.write_table(pa.table({"a": range(100), "b": range(100)}), path)
+    pb.build(path, columns=["b"], in_place=True, dialect=pb.Murmur3())
+    data = bytearray(path.read_bytes())
+    digit = data.index(b'"pages":') + 8
+    data[digit] ^= 1
+    path.write_bytes(data)
+    (result,) = pb.probe(path, "b", ["-1"], dialect="murmur3").results
+    assert result.verdict == "unknown"
+    assert "note: of a chunk with pages at " in result.row_groups[0].reason

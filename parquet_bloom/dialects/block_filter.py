@@ -211,7 +211,12 @@ def places(
 def noted_place(
     file: ParquetFile, chunk: ColumnChunk, note: Note, found: tuple[OldHeader, ...]
 ) -> Place:
-    """The way that the note says. Raises FilterError if the header says something else."""
+    """The way that the note says. Raises FilterError if header or chunk say something else."""
+    if note.pages != chunk.pages_start:
+        raise FilterError(
+            f"{file.path}: {chunk.where}: note: of a chunk with pages at {note.pages}, found them at"
+            f" {chunk.pages_start}"
+        )
     for header in found:
         is_so = (header.form, header.header_bytes + header.num_bytes) == (note.header, note.length)
         if is_so and (header.is_power_of_two or note.selection != "mask"):

@@ -45,6 +45,11 @@ class Change:
     replaced: Mapping[ChunkKey, Note]
 
     @property
+    def notes(self) -> dict[ChunkKey, Note]:
+        """Of the filters that were added."""
+        return {key: _moved_with(note, self.added.moves) for key, note in self.added.notes.items()}
+
+    @property
     def keys(self) -> set[ChunkKey]:
         """The chunks whose pointers change."""
         return {*self.added.notes, *self.replaced}
@@ -57,7 +62,7 @@ def new_footer(change: Change, start: int) -> Footer:
         moved_footer(old.raw, added.moves, added.lengths), start, old.where, old.protection
     )
     notes: dict[ChunkKey, Note | None] = {
-        **_moved_notes(change.file, added.moves), **dict.fromkeys(change.replaced), **added.notes,
+        **_moved_notes(change.file, added.moves), **dict.fromkeys(change.replaced), **change.notes,
     }  # fmt: skip
     fields = {
         key: {**note_fields(moved, _chunk(moved, key), note), **_pointer(change, key)}
@@ -78,12 +83,17 @@ def _pointer(change: Change, key: ChunkKey) -> Fields:
     return {}
 
 
+def _moved_with(note: Note, moves: Moves) -> Note:
+    """The note of a filter that has been put where it is, whose chunk may have moved."""
+    return replace(note, pages=moves(note.pages))
+
+
 def _moved_notes(file: ParquetFile, moves: Moves) -> dict[ChunkKey, Note]:
     """The notes of filters that stay, where those have moved."""
     if not moves.places:
         return {}
     return {
-        chunk.key: replace(note, offset=moves(note.offset))
+        chunk.key: replace(note, offset=moves(note.offset), pages=moves(note.pages))
         for chunk, note in every_note(file.footer)
     }
 
@@ -102,7 +112,7 @@ def check_version(change: Change, new: ParquetFile) -> None:
             raise RewriteError(f"{name} is not where it has been moved to")
     if _restored(change, new.footer) != old.footer.raw:
         raise RewriteError("the footer differs in more than the filters")
-    for key, note in added.notes.items():
+    for key, note in change.notes.items():
         chunk = _chunk(new.footer, key)
         if note_of(new.footer, chunk) != note:
             raise RewriteError(f"{chunk.where}: the note differs from what was written")

@@ -18,7 +18,7 @@ from parquet_bloom.dialects.murmur3 import Murmur3
 from parquet_bloom.dialects.murmur3_build import Built
 from parquet_bloom.dialects.new_version import Version
 from parquet_bloom.dialects.pointers import Note
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import FooterError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -64,6 +64,7 @@ class Added:
         self.notes[chunk.key] = Note(
             offset=offset,
             length=len(data),
+            pages=chunk.pages_start or 0,
             header=dialect.header,
             hash="MURMUR3",
             seed=dialect.seed,
@@ -120,13 +121,20 @@ def insert_all(
     moves = added.moves
     for start, end in offset_indexes(file.footer):
         added.copy(at, start, out)
-        index = moved_offset_index(file.source.read_at(start, end - start), moves)
+        index = _moved_index(file, start, end, moves)
         out.append(index)
         added.lengths[start] = len(index)
         added.inserted.append((end, len(index) - (end - start)))
         at = end
     added.copy(at, file.footer.start, out)
     return added
+
+
+def _moved_index(file: ParquetFile, start: int, end: int, moves: Moves) -> bytes:
+    try:
+        return moved_offset_index(file.source.read_at(start, end - start), moves)
+    except _kernel.ScanError as error:
+        raise FooterError(f"{file.path}: no offset index at {start}: {error.problem}") from None
 
 
 def offset_indexes(footer: Footer) -> list[Range]:
@@ -151,8 +159,9 @@ def in_order_of_pages(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> list[
         raise UnsupportedError(
             f"{file.path}: page indexes lie before pages: expected them behind all pages"
         )
-    if any(end > start for (_, end), (start, _) in pairwise(indexes)):
-        raise UnsupportedError(f"{file.path}: offset indexes share bytes")
+    behind = (file.footer.start, file.footer.start)
+    if any(end > start for (_, end), (start, _) in pairwise([*indexes, behind])):
+        raise UnsupportedError(f"{file.path}: offset indexes share bytes with others")
     return ordered
 
 

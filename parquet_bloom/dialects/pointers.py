@@ -4,7 +4,7 @@ The field is what old writers set, and what today's readers look at, who lose ro
 they find there. So the pointer is a pair of the chunk's own key-value metadata unless told
 otherwise, which they leave alone:
 
-    ColumnMetaData.key_value_metadata    "pbloom.murmur3" = {"offset":4096,"length":1036, ...}
+    ColumnMetaData.key_value_metadata    "pbloom.murmur3" = {"offset":4096,"length":1036,"pages":4, ...}
 
 The note says all that the header cannot: hash, seed, and how a block is selected.
 """
@@ -20,7 +20,7 @@ from typing import Any, Final, get_args
 from parquet_bloom.dialects.headers import HeaderForm
 from parquet_bloom.dialects.presence import NOTE_KEY
 from parquet_bloom.dialects.schemes import MAX_SEED, HashName, Scheme, Selection
-from parquet_bloom.errors import FilterError
+from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.column_chunk import ColumnChunk
@@ -33,10 +33,15 @@ _KEY, _VALUE = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Where a filter lies, `length` bytes of header and bitset from `offset`, and how it was made."""
+    """Where a filter lies, `length` bytes of header and bitset from `offset`, and how it was made.
+
+    `pages`: where the chunk's pages began then. Whoever moves them without knowing of the note makes
+    it worthless.
+    """
 
     offset: int
     length: int
+    pages: int
     header: HeaderForm
     hash: HashName
     seed: int
@@ -58,7 +63,7 @@ def decoded(text: str) -> Note:
         note = Note(**found)
     except (RecursionError, TypeError, ValueError):
         raise FilterError(f"{NOTE_KEY}: no note of a filter") from None
-    numbers = (note.offset, note.length, note.seed)
+    numbers = (note.offset, note.length, note.pages, note.seed)
     if (
         not all(type(number) is int and number >= 0 for number in numbers)
         or note.seed > MAX_SEED
@@ -80,7 +85,7 @@ def note_of(footer: Footer, chunk: ColumnChunk) -> Note | None:
     if chunk.meta_start is None or chunk.has_crypto_metadata:
         return None
     for pair in _pairs(footer, chunk):
-        found, _ = compact.decode(ttypes.KeyValue, pair)
+        found = _key_value(pair)
         if found.key == NOTE_KEY:
             return decoded(found.value or "")
     return None
@@ -102,11 +107,7 @@ def note_fields(
     footer: Footer, chunk: ColumnChunk, note: Note | None
 ) -> dict[int, tuple[int, bytes] | None]:
     """The field of the chunk's ColumnMetaData that has `note`, or no note; other pairs stay."""
-    pairs = [
-        pair
-        for pair in _pairs(footer, chunk)
-        if compact.decode(ttypes.KeyValue, pair)[0].key != NOTE_KEY
-    ]
+    pairs = [pair for pair in _pairs(footer, chunk) if _key_value(pair).key != NOTE_KEY]
     if note is not None:
         pairs.append(_pair(note))
     if not pairs:
@@ -115,11 +116,19 @@ def note_fields(
     return {KEY_VALUE_METADATA: (compact.TYPE_LIST, value)}
 
 
+def _key_value(pair: bytes) -> ttypes.KeyValue:
+    try:
+        return compact.decode(ttypes.KeyValue, pair)[0]
+    except (FormatError, _kernel.ScanError) as error:
+        raise FilterError(f"key_value_metadata: {error}") from None
+
+
 def _pairs(footer: Footer, chunk: ColumnChunk) -> Iterator[bytes]:
     """The encoded KeyValues of a chunk."""
     text, start = footer.meta_data(chunk)
     for number, kind, _, value, _ in _kernel.fields(text, start):
-        if (number, kind) == (KEY_VALUE_METADATA, compact.TYPE_LIST):
+        is_list = (number, kind) == (KEY_VALUE_METADATA, compact.TYPE_LIST)
+        if is_list and text[value] & 0x0F == compact.TYPE_STRUCT:
             boundaries = _kernel.elements(text, value)
             for begin, end in pairwise(boundaries):
                 yield text[begin:end]
