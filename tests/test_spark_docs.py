@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from datetime import UTC, date, datetime
@@ -9,7 +10,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 from click.testing import CliRunner
-from conftest import ROOT
+from conftest import FIXTURES, ROOT
 from spark_session import scanned
 from test_docs import comparable
 
@@ -77,21 +78,35 @@ TABLE = (ROOT / "docs" / "filters_table.md").read_text()
 
 
 def test_queries_for_the_filters_as_a_table(spark, tmp_path):
-    """They run, and find what they say in a lake with one file that lacks a filter."""
+    """They run, and find what they say in a lake with one file that lacks a filter, and one of ORC,
+    where one column's filters are of no use."""
     pq.write_table(pa.table({"user_id": range(1000)}), tmp_path / "a.parquet")
     pb.build(tmp_path / "a.parquet", tmp_path / "b.parquet", columns=["user_id"], fpp=0.04)
     (tmp_path / "c.parquet").write_bytes(b"PAR1")
+    shutil.copy(FIXTURES / "java_original.orc", tmp_path / "d.orc")
     view, *queries = re.findall(r"^```sql\n(.*?)^```", TABLE, re.MULTILINE | re.DOTALL)
-    spark.sql(view.replace("/data/lake/*/*.parquet", f"{tmp_path}/*.parquet"))
-    lacking, leaky, sizes, broken = (
+    spark.sql(view.replace("/data/lake/*/*.parquet", f"{tmp_path}/*.*"))
+    lacking, leaky, sizes, broken, ignored = (
         [tuple(row) for row in spark.sql(q).collect()] for q in queries
     )
     spark.catalog.dropTempView("filters")
     assert lacking == [(f"{tmp_path}/a.parquet", 1, 0, ["no filter"])]
-    assert [(row[0], row[2], row[4]) for row in leaky] == [
-        (f"{tmp_path}/b.parquet", "user_id", 1024)
+    assert {(row[0], *row[1:3], row[4]) for row in leaky} == {
+        (f"{tmp_path}/b.parquet", 0, "user_id", 1024),
+        (f"{tmp_path}/d.orc", 0, "moment", 1568),
+        (f"{tmp_path}/d.orc", 0, "number", 1568),
+    }
+    assert {row[:2] for row in sizes} == {
+        ("user_id", 1), ("number", 2), ("moment", 2), ("flag", 2),
+    }  # fmt: skip
+    assert [row[:4] for row in ignored] == [
+        (
+            f"{tmp_path}/d.orc",
+            "flag",
+            "ignored by ORC Java and C++: no predicate on BOOLEAN asks a filter",
+            2,
+        )
     ]
-    assert [row[:2] for row in sizes] == [("user_id", 1)]
     assert [row[0] for row in broken] == [f"{tmp_path}/c.parquet"]
 
 

@@ -55,17 +55,19 @@ def test_the_archive_has_the_code_and_the_kernel_and_what_they_need():
         )
     assert names == sorted(set(names))
     tops = {name.partition("/")[0].partition(".")[0] for name in names}
-    assert {"cffi", "_cffi_backend", "cramjam", "cryptography", "thrift", "xxhash"} <= tops
+    assert {"cffi", "_cffi_backend", "cramjam", "cryptography", "google", "thrift", "xxhash"} <= tops
     assert not {Path(name).suffix for name in names} & {".pyc", ".pyx", ".c", ".h"}
 
 
 def test_the_archive_alone_is_enough(tmp_path):
-    """To build without any site-packages, and to decrypt."""
+    """To build without any site-packages, to open ORC files, and to decrypt."""
     path, _ = shipping._archive(shipping._installed())
     with zipfile.ZipFile(path) as archive:
         archive.extractall(tmp_path)
     code = (
         "import parquet_bloom, parquet_bloom.encryption.cipher, parquet_bloom.verbs.build\n"
+        "from parquet_bloom.orc.proto import orc_pb2\n"
+        "assert orc_pb2.Footer.FromString(b'\\x08\\x03').headerLength == 3\n"
         "from cryptography.hazmat.primitives.ciphers.aead import AESGCM\n"
         "AESGCM(bytes(16)).encrypt(bytes(12), b'', None)\n"
         "import sys; print(parquet_bloom.__file__, 'site' in sys.modules)"

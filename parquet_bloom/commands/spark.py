@@ -159,8 +159,8 @@ def _is_absent(document: dict[str, Any]) -> bool:
 def spark() -> None:
     """The verbs over a lake, on Spark.
 
-    PATH is a file, a folder or a glob, as Spark reads it; several at a time. Files are listed with
-    Spark's credentials, and worked on by its executors, each once, in its place.
+    PATH is a file, a folder or a glob, as Spark reads it; several at a time. Files, Parquet and ORC,
+    are listed with Spark's credentials, and worked on by its executors, each once, in its place.
 
     \b
     Example:
@@ -175,7 +175,7 @@ def spark() -> None:
 @filter_options
 @click.option(
     "--only-missing", is_flag=True,
-    help="Leave files alone in which each column has a filter in some row group.",
+    help="Leave files alone in which each column has a filter in some row group or stripe.",
 )  # fmt: skip
 @since_option
 @dry_run_option

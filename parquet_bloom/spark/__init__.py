@@ -1,4 +1,4 @@
-"""The verbs over a lake, on Spark through PySpark: classic and Connect.
+"""The verbs over a lake of Parquet and ORC files, on Spark through PySpark: classic and Connect.
 
     from parquet_bloom import spark as lake
 

@@ -6,7 +6,8 @@
 
 Only the last step changes anything. Whatever keeps a file from being built in parts, it is built
 as a whole there, with what that says: damage, a change in the meantime, filters of an earlier
-attempt. Encrypted files are never built in parts: no bits of theirs go over the network.
+attempt. Encrypted files are never built in parts: no bits of theirs go over the network. Nor are ORC
+files: whoever writes one copies all of it and compares, which takes longer than to read most columns.
 """
 
 from __future__ import annotations

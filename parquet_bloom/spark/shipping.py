@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SETTING = "spark.parquet_bloom.archive"
 
 # What the package needs on executors and what their Python need not have, unlike pyarrow and numpy.
-DEPENDENCIES = ("cffi", "cramjam", "cryptography", "thrift", "xxhash")
+DEPENDENCIES = ("cffi", "cramjam", "cryptography", "protobuf", "thrift", "xxhash")
 
 # Of our folder, what the kernel is compiled from, and what Python makes itself.
 _SOURCES = {".c", ".h", ".pyc", ".pyx"}

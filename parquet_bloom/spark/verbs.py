@@ -40,9 +40,10 @@ def build(
     """Add filters for `columns` to every file, in its place.
 
     paths: files, folders and globs, also a DataFrame's `inputFiles()`. only_missing: leave files
-    alone in which each column has a filter in some row group. since: only files that have changed
-    since then. tasks: how many can run at the same time. keys_file: for encrypted files, a JSON
-    file of keys that the executors can read. The others as of parquet_bloom.build.
+    alone in which each column has a filter in some row group or stripe. since: only files that have
+    changed since then. tasks: how many can run at the same time. keys_file: for encrypted files, a
+    JSON file of keys that the executors can read. The others as of parquet_bloom.build; max_bytes
+    and exact_blocks mean nothing for ORC files, which are refused where they are given.
 
     Raises TypeError and ValueError for what cannot be, SparkError if the job fails as a whole. What
     happens to single files is in the report.
