@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from parquet_bloom.dialects import block_filter, statistics
+from parquet_bloom.dialects import block_filter, headers, statistics
 from parquet_bloom.dialects.block_filter import FIELD_POINTER, NOTE_POINTER, BlockFilter, Place
 from parquet_bloom.dialects.headers import OldHeader
 from parquet_bloom.dialects.pointers import note_of
@@ -51,17 +51,15 @@ class Unusable:
 
 def leads_to_older(file: ParquetFile, chunk: ColumnChunk) -> bool:
     """Whether there is a header of an older dialect at bloom_filter_offset."""
-    try:
-        return bool(_found(file, chunk))
-    except FilterError:
-        return True
+    return bool(headers_at(file, chunk))
 
 
-def _found(file: ParquetFile, chunk: ColumnChunk) -> tuple[OldHeader, ...]:
-    offset = chunk.bloom_filter_offset
-    if offset is None or chunk.has_crypto_metadata or not 4 <= offset < file.footer.start:
+def headers_at(file: ParquetFile, chunk: ColumnChunk) -> tuple[OldHeader, ...]:
+    """What it may be, whatever is behind it; none for an encrypted column."""
+    offset, end = chunk.bloom_filter_offset, file.footer.start
+    if offset is None or chunk.has_crypto_metadata or not 4 <= offset < end:
         return ()
-    return block_filter.find(file, chunk, FIELD_POINTER, offset)
+    return headers.read(file.source.read_at(offset, min(headers.MAX_HEADER_BYTES, end - offset)))
 
 
 def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) -> BlockFilter | None:
@@ -71,10 +69,10 @@ def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) ->
     filter that cannot be trusted to find every value, PageError and UnsupportedError if values
     cannot be read.
     """
-    found = _found(file, chunk)
     offset = chunk.bloom_filter_offset
-    if not found or offset is None:
+    if offset is None or not leads_to_older(file, chunk):
         return None
+    found = block_filter.find(file, chunk, FIELD_POINTER, offset)
     if seed is None:
         note = note_of(file.footer, chunk)
         if note is not None and note.offset == offset:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
+from parquet_bloom.dialects.of_chunk import leads_to_older
 from parquet_bloom.errors import FilterError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
@@ -146,7 +147,7 @@ def _astray(file: ParquetFile) -> Iterator[Examined]:
 
 
 def _with_header(file: ParquetFile, chunk: ColumnChunk) -> Examined:
-    if older.leads_to_older(file, chunk):
+    if leads_to_older(file, chunk):
         return Examined(chunk, unread=older.published(file, chunk))
     stored, problems = structure.read_header(file, chunk)
     if stored is None:

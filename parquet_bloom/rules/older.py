@@ -6,15 +6,15 @@ tell the hash, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from parquet_bloom.dialects import block_filter, headers, statistics
+from parquet_bloom.dialects import block_filter, statistics
 from parquet_bloom.dialects.block_filter import FIELD_POINTER, NOTE_POINTER, Place
-from parquet_bloom.dialects.headers import OldHeader
 from parquet_bloom.dialects.murmur3 import ON_PUBLISHED
+from parquet_bloom.dialects.of_chunk import headers_at, leads_to_older
 from parquet_bloom.dialects.other_filter import OtherFilter
 from parquet_bloom.dialects.pointers import Note, note_of
 from parquet_bloom.dialects.recognise import recognised, sample_of
@@ -60,21 +60,9 @@ def look_at(file: ParquetFile, chunk: ColumnChunk) -> Older:
     return _with_statistics(file, chunk, older)
 
 
-def leads_to_older(file: ParquetFile, chunk: ColumnChunk) -> bool:
-    """Whether there is a header of an older dialect at bloom_filter_offset, whatever its size."""
-    return bool(_headers_at(file, chunk))
-
-
-def _headers_at(file: ParquetFile, chunk: ColumnChunk) -> Sequence[OldHeader]:
-    offset, end = chunk.bloom_filter_offset, file.footer.start
-    if chunk.has_crypto_metadata or offset is None or not 4 <= offset < end:
-        return ()
-    return headers.read(file.source.read_at(offset, min(headers.MAX_HEADER_BYTES, end - offset)))
-
-
 def published(file: ParquetFile, chunk: ColumnChunk) -> Finding:
     """That there is one."""
-    form = _headers_at(file, chunk)[0].form
+    form = headers_at(file, chunk)[0].form
     return chunk_finding(
         "PB701", chunk, "bloom_filter_offset leads to a filter of an older dialect:"
         f" {ON_PUBLISHED}", expected="a header of today", found=f"a {form} header",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from xxhash import xxh3_128_digest
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
+from parquet_bloom.dialects.of_chunk import leads_to_older
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
@@ -163,7 +164,7 @@ class _Validation:
         if chunk.has_file_path:
             yield not_checked(chunk, "the column chunk lies in another file")
             return
-        if older.leads_to_older(self._file, chunk):
+        if leads_to_older(self._file, chunk):
             return
         stored, problems = structure.read_header(self._file, chunk)
         yield from problems
