@@ -13,9 +13,11 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyorc
 import pytest
 import specification
 from conftest import ROOT, SHARED, missing
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.dialects.headers import encode, read
@@ -29,9 +31,12 @@ from parquet_bloom.filters.sizing import bits_per_value, expected_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.native import _kernel
+from parquet_bloom.orc.bloom import encode_filters, is_pre_release, read_filters
 from parquet_bloom.orc.columns import KINDS, OrcColumn
 from parquet_bloom.orc.filter_form import FilterForm
 from parquet_bloom.orc.keys import insertion_hashes, lookup_hashes, never_absent
+from parquet_bloom.orc.proto import orc_pb2
+from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
 from parquet_bloom.parquet.bloom import encode_header
 from parquet_bloom.parquet.runs import Run, SlicedRun
 
@@ -195,9 +200,6 @@ def test_orc_nulls():
 
 
 def test_orc_utf8():
-    from parquet_bloom.orc.bloom import encode_filters, read_filters
-    from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
-
     filter = KHashFilter.from_bytes(bytes(range(8)), 3)
     longs = b"\x0a\x0b\x08\x03\x11" + bytes(range(8))
     text = b"\x0a\x0c\x08\x03\x1a\x08" + bytes(range(8))
@@ -213,6 +215,89 @@ def test_orc_nested():
     hashable = {kind for kind in KINDS if never_absent(column(kind)) is None}
     assert set(KINDS) - hashable == {"BOOLEAN", "LIST", "MAP", "STRUCT", "UNION"}
     assert keys("LIST", pa.array([[1, 2, 3]])) == [of_long(3)]
+
+
+def test_orc_pre_release():
+    """What one entry looked like: 10,000 expected entries, 5 % of false positives, varints."""
+    entry = b"\x08\x90\x4e" + b"\x11" + struct.pack("<d", 0.05) + b"\x18\x01" + b"\x18\x02"
+    index = b"\x0a" + bytes([len(entry)]) + entry
+    assert is_pre_release(index, BLOOM_FILTER, "here")
+    # Readers of today see 64 bits and 10,000 hashes.
+    assert orc_pb2.BloomFilterIndex.FromString(index).bloomFilter[0].numHashFunctions == 10_000
+    with pytest.raises(pb.FilterError, match="layout of Hive before"):
+        read_filters(index, BLOOM_FILTER, 1, "here")
+
+
+# --- what ORC C++ gets wrong ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def diagnosed(tmp_path):
+    """The findings of PB401 in a file by pyarrow, or by pyorc if the column has a type of its."""
+
+    def find(values, pyorc_type=None):
+        path = tmp_path / "a.orc"
+        if pyorc_type is None:
+            orc.write_table(
+                pa.table({"c": values}), path, row_index_stride=1_000, bloom_filter_columns=[1]
+            )
+        else:
+            schema = pyorc.Struct(c=pyorc_type)
+            with path.open("wb") as file:
+                options = {"row_index_stride": 1_000, "bloom_filter_columns": ("c",)}
+                with pyorc.Writer(file, schema, **options) as writer:
+                    writer.writerows((value,) for value in values)
+        return [
+            found
+            for found in pb.validate(path, diagnose=True).findings
+            if found.rule in ("PB401", "PB621")
+        ]
+
+    return find
+
+
+def test_orc_cpp_byte(diagnosed):
+    """The first eighth of the batch has values of its own."""
+    numbers = [*range(125), *[-1] * 875]
+    assert diagnosed(pa.array(numbers, pa.int16())) == []
+    assert [each.diagnosis.hypothesis for each in diagnosed(pa.array(numbers, pa.int8()))] == [
+        "cpp-byte"
+    ]
+
+
+def test_orc_cpp_float(diagnosed):
+    """0.1 as a FLOAT is another DOUBLE than 0.1."""
+    values = [number / 10 for number in range(2_000)]
+    assert diagnosed(pa.array(values, pa.float32())) == []
+    assert diagnosed(values, pyorc.Double()) == []
+    assert diagnosed(values, pyorc.Float()) != []
+
+
+def test_orc_cpp_char(diagnosed):
+    texts = [f"text {number}" for number in range(2_000)]
+    assert diagnosed(texts, pyorc.VarChar(20)) == []
+    assert diagnosed(texts, pyorc.Char(20)) != []
+
+
+def test_orc_cpp_timestamp(diagnosed):
+    """A microsecond before a whole millisecond counts for that one, and not for the one before."""
+    micros = [3_000 * number - 1 for number in range(1_000, 2_000)]
+    before = [-number for number in micros]
+    assert diagnosed(pa.array(micros, pa.timestamp("us"))) == []
+    found = diagnosed(pa.array(before, pa.timestamp("us")))
+    assert [each.diagnosis.hypothesis for each in found] == ["rounded-towards-1970"]
+
+
+def test_orc_cpp_boolean(diagnosed):
+    (found,) = diagnosed(pa.array([True, False] * 1_000))
+    assert (found.rule, found.column) == ("PB621", "c")
+
+
+def test_orc_cpp_logical():
+    """Readers ignore the filters of these versions; asked with their own hash, they are right."""
+    form = FilterForm(logical_shifts=True)
+    assert keys("LONG", pa.array([-1]), form) == [0x1F89206E3F8EC794]
+    assert keys("LONG", pa.array([-1])) == [0x5BCA868437950D03]
 
 
 # --- murmur3 --------------------------------------------------------------------------------------
