@@ -15,9 +15,9 @@ from readers import ParquetJava
 
 pytestmark = [pytest.mark.cluster, pytest.mark.interop]
 
-SUITE = ["test_spark_verbs.py", "test_spark_pruning.py"]
+SUITE = ["test_spark_verbs.py", "test_spark_pruning.py", "test_spark_orc_pruning.py"]
 if os.environ.get("PBLOOM_CLUSTER") == "full":
-    SUITE += ["test_spark_job.py", "test_spark_source.py"]
+    SUITE += ["test_spark_job.py", "test_spark_orc.py", "test_spark_source.py"]
 
 
 def run(*options: str, session: str) -> str:
