@@ -11,11 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from parquet_bloom.dialects import block_filter, headers, statistics
-from parquet_bloom.dialects.block_filter import FIELD_POINTER, NOTE_POINTER, BlockFilter, Place
-from parquet_bloom.dialects.headers import OldHeader
-from parquet_bloom.dialects.pointers import note_of
-from parquet_bloom.dialects.schemes import MAX_SEED
+from parquet_bloom.dialects.murmur3 import block_filter, headers
+from parquet_bloom.dialects.murmur3.block_filter import (
+    FIELD_POINTER,
+    NOTE_POINTER,
+    BlockFilter,
+    Place,
+)
+from parquet_bloom.dialects.murmur3.headers import OldHeader
+from parquet_bloom.dialects.murmur3.pointers import note_of
+from parquet_bloom.dialects.murmur3.schemes import MAX_SEED
+from parquet_bloom.dialects.statistics import stored as statistics
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.parquet.pages import located
 

@@ -23,7 +23,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from parquet_bloom.dialects import java_longs, varints
+from parquet_bloom.dialects import varints
+from parquet_bloom.dialects.statistics import java_longs
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import MAX_BITS, MAX_HASHES
 from parquet_bloom.native import _kernel

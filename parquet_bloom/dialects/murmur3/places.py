@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from parquet_bloom.dialects import headers
-from parquet_bloom.dialects.murmur3 import Murmur3
-from parquet_bloom.dialects.murmur3_build import Built
+from parquet_bloom.dialects.murmur3 import headers
+from parquet_bloom.dialects.murmur3.build import Built
+from parquet_bloom.dialects.murmur3.dialect import Murmur3
+from parquet_bloom.dialects.murmur3.pointers import Note
 from parquet_bloom.dialects.new_version import Version
-from parquet_bloom.dialects.pointers import Note
 from parquet_bloom.errors import FooterError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from parquet_bloom.dialects import headers
-from parquet_bloom.dialects.headers import OldHeader
-from parquet_bloom.dialects.pointers import Note
+from parquet_bloom.dialects.murmur3 import headers
+from parquet_bloom.dialects.murmur3.headers import OldHeader
+from parquet_bloom.dialects.murmur3.pointers import Note
+from parquet_bloom.dialects.murmur3.schemes import Scheme
 from parquet_bloom.dialects.recognise import Recognised, recognised, sample_of
-from parquet_bloom.dialects.schemes import Scheme
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.dialects.new_version import Version, unchecked, write_version
 from parquet_bloom.dialects.presence import FIELD_IDS, STATISTICS
-from parquet_bloom.dialects.statistics import read_stored
-from parquet_bloom.dialects.statistics_struct import StatisticsStruct, decode, encode
+from parquet_bloom.dialects.statistics.filter_struct import StatisticsStruct, decode, encode
+from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.errors import FilterError, RewriteError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact

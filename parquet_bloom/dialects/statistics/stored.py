@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.dialects.presence import FIELD_IDS, STATISTICS
 from parquet_bloom.dialects.recognise import Recognised, recognised, sample_of
-from parquet_bloom.dialects.statistics_struct import (
+from parquet_bloom.dialects.statistics.filter_struct import (
     BITSET,
     WORD_BITS,
     StatisticsStruct,
     decode,
 )
-from parquet_bloom.dialects.strategies import STRATEGIES, Strategy
+from parquet_bloom.dialects.statistics.strategies import STRATEGIES, Strategy
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.native import _kernel

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import log
 from typing import Final, Literal, get_args
 
-from parquet_bloom.dialects.headers import MAX_BYTES, MIN_BYTES, WRITTEN_FORMS, HeaderForm
-from parquet_bloom.dialects.schemes import MAX_SEED, PARQUET_SEED, Scheme
+from parquet_bloom.dialects.murmur3.headers import MAX_BYTES, MIN_BYTES, WRITTEN_FORMS, HeaderForm
+from parquet_bloom.dialects.murmur3.schemes import MAX_SEED, PARQUET_SEED, Scheme
 
 Placement = Literal["footer", "chunk"]
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from parquet_bloom.dialects.statistics_filter import DEFAULT_FPP, Expected, StatisticsFilter
+from parquet_bloom.dialects.statistics.dialect import DEFAULT_FPP, Expected, StatisticsFilter
 from parquet_bloom.errors import ConfigError
 
 ENABLE: Final = "parquet.enable.bloom.filter"

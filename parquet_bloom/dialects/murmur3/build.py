@@ -13,7 +13,7 @@ import numpy as np
 
 from parquet_bloom.chunk_filter import special_values
 from parquet_bloom.chunk_pool import work_in_order
-from parquet_bloom.dialects.murmur3 import Murmur3, num_bytes_for
+from parquet_bloom.dialects.murmur3.dialect import Murmur3, num_bytes_for
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.sizing import BLOCK_BYTES

@@ -9,9 +9,9 @@ import numpy as np
 
 from parquet_bloom.chunk_filter import special_values
 from parquet_bloom.chunk_pool import work_in_order
-from parquet_bloom.dialects.statistics_edits import added
-from parquet_bloom.dialects.statistics_filter import MAX_WORDS, StatisticsFilter
-from parquet_bloom.dialects.statistics_struct import WORD_BITS, StatisticsStruct, encode
+from parquet_bloom.dialects.statistics.dialect import MAX_WORDS, StatisticsFilter
+from parquet_bloom.dialects.statistics.edits import added
+from parquet_bloom.dialects.statistics.filter_struct import WORD_BITS, StatisticsStruct, encode
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from parquet_bloom.dialects.presence import FIELD_IDS, PRIVATE_FIELD
-from parquet_bloom.dialects.statistics_struct import FORMS, Form
-from parquet_bloom.dialects.strategies import STRATEGIES, Strategy, StrategyName
+from parquet_bloom.dialects.statistics.filter_struct import FORMS, Form
+from parquet_bloom.dialects.statistics.strategies import STRATEGIES, Strategy, StrategyName
 
 DEFAULT_FPP: Final = 0.05
 
@@ -35,7 +35,7 @@ class Expected:
 class StatisticsFilter:
     """Filters inside the Statistics of column chunks, the dialect of parquet-format pull request 28.
 
-    strategy: how values are hashed, see parquet_bloom.dialects.strategies. expected_entries: size
+    strategy: how values are hashed, see parquet_bloom.dialects.statistics.strategies. expected_entries: size
     for this many distinct values per chunk; None counts them. fpp: the target false positive rate,
     0 to 1, exclusive. form: `list` of longs, `binary` with little-endian ones, or `java`, a long[]
     as Java serializes it. field_id: of Statistics; 31420 is ours, and all readers pass over it; 5

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from parquet_bloom.dialects.murmur3 import Murmur3
-from parquet_bloom.dialects.murmur3_places import Added
-from parquet_bloom.dialects.new_version import pieces
-from parquet_bloom.dialects.pointers import (
+from parquet_bloom.dialects.murmur3.dialect import Murmur3
+from parquet_bloom.dialects.murmur3.places import Added
+from parquet_bloom.dialects.murmur3.pointers import (
     KEY_VALUE_METADATA,
     Note,
     every_note,
     note_fields,
     note_of,
 )
+from parquet_bloom.dialects.new_version import pieces
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.native import _kernel

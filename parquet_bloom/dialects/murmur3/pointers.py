@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final, get_args
 
-from parquet_bloom.dialects.headers import HeaderForm
+from parquet_bloom.dialects.murmur3.headers import HeaderForm
+from parquet_bloom.dialects.murmur3.schemes import MAX_SEED, HashName, Scheme, Selection
 from parquet_bloom.dialects.presence import NOTE_KEY
-from parquet_bloom.dialects.schemes import MAX_SEED, HashName, Scheme, Selection
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from parquet_bloom.dialects import varints
-from parquet_bloom.dialects.schemes import HIVE_SEED, PARQUET_SEED, Scheme
+from parquet_bloom.dialects.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 

@@ -1,0 +1,1 @@
+"""Filters inside the Statistics of column chunks."""
