@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parquet_bloom.column_filter import ColumnFilter
-    from parquet_bloom.dialects.murmur3 import Murmur3
-    from parquet_bloom.dialects.statistics_filter import StatisticsFilter
+    from parquet_bloom.dialects.murmur3.dialect import Murmur3
+    from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.encryption.keys_file import read_keys
     from parquet_bloom.errors import (
@@ -79,7 +79,7 @@ _HOME = {
     "IndexGroupVerdict": "orc.file",
     "Keys": "encryption.keys",
     "MissingKeyError": "errors",
-    "Murmur3": "dialects.murmur3",
+    "Murmur3": "dialects.murmur3.dialect",
     "NotSupportedFileError": "errors",
     "OrcFile": "orc.file",
     "OrcInspection": "verbs.orc.inspect",
@@ -95,7 +95,7 @@ _HOME = {
     "RowGroupVerdict": "files",
     "Severity": "rules.catalogue",
     "SplitBlockBloomFilter": "filters.split_block",
-    "StatisticsFilter": "dialects.statistics_filter",
+    "StatisticsFilter": "dialects.statistics.dialect",
     "StripReport": "verbs.strip",
     "TamperedError": "errors",
     "UnsupportedError": "errors",

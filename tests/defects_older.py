@@ -18,7 +18,7 @@ from statistics_files import with_struct
 
 import parquet_bloom as pb
 from parquet_bloom.dialects.presence import NOTE_KEY
-from parquet_bloom.dialects.statistics_struct import StatisticsStruct
+from parquet_bloom.dialects.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.thrift import ttypes
 

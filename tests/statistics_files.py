@@ -1,7 +1,7 @@
 """Files with filters inside Statistics, ours and as others may have written them."""
 
-from parquet_bloom.dialects.statistics_build import statistics_edits
-from parquet_bloom.dialects.statistics_edits import added, write_edits
+from parquet_bloom.dialects.statistics.build import statistics_edits
+from parquet_bloom.dialects.statistics.edits import added, write_edits
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.parquet import compact

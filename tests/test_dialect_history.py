@@ -20,12 +20,12 @@ from conftest import ROOT, SHARED, missing
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.dialects.headers import encode, read
-from parquet_bloom.dialects.hive_conf import read_conf
-from parquet_bloom.dialects.murmur3 import num_bytes_for
+from parquet_bloom.dialects.murmur3.dialect import num_bytes_for
+from parquet_bloom.dialects.murmur3.headers import encode, read
+from parquet_bloom.dialects.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.dialects.of_chunk import in_statistics
-from parquet_bloom.dialects.schemes import HIVE_SEED, PARQUET_SEED, Scheme
-from parquet_bloom.dialects.statistics import usable
+from parquet_bloom.dialects.statistics.hive_conf import read_conf
+from parquet_bloom.dialects.statistics.stored import usable
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.filters.sizing import bits_per_value, expected_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter

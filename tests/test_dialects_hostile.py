@@ -10,7 +10,7 @@ from older_files import bitset, file_of, page_header, plain_header, thrift_heade
 from test_murmur3_headers import STORED
 
 import parquet_bloom as pb
-from parquet_bloom.dialects.pointers import decoded
+from parquet_bloom.dialects.murmur3.pointers import decoded
 from parquet_bloom.errors import FilterError, ParquetBloomError
 
 MUTANTS = 150

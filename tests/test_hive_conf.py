@@ -2,8 +2,8 @@
 
 import pytest
 
-from parquet_bloom.dialects.hive_conf import HiveConf, read_conf
-from parquet_bloom.dialects.statistics_filter import Expected, StatisticsFilter
+from parquet_bloom.dialects.statistics.dialect import Expected, StatisticsFilter
+from parquet_bloom.dialects.statistics.hive_conf import HiveConf, read_conf
 from parquet_bloom.errors import ConfigError
 
 DEFAULT = Expected(None, 0.05)

@@ -19,7 +19,7 @@ from test_murmur3_schemes import multiplied
 from xxhash import xxh64_intdigest
 
 import parquet_bloom as pb
-from parquet_bloom.dialects import headers
+from parquet_bloom.dialects.murmur3 import headers
 from parquet_bloom.dialects.of_chunk import leads_to_older, published
 from parquet_bloom.errors import FilterError
 from parquet_bloom.parquet.bloom import encode_header

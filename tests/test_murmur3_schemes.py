@@ -7,8 +7,8 @@ from conftest import SHARED, missing
 from older_files import PARQUET_SEED, bitset, masked, murmur3, prefixed_hive, texts
 from xxhash import xxh64_intdigest
 
-from parquet_bloom.dialects.murmur3 import Murmur3, num_bytes_for
-from parquet_bloom.dialects.schemes import Scheme
+from parquet_bloom.dialects.murmur3.dialect import Murmur3, num_bytes_for
+from parquet_bloom.dialects.murmur3.schemes import Scheme
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.parquet.runs import FixedRun, PrefixedRun, SlicedRun

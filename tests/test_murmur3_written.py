@@ -13,7 +13,7 @@ from older_files import bitset, murmur3, page_header, plain_header, thrift_heade
 from readers import DuckDB, pyarrow_rows, spark_rows
 
 import parquet_bloom as pb
-from parquet_bloom.dialects import murmur3_footer
+from parquet_bloom.dialects.murmur3 import footer as murmur3_footer
 from parquet_bloom.dialects.of_chunk import noted, published
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError

@@ -128,7 +128,10 @@ def test_what_is_not_there_is_in_the_report(spark, odd, tmp_path):
         ]
     )
     assert lake.inspect(spark, []).outcomes == ()
-    assert lake.inspect(spark, odd / "none").troubles[0].message == f"{odd}/none: no Parquet or ORC files"
+    assert (
+        lake.inspect(spark, odd / "none").troubles[0].message
+        == f"{odd}/none: no Parquet or ORC files"
+    )
 
 
 # ------------------------------------------------------------------------------------------------

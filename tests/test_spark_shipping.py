@@ -55,7 +55,15 @@ def test_the_archive_has_the_code_and_the_kernel_and_what_they_need():
         )
     assert names == sorted(set(names))
     tops = {name.partition("/")[0].partition(".")[0] for name in names}
-    assert {"cffi", "_cffi_backend", "cramjam", "cryptography", "google", "thrift", "xxhash"} <= tops
+    assert {
+        "cffi",
+        "_cffi_backend",
+        "cramjam",
+        "cryptography",
+        "google",
+        "thrift",
+        "xxhash",
+    } <= tops
     assert not {Path(name).suffix for name in names} & {".pyc", ".pyx", ".c", ".h"}
 
 

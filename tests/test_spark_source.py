@@ -15,7 +15,7 @@ from encrypting import FOOTER_KEY, Recipe, encrypt
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.dialects.murmur3 import Murmur3
+from parquet_bloom.dialects.murmur3.dialect import Murmur3
 from parquet_bloom.verbs.inspect import inspect
 
 pytest.importorskip("pyspark")

@@ -12,10 +12,10 @@ from statistics_files import with_field, with_struct
 
 import parquet_bloom as pb
 from parquet_bloom.commands import dialect_options
-from parquet_bloom.dialects.headers import WRITTEN_FORMS
+from parquet_bloom.dialects.murmur3.headers import WRITTEN_FORMS
 from parquet_bloom.dialects.presence import FIELD_IDS
-from parquet_bloom.dialects.statistics_struct import FORMS, StatisticsStruct
-from parquet_bloom.dialects.strategies import STRATEGIES
+from parquet_bloom.dialects.statistics.filter_struct import FORMS, StatisticsStruct
+from parquet_bloom.dialects.statistics.strategies import STRATEGIES
 from parquet_bloom.parquet import compact
 
 ROWS = 400
@@ -122,7 +122,7 @@ def test_probe_asks_the_filters_when_told_to(built):
 def test_dump_has_the_longs(built):
     output, _ = built
     with pb.open(output) as file:
-        from parquet_bloom.dialects.statistics import read_stored
+        from parquet_bloom.dialects.statistics.stored import read_stored
 
         stored = read_stored(file.footer, file.chunk(0, "id"))
     code, out, _ = pbloom(

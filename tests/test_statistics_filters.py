@@ -14,9 +14,9 @@ from conftest import missing
 from readers import ParquetJava
 from statistics_files import with_filters
 
-from parquet_bloom.dialects.statistics import fitting, read_stored, said, usable
-from parquet_bloom.dialects.statistics_filter import Expected, StatisticsFilter
-from parquet_bloom.dialects.strategies import STRATEGIES
+from parquet_bloom.dialects.statistics.dialect import Expected, StatisticsFilter
+from parquet_bloom.dialects.statistics.stored import fitting, read_stored, said, usable
+from parquet_bloom.dialects.statistics.strategies import STRATEGIES
 from parquet_bloom.files import open as open_file
 
 RANDOM = random.Random(6)

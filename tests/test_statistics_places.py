@@ -10,11 +10,11 @@ from encrypting import Recipe, encrypt
 from readers import ParquetJava, pyarrow_rows, spark_rows
 from statistics_files import statistics_of, with_filters, with_struct
 
-from parquet_bloom.dialects.statistics import read_stored
-from parquet_bloom.dialects.statistics_build import check_unencrypted
-from parquet_bloom.dialects.statistics_edits import removed, write_edits
-from parquet_bloom.dialects.statistics_filter import MAX_WORDS, StatisticsFilter
-from parquet_bloom.dialects.statistics_struct import StatisticsStruct
+from parquet_bloom.dialects.statistics.build import check_unencrypted
+from parquet_bloom.dialects.statistics.dialect import MAX_WORDS, StatisticsFilter
+from parquet_bloom.dialects.statistics.edits import removed, write_edits
+from parquet_bloom.dialects.statistics.filter_struct import StatisticsStruct
+from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.files import open as open_file
@@ -130,7 +130,7 @@ def test_a_new_version_that_differs_is_not_written(source, tmp_path, monkeypatch
         raw = file.footer.with_fields(edits).replace(b"name", b"nemo")
         return file.footer.protection.tail(raw)
 
-    monkeypatch.setattr("parquet_bloom.dialects.statistics_edits.edited", edited)
+    monkeypatch.setattr("parquet_bloom.dialects.statistics.edits.edited", edited)
     message = "verification failed, not written: the footer differs in more than the filters"
     with pytest.raises(RewriteError, match=message):
         with_filters(source, output, StatisticsFilter())

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from statistics_files import with_field, with_struct
 
-from parquet_bloom.dialects.statistics import fitting, read_stored, usable
-from parquet_bloom.dialects.statistics_struct import StatisticsStruct
-from parquet_bloom.dialects.strategies import STRATEGIES
+from parquet_bloom.dialects.statistics.filter_struct import StatisticsStruct
+from parquet_bloom.dialects.statistics.stored import fitting, read_stored, usable
+from parquet_bloom.dialects.statistics.strategies import STRATEGIES
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.parquet import compact

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from readers import ParquetJava
 from specification import SEEDED, binary, i32, i64, list_of, struct_of
 
-from parquet_bloom.dialects import java_longs, varints
-from parquet_bloom.dialects.statistics_struct import StatisticsStruct, decode, encode
+from parquet_bloom.dialects import varints
+from parquet_bloom.dialects.statistics import java_longs
+from parquet_bloom.dialects.statistics.filter_struct import StatisticsStruct, decode, encode
 from parquet_bloom.errors import FilterError
 
 LONGS = [0, 1, -1, 2**62, -(2**63), 2**63 - 1, 0x0123456789ABCDEF]

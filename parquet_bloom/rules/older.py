@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parquet_bloom.dialects import block_filter, statistics
-from parquet_bloom.dialects.block_filter import FIELD_POINTER, NOTE_POINTER, Place
-from parquet_bloom.dialects.murmur3 import ON_PUBLISHED
+from parquet_bloom.dialects.murmur3 import block_filter
+from parquet_bloom.dialects.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, Place
+from parquet_bloom.dialects.murmur3.dialect import ON_PUBLISHED
+from parquet_bloom.dialects.murmur3.pointers import Note, note_of
 from parquet_bloom.dialects.of_chunk import headers_at, leads_to_older
 from parquet_bloom.dialects.other_filter import OtherFilter
-from parquet_bloom.dialects.pointers import Note, note_of
 from parquet_bloom.dialects.recognise import recognised, sample_of
-from parquet_bloom.dialects.statistics_filter import NAMES_TODAY
+from parquet_bloom.dialects.statistics import stored as statistics
+from parquet_bloom.dialects.statistics.dialect import NAMES_TODAY
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.membership import MAX_EXAMPLES

@@ -46,8 +46,8 @@ from parquet_bloom.rewrite import (
 from parquet_bloom.verbs.build_plan import Existing, check_existing, plan_of
 
 if TYPE_CHECKING:
-    from parquet_bloom.dialects.murmur3 import Murmur3
-    from parquet_bloom.dialects.statistics_filter import StatisticsFilter
+    from parquet_bloom.dialects.murmur3.dialect import Murmur3
+    from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.orc.build import OrcBuildReport, OrcStreams
 

@@ -11,16 +11,16 @@ from typing import Protocol
 
 from parquet_bloom.chunk_filter import Size, reason_for_none
 from parquet_bloom.chunk_pool import Progress, of_all
-from parquet_bloom.dialects.murmur3 import Murmur3
-from parquet_bloom.dialects.murmur3_build import OldSize, built
-from parquet_bloom.dialects.murmur3_footer import Change, check_version, new_footer
-from parquet_bloom.dialects.murmur3_places import Added, append_all, in_order_of_pages, insert_all
+from parquet_bloom.dialects.murmur3.build import OldSize, built
+from parquet_bloom.dialects.murmur3.dialect import Murmur3
+from parquet_bloom.dialects.murmur3.footer import Change, check_version, new_footer
+from parquet_bloom.dialects.murmur3.places import Added, append_all, in_order_of_pages, insert_all
+from parquet_bloom.dialects.murmur3.pointers import every_note
 from parquet_bloom.dialects.new_version import Version, unchecked, write_version
-from parquet_bloom.dialects.pointers import every_note
-from parquet_bloom.dialects.statistics import read_stored
-from parquet_bloom.dialects.statistics_build import check_unencrypted, statistics_edits
-from parquet_bloom.dialects.statistics_edits import check_edited, edited
-from parquet_bloom.dialects.statistics_filter import StatisticsFilter
+from parquet_bloom.dialects.statistics.build import check_unencrypted, statistics_edits
+from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
+from parquet_bloom.dialects.statistics.edits import check_edited, edited
+from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.errors import FilterError, RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filter_builder import HAS_ONE, BuiltFilter, SkippedChunk

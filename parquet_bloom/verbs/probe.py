@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parquet_bloom.dialects.block_filter import BlockFilter
+from parquet_bloom.dialects.murmur3.block_filter import BlockFilter
 from parquet_bloom.dialects.of_chunk import NO_FILTER, Dialect, check_seed, noted, published
 from parquet_bloom.dialects.verdicts import of_older, of_published
 from parquet_bloom.errors import (

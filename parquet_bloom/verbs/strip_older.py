@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from parquet_bloom.dialects.murmur3.pointers import every_note, note_fields, note_of
 from parquet_bloom.dialects.new_version import Version, unchecked, write_version
 from parquet_bloom.dialects.of_chunk import noted
-from parquet_bloom.dialects.pointers import every_note, note_fields, note_of
 from parquet_bloom.dialects.presence import OlderFilters
-from parquet_bloom.dialects.statistics import read_stored
-from parquet_bloom.dialects.statistics_edits import check_fields, removed
+from parquet_bloom.dialects.statistics.edits import check_fields, removed
+from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.parquet.chunk_table import ChunkKey
