@@ -242,7 +242,7 @@ def test_datafusion(table, tmp_path):
         ({"fpp": 0.001}, {}),
         ({"exact_blocks": True}, {"PB201": set(FILTERED)}),
     ],
-    ids=str,
+    ids=["1 %", "5 %", "0.1 %", "exact blocks"],
 )
 def test_our_own(table, tmp_path, options, expected):
     path = tmp_path / "own.parquet"

@@ -258,8 +258,13 @@ STORED: list[tuple[str, object, bytes]] = [
 
 
 def row_id(value: object) -> str:
+    """The same in each run, without the addresses that some things are shown with."""
     if isinstance(value, int) and abs(value) > 2**64:
         return "huge"
+    if isinstance(value, pa.Array):
+        return str(value.type)
+    if isinstance(value, memoryview):
+        return "memoryview"
     return value.hex()[:40] if isinstance(value, bytes) else repr(value)[:60]
 
 
