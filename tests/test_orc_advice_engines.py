@@ -21,11 +21,24 @@ def uses(kind, generation=JAVA_9, precision=0, above="STRUCT"):
 @pytest.mark.parametrize(
     "kind",
     ["BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "CHAR", "VARCHAR", "DATE",
-     "DECIMAL", "TIMESTAMP", "TIMESTAMP_INSTANT"],
+     "DECIMAL"],
 )  # fmt: skip
 def test_what_all_of_them_ask(kind):
     found = uses(kind)
-    assert found == {"ORC Java": "", "ORC C++": "", "pyarrow": "its reader takes no predicates"}
+    assert found == {
+        "ORC Java": "",
+        "Spark": "",
+        "ORC C++": "",
+        "pyarrow": "its reader takes no predicates",
+    }
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMP_INSTANT"])
+def test_what_spark_does_not_ask(kind):
+    """Seen in test_spark_orc_pruning."""
+    found = uses(kind)
+    assert (found["ORC Java"], found["ORC C++"]) == ("", "")
+    assert found["Spark"] == "asks for a range of a TIMESTAMP, which no filter answers"
 
 
 @pytest.mark.parametrize("above", ["LIST", "MAP"])

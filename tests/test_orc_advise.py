@@ -195,6 +195,7 @@ def test_what_no_reader_asks():
         )  # fmt: skip
         assert [(use.engine, use.uses, use.reason) for use in found.engines] == [
             ("ORC Java", False, reason),
+            ("Spark", False, reason),
             ("ORC C++", False, reason),
             ("pyarrow", False, "its reader takes no predicates"),
         ]

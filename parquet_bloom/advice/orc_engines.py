@@ -2,7 +2,8 @@
 
 | reader   | who reads with it                  | source                                        |
 |----------|------------------------------------|-----------------------------------------------|
-| ORC Java | Spark, Hive                        | orc-core, RecordReaderImpl; measured with 2.3 |
+| ORC Java | Hive, Spark                        | orc-core, RecordReaderImpl; measured with 2.3 |
+| Spark    |                                    | its pushed filters; measured with 4.3         |
 | ORC C++  | who gives it a predicate: pyorc    | ORC C++, sargs; measured with 2.3             |
 | pyarrow  |                                    | pyarrow.orc, which takes no predicates        |
 """
@@ -18,6 +19,9 @@ from parquet_bloom.orc.injection import UTF8_AND_UTC
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.orc.writers import Generation
 
+# Its timestamps have microseconds, and those of ORC nanoseconds.
+RANGE_OF_SPARK = "asks for a range of a TIMESTAMP, which no filter answers"
+
 
 def orc_engine_uses(
     generation: Generation, columns: Sequence[OrcColumn], column: OrcColumn
@@ -26,8 +30,10 @@ def orc_engine_uses(
     java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, UTF8_AND_UTC)
     if _is_element(columns, column):
         java = cpp = "not for elements of lists and maps"
+    spark = RANGE_OF_SPARK if column.kind.startswith("TIMESTAMP") else ""
     return (
         EngineUse("ORC Java", not java, java),
+        EngineUse("Spark", not (java or spark), java or spark),
         EngineUse("ORC C++", not cpp, cpp),
         EngineUse("pyarrow", False, "its reader takes no predicates"),
     )
