@@ -12,7 +12,7 @@ from typing import Protocol
 
 from xxhash import xxh3_64_intdigest
 
-from parquet_bloom.errors import ParquetBloomError, RewriteError
+from parquet_bloom.errors import RewriteError
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import (
     FilterStreams,
@@ -30,9 +30,9 @@ from parquet_bloom.orc.injection import (
 )
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcStream, Stripe, read_stripe
 from parquet_bloom.orc.tail import StripePlace, Tail, read_tail
-from parquet_bloom.rewrite import Target, mode_of
+from parquet_bloom.rewrite import Target, mode_of, verifying
 from parquet_bloom.sources import open_source
-from parquet_bloom.storage import Output, Source, naming
+from parquet_bloom.storage import Output, Source
 
 # What is compared of both ends of what was copied.
 COMPARED_BYTES = 64 << 10
@@ -153,20 +153,14 @@ class OrcFileRewrite:
         for piece in end_of_file(self._file.tail, self._layout.places):
             self._append(piece)
         self._written.flush()
-        with naming(self.output):
+        with verifying(self.output, self._written):
             self.verify()
         self._file.source.check_unchanged()
         self._written.commit()
 
     def verify(self) -> None:
         """Open what was written and compare; nothing has the target's name yet."""
-        try:
-            _verify(self._file, self._written, self._layout.digests)
-        except ParquetBloomError as error:
-            found = str(error).removeprefix(f"{self._written.temporary}: ")
-            raise RewriteError(
-                f"{self.output}: verification failed, not written: {found}"
-            ) from None
+        _verify(self._file, self._written, self._layout.digests)
 
 
 class UnverifiedOrcRewrite(OrcFileRewrite):

@@ -242,16 +242,10 @@ class FileRewrite:
     def __init__(self, file: ParquetFile, target: Target, written: Output) -> None:
         self.output: str | None = target.name
         self._file = file
-        self._material = self._material_for(target)
+        self._material = material_for(file, target)
         self._written = written
         self._copier = ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy")
         self._copied = self._copier.submit(written.copy_prefix, file.source)
-
-    def _material_for(self, target: Target) -> MaterialCopy | None:
-        """What else has to be written; a file in its place keeps its keys."""
-        if target.in_place:
-            return None
-        return material_copy(self._file, Path(target.name).resolve(), target.overwrite)
 
     @property
     def size(self) -> int:
@@ -267,21 +261,13 @@ class FileRewrite:
             for start, end in leak.erasable:
                 self._written.erase(start, end)
         self._written.flush()
-        with naming(self.output):
+        with verifying(self.output, self._written):
             self.verify(places, digests)
-        self._file.source.check_unchanged()
-        with self._material.placed() if self._material else nullcontext():
-            self._written.commit()
+        commit(self._file, self._written, self._material)
 
     def verify(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
         """Open what was written and compare; nothing has the target's name yet."""
-        try:
-            verify_rewrite(self._file, self._written, places, digests)
-        except ParquetBloomError as error:
-            found = str(error).removeprefix(f"{self._written.temporary}: ")
-            raise RewriteError(
-                f"{self.output}: verification failed, not written: {found}"
-            ) from None
+        verify_rewrite(self._file, self._written, places, digests)
 
     def close(self) -> None:
         self._copier.shutdown(wait=True, cancel_futures=True)
@@ -316,6 +302,31 @@ def rewriting(
 def mode_of(source: Source) -> int:
     """The mode of a new file: the old one's, or the default where that has none."""
     return source.status.st_mode if isinstance(source, LocalSource) else default_mode()
+
+
+def material_for(file: ParquetFile, target: Target) -> MaterialCopy | None:
+    """What else has to be written for an encrypted file; one in its place keeps its keys."""
+    if target.in_place:
+        return None
+    return material_copy(file, Path(target.name).resolve(), target.overwrite)
+
+
+@contextmanager
+def verifying(name: str | None, written: Output) -> Iterator[None]:
+    """Let what is found wrong in `written` say that the target, `name`, is as it was."""
+    try:
+        with naming(name):
+            yield
+    except ParquetBloomError as error:
+        found = str(error).removeprefix(f"{written.temporary}: ")
+        raise RewriteError(f"{name}: verification failed, not written: {found}") from None
+
+
+def commit(file: ParquetFile, written: Output, material: MaterialCopy | None) -> None:
+    """Let `written` take the target's name, if `file` is still what it was made of."""
+    file.source.check_unchanged()
+    with material.placed() if material else nullcontext():
+        written.commit()
 
 
 def verify_rewrite(

@@ -107,6 +107,21 @@ def test_who_takes_a_leak_away_takes_its_bits(leak, work):
     assert "PB501" not in {found.rule for found in pb.validate(path, keys=keys).findings}
 
 
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_strip_takes_the_bits_of_a_leak_where_there_are_older_filters_too(recipe, tmp_path):
+    built, plain = tmp_path / "built.parquet", tmp_path / "plain.parquet"
+    pb.build(PLAIN, built, columns=COLUMNS)
+    pb.build(built, plain, columns=["double"], dialect=pb.Murmur3())
+    path = encrypted(tmp_path, recipe, plain)
+    bits = filters(plain)
+    report = pb.strip(path, keys=keys_of(recipe), in_place=True)
+    removed = [found.column for found in report.removed]
+    assert sorted(removed) == 3 * ["double"] + 3 * ["int64"] + 3 * ["string"]
+    assert blocks_in(path.read_bytes(), bits) == []
+    assert report.left == ()
+    assert values(path, keys_of(recipe)) == values(PLAIN)
+
+
 TAKERS = {
     "repair": lambda path, keys: pb.repair(path, keys=keys, in_place=True).left,
     "strip": lambda path, keys: pb.strip(path, keys=keys, in_place=True).left,

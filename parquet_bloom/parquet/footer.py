@@ -53,6 +53,9 @@ _ROW_GROUP_FIELDS = {
 }
 _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
 
+# The edit of a ColumnMetaData that has no filter any more.
+NO_POINTER: Fields = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
+
 
 @dataclass(frozen=True, slots=True)
 class FilterPlace:
@@ -280,6 +283,16 @@ class Footer:
             raise FooterError(f"{self.where}: {chunk.where}: no ColumnMetaData")
         return self._opened.text, chunk.meta_start
 
+    def fields(self, chunk: ColumnChunk, numbers: Iterable[int]) -> Fields:
+        """These fields of the chunk's ColumnMetaData, as with_fields takes them; None for what it
+        lacks. Raises as meta_data."""
+        text, start = self.meta_data(chunk)
+        there = {
+            number: (kind, text[value:end])
+            for number, kind, _, value, end in _kernel.fields(text, start)
+        }
+        return {number: there.get(number) for number in numbers}
+
     def shown_fields(self, row_group: int, column: int) -> frozenset[int]:
         """The ids of the fields of an encrypted chunk's ColumnMetaData that whoever has the file,
         or the footer's key alone, can read."""
@@ -311,8 +324,16 @@ class Footer:
     def with_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
         """FileMetaData with fields of chunks' ColumnMetaData set, or dropped; every other byte is as
         in `raw`, but as in with_filters. Raises EncryptionError if there is no key for that."""
+        return self._with_fields(fields, _sealed)
+
+    def with_opened_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
+        """The same with ColumnMetaData that is not sealed: to compare two footers, never to be
+        written."""
+        return self._with_fields(fields, _opened)
+
+    def _with_fields(self, fields: Mapping[ChunkKey, Fields], seal: Seal) -> bytes:
         edits = {chunk: Edit(new, is_shown=False) for chunk, new in fields.items()}
-        return self._with_edits(edits, _sealed)
+        return self._with_edits(edits, seal)
 
     def _edited(self, places: Mapping[ChunkKey, FilterPlace | None], seal: Seal) -> bytes:
         edits = {
@@ -351,7 +372,7 @@ def _opened(modules: Modules, meta_data: bytes) -> bytes:
 
 def _filter_fields(place: FilterPlace | None) -> Fields:
     if place is None:
-        return {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
+        return NO_POINTER
     return {
         _BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
         _BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),

@@ -19,7 +19,7 @@ from parquet_bloom.dialects.murmur3.pointers import every_note
 from parquet_bloom.dialects.new_version import Version, unchecked, write_version
 from parquet_bloom.dialects.statistics.build import check_unencrypted, statistics_edits
 from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
-from parquet_bloom.dialects.statistics.edits import check_edited, edited
+from parquet_bloom.dialects.statistics.edits import write_edits
 from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.errors import FilterError, RewriteError
 from parquet_bloom.files import ParquetFile
@@ -214,15 +214,5 @@ class _StatisticsBuilder:
     ) -> BuiltOlder:
         file = self._file
         done = statistics_edits(file, chunks, self._dialect, self._threads, progress)
-        tail = edited(file, done.edits)
-
-        def compose(out: Version) -> None:
-            out.append(tail)
-
-        def check(new: ParquetFile) -> None:
-            check_edited(file, done.edits, new)
-
-        size = write_version(
-            file, target, file.footer.start, compose, check if verify else unchecked
-        )
+        size = write_edits(file, target, done.edits, verify)
         return BuiltOlder(size, done.filters, done.skipped)

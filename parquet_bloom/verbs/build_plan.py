@@ -78,5 +78,5 @@ def _reason_to_skip(file: ParquetFile, chunk: ColumnChunk, existing: Existing) -
     if chunk.bloom_filter_offset is None:
         return None
     if existing == "error":
-        raise RewriteError(f"{file.path}: {chunk.where}: has a filter already")
+        raise RewriteError(f"{file.path}: {chunk.where}: {HAS_ONE}")
     return HAS_ONE if existing == "keep" else None

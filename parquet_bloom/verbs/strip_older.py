@@ -13,12 +13,12 @@ from parquet_bloom.dialects.statistics.edits import check_fields, removed
 from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import ParquetFile
+from parquet_bloom.leaks import leaks
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer import NO_POINTER
 from parquet_bloom.parquet.opened_chunks import Fields
 from parquet_bloom.rewrite import Target, kept_end
-
-_NO_POINTER: Fields = {14: None, 15: None}
 
 
 def older_filters(file: ParquetFile, chunks: Collection[ColumnChunk]) -> OlderFilters:
@@ -69,7 +69,8 @@ def strip_older(
         check_fields(file, edits, new)
 
     prefix = _kept_end(file, pointing, found)
-    return write_version(file, target, prefix, compose, check if verify else unchecked)
+    erased = [place for leak in leaks(file, dict.fromkeys(pointing)) for place in leak.erasable]
+    return write_version(file, target, prefix, compose, check if verify else unchecked, erased)
 
 
 def _edit(
@@ -81,7 +82,7 @@ def _edit(
     row_group, column = key
     chunk = file.footer.chunk(row_group, file.footer.leaves[column])
     return {
-        **(_NO_POINTER if key in pointing else {}),
+        **(NO_POINTER if key in pointing else {}),
         **(note_fields(file.footer, chunk, None) if key in found.noted else {}),
         **(removed(file.footer, chunk) if key in found.in_statistics else {}),
     }

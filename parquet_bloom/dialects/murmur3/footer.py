@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from parquet_bloom.dialects.murmur3.dialect import Murmur3
@@ -14,18 +14,18 @@ from parquet_bloom.dialects.murmur3.pointers import (
     note_fields,
     note_of,
 )
-from parquet_bloom.dialects.new_version import pieces
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer import Footer
+from parquet_bloom.parquet.footer import NO_POINTER, Footer
 from parquet_bloom.parquet.moved import Moves, moved_footer, moved_offset_index
 from parquet_bloom.parquet.opened_chunks import Fields
+from parquet_bloom.storage import COPY_CHUNK
 
-_OFFSET, _LENGTH = 14, 15
+_OFFSET = 14
 
 _MOVING = (
     "data_page_offset",
@@ -75,11 +75,11 @@ def _pointer(change: Change, key: ChunkKey) -> Fields:
     """What becomes of bloom_filter_offset. Old writers gave it no length."""
     note = change.added.notes.get(key)
     if note is not None and change.dialect.publish_offset:
-        return {_OFFSET: (compact.TYPE_I64, compact.zigzag(note.offset)), _LENGTH: None}
+        return {**NO_POINTER, _OFFSET: (compact.TYPE_I64, compact.zigzag(note.offset))}
     replaced = change.replaced.get(key)
     offset = _chunk(change.file.footer, key).bloom_filter_offset
     if replaced is not None and offset == replaced.offset:
-        return {_OFFSET: None, _LENGTH: None}
+        return NO_POINTER
     return {}
 
 
@@ -120,7 +120,8 @@ def check_version(change: Change, new: ParquetFile) -> None:
         if _kernel.xxh64(stored) != added.digests[key]:
             raise RewriteError(f"{chunk.where}: the filter differs from what was built")
     for start, end, place in added.copied:
-        for at, length in pieces(start, end):
+        for at in range(start, end, COPY_CHUNK):
+            length = min(COPY_CHUNK, end - at)
             if old.source.read_at(at, length) != new.source.read_at(place + at - start, length):
                 raise RewriteError(f"bytes {start} to {end} are not what they were")
     moves = added.moves
@@ -134,29 +135,17 @@ def _restored(change: Change, new: Footer) -> bytes:
     """The new FileMetaData with every change undone."""
     old, moves = change.file.footer, change.added.moves
     noted = {chunk.key for chunk, _ in every_note(new)} | change.keys
-    without_new = {key: _fields(old, key, (KEY_VALUE_METADATA,)) for key in noted}
+    without_new = {key: dict(old.fields(_chunk(old, key), (KEY_VALUE_METADATA,))) for key in noted}
     for key in change.keys:
-        without_new[key] |= {_OFFSET: None, _LENGTH: None}
+        without_new[key] |= NO_POINTER
     lengths = {moves(start): _old_length(old, start) for start in change.added.lengths}
     raw = moved_footer(new.with_fields(without_new), moves.back, lengths)
     moved_back = Footer(raw, old.start, old.where, old.protection)
     return moved_back.with_fields(
-        {key: _fields(old, key, (_OFFSET, _LENGTH)) for key in change.keys}
+        {key: old.fields(_chunk(old, key), NO_POINTER) for key in change.keys}
     )
 
 
 def _old_length(footer: Footer, start: int) -> int:
     starts = footer.chunks.every("offset_index_offset")
     return footer.chunks.every("offset_index_length")[starts.index(start)]
-
-
-def _fields(
-    footer: Footer, key: ChunkKey, numbers: Iterable[int]
-) -> dict[int, tuple[int, bytes] | None]:
-    """Fields of a ColumnMetaData as they are; None for what it has not."""
-    text, start = footer.meta_data(_chunk(footer, key))
-    there = {
-        number: (kind, text[value:end])
-        for number, kind, _, value, end in _kernel.fields(text, start)
-    }
-    return {number: there.get(number) for number in numbers}

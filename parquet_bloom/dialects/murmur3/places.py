@@ -28,6 +28,7 @@ from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import Footer
 from parquet_bloom.parquet.layout import Range
 from parquet_bloom.parquet.moved import Moves, moved_offset_index
+from parquet_bloom.storage import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,10 @@ class Added:
         """Of what was there before."""
         return Moves.of(self.inserted)
 
-    def copy(self, start: int, end: int, out: Version) -> None:
+    def copy(self, source: Source, start: int, end: int, out: Version) -> None:
         """Write what was there."""
         self.copied.append((start, end, out.size))
-        out.copy(start, end)
+        out.append_from(source, start, end)
 
     def append(
         self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, out: Version, dialect: Murmur3
@@ -114,19 +115,19 @@ def insert_all(
             added.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
         else:
             start = chunk.pages_start or 0
-            added.copy(at, start, out)
+            added.copy(file.source, at, start, out)
             added.inserted.append((start, added.append(chunk, filter, out, dialect)))
             at = start
         progress(done)
     moves = added.moves
     for start, end in offset_indexes(file.footer):
-        added.copy(at, start, out)
+        added.copy(file.source, at, start, out)
         index = _moved_index(file, start, end, moves)
         out.append(index)
         added.lengths[start] = len(index)
         added.inserted.append((end, len(index) - (end - start)))
         at = end
-    added.copy(at, file.footer.start, out)
+    added.copy(file.source, at, file.footer.start, out)
     return added
 
 

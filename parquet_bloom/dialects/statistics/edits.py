@@ -6,7 +6,7 @@ the struct and comes back when the filter goes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.errors import FilterError, RewriteError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
+from parquet_bloom.parquet.footer import NO_POINTER
 
 if TYPE_CHECKING:
     from parquet_bloom.files import ParquetFile
@@ -52,12 +53,8 @@ def removed(footer: Footer, chunk: ColumnChunk) -> Fields:
 
 
 def _statistics(footer: Footer, chunk: ColumnChunk) -> bytes | None:
-    text, start = footer.meta_data(chunk)
-    found = None
-    for number, kind, _, value, end in _kernel.fields(text, start):
-        if (number, kind) == (STATISTICS, compact.TYPE_STRUCT):
-            found = text[value:end]
-    return found
+    found = footer.fields(chunk, (STATISTICS,))[STATISTICS]
+    return found[1] if found is not None and found[0] == compact.TYPE_STRUCT else None
 
 
 def _without_filters(statistics: bytes) -> bytes:
@@ -114,19 +111,18 @@ def check_edited(old: ParquetFile, edits: Mapping[ChunkKey, Fields], new: Parque
 
 def check_fields(old: ParquetFile, edits: Mapping[ChunkKey, Fields], new: ParquetFile) -> None:
     """Raise RewriteError unless the new footer is the old one but for the fields in `edits`."""
-    before = {key: _fields_of(old.footer, _chunk(old, key), of) for key, of in edits.items()}
-    if new.footer.with_fields(before) != old.footer.with_fields(before):
+    before = {key: _compared(old.footer, _chunk(old, key), of) for key, of in edits.items()}
+    if new.footer.with_opened_fields(before) != old.footer.with_opened_fields(before):
         raise RewriteError("the footer differs in more than the filters")
 
 
-def _fields_of(footer: Footer, chunk: ColumnChunk, wanted: Iterable[int]) -> Fields:
-    """These fields of the chunk's ColumnMetaData as they are, None for those that it lacks."""
-    text, start = footer.meta_data(chunk)
-    there = {
-        number: (kind, text[value:end])
-        for number, kind, _, value, end in _kernel.fields(text, start)
+def _compared(footer: Footer, chunk: ColumnChunk, edit: Fields) -> Fields:
+    """What both footers are given to be compared: what was there before the edit, but no pointer,
+    which a redacted copy does not take back."""
+    return {
+        **footer.fields(chunk, edit),
+        **{number: None for number in NO_POINTER if number in edit},
     }
-    return {number: there.get(number) for number in wanted}
 
 
 def _chunk(file: ParquetFile, key: ChunkKey) -> ColumnChunk:
