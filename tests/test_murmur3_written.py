@@ -14,6 +14,7 @@ from readers import DuckDB, pyarrow_rows, spark_rows
 
 import parquet_bloom as pb
 from parquet_bloom.dialects.murmur3 import footer as murmur3_footer
+from parquet_bloom.dialects.murmur3.dialect import num_bytes_for
 from parquet_bloom.dialects.of_chunk import noted, published
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError
@@ -334,3 +335,30 @@ def test_an_index_before_pages_is_refused(tmp_path):
     path.write_bytes(edited(data, point))
     with pytest.raises(UnsupportedError, match="page indexes lie before pages"):
         pb.build(path, columns=["b"], in_place=True, dialect=CHUNK)
+
+
+@pytest.mark.parametrize("placement", ["footer", "chunk"])
+def test_bits_that_begin_with_zeros_are_no_longer_header(tmp_path, placement):
+    """With four of them behind it, a header of 12 bytes may be one of 16."""
+    path = tmp_path / "sparse.parquet"
+    pq.write_table(pa.table({"id": [7]}), path)
+    dialect = pb.Murmur3(placement=placement)
+    pb.build(path, columns=["id"], in_place=True, ndv=1000, dialect=dialect)
+    with pb.open(path) as file:
+        assert not any(noted(file, file.chunk(0, "id")).header_and_bitset()[1][:4])
+    assert pb.validate(path).findings == ()
+    results = pb.probe(path, "id", ["7", "8"], dialect="murmur3").results
+    assert [each.verdict for each in results] == ["maybe", "absent"]
+
+
+@pytest.mark.parametrize(
+    ("fpp", "num_bytes"), [(5e-324, 128 << 20), (1e-200, 128 << 20), (1 - 2**-53, 32)]
+)
+def test_no_rate_is_too_small_or_too_large(fpp, num_bytes):
+    assert num_bytes_for(100, fpp) == num_bytes
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 32, 1.5, "1", True])
+def test_a_seed_that_cannot_be_one(seed):
+    with pytest.raises(ValueError, match=f"^seed: {seed}, expected 0 to 4294967295$"):
+        pb.Murmur3(seed=seed)

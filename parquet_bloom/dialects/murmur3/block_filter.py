@@ -7,6 +7,7 @@ between the pages and the footer; always in a place of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -160,12 +161,28 @@ def find(file: ParquetFile, chunk: ColumnChunk, pointer: str, offset: int) -> tu
             f"{where}: old filter header says {found[0].num_bytes} bytes, expected a positive"
             f" multiple of {BLOCK_BYTES}"
         )
-    fitting = tuple(each for each in found if offset + each.header_bytes + each.num_bytes <= end)
+    fitting = tuple(each for each in found if offset + _bytes(each) <= end)
     if not fitting:
         raise FilterError(f"{where}: old filter at {offset} reaches into the footer at {end}")
-    longest = max(each.header_bytes + each.num_bytes for each in fitting)
-    _check_place(file, chunk, offset, offset + longest)
-    return fitting
+    free = tuple(_in_own_place(file, chunk, offset, fitting))
+    if not free:
+        _check_place(file, chunk, offset, max(map(_bytes, fitting)) + offset)
+    return free
+
+
+def _bytes(header: OldHeader) -> int:
+    return header.header_bytes + header.num_bytes
+
+
+def _in_own_place(
+    file: ParquetFile, chunk: ColumnChunk, offset: int, found: tuple[OldHeader, ...]
+) -> Iterator[OldHeader]:
+    """Those with which the filter shares no bytes. Bits that begin with zeros may be more header, so
+    that the filter seems to end later than it does."""
+    for header in found:
+        with suppress(FilterError):
+            _check_place(file, chunk, offset, offset + _bytes(header))
+            yield header
 
 
 def _check_place(file: ParquetFile, chunk: ColumnChunk, start: int, end: int) -> None:
@@ -218,7 +235,7 @@ def noted_place(
             f" {chunk.pages_start}"
         )
     for header in found:
-        is_so = (header.form, header.header_bytes + header.num_bytes) == (note.header, note.length)
+        is_so = (header.form, _bytes(header)) == (note.header, note.length)
         if is_so and (header.is_power_of_two or note.selection != "mask"):
             return Place(NOTE_POINTER, note.offset, header, note.scheme)
     raise FilterError(

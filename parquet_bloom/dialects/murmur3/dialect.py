@@ -16,6 +16,9 @@ ON_PUBLISHED: Final = (
     "DuckDB fails when it looks for values, Spark and parquet-java warn and do without"
 )
 
+# Of one word: 1 less anything smaller is 1, of which the formula makes nothing.
+_LEAST_RATE: Final = 2.0**-53
+
 
 @dataclass(frozen=True, slots=True)
 class Murmur3:
@@ -42,7 +45,7 @@ class Murmur3:
         ):
             if value not in expected:
                 raise ValueError(f"{name}: {value}, expected {', '.join(expected)}")
-        if not 0 <= self.seed <= MAX_SEED:
+        if type(self.seed) is not int or not 0 <= self.seed <= MAX_SEED:
             raise ValueError(f"seed: {self.seed}, expected 0 to {MAX_SEED}")
 
     @property
@@ -62,7 +65,8 @@ def num_bytes_for(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int:
 
     It is smaller than `fpp` needs (see filters.sizing), unless rounding makes up for it.
     """
-    num_bits = int(-8 * ndv / log(1 - fpp ** (1 / 8)))
+    of_word = min(max(fpp ** (1 / 8), _LEAST_RATE), 1 - _LEAST_RATE)
+    num_bits = int(-8 * ndv / log(1 - of_word))
     rounded = 1 << max(0, num_bits - 1).bit_length()
     largest = 1 << (min(max_bytes, MAX_BYTES).bit_length() - 1)
     return max(MIN_BYTES, min(rounded // 8, largest))
