@@ -158,6 +158,13 @@ def test_a_seed_is_for_murmur3_alone(mixed, seed, dialect):
         pb.probe(mixed, "id", ["1"], dialect=dialect, seed=seed)
 
 
+@pytest.mark.parametrize("verb", ["probe", "explain", "dump"])
+def test_a_dialect_that_there_is_not(mixed, verb):
+    arguments = {"probe": ["id", ["1"]], "explain": ["id", ["1"]], "dump": ["id", 0]}
+    with pytest.raises(ValueError, match="^dialect: murmur, expected xxhash, murmur3, statistics$"):
+        getattr(pb, verb)(mixed, *arguments[verb], dialect="murmur")
+
+
 def test_the_command_refuses_what_does_not_go_together(mixed):
     for arguments, complaint in (
         (("--seed", 1), "--seed: expected with --dialect murmur3 only"),

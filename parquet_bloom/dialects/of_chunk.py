@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from parquet_bloom.dialects.murmur3 import block_filter, headers
 from parquet_bloom.dialects.murmur3.block_filter import (
@@ -40,8 +40,11 @@ OLDER_DIALECTS: Final[tuple[OlderDialect, ...]] = ("murmur3", "statistics")
 NO_FILTER = "no filter of this dialect"
 
 
-def check_seed(seed: int | None, dialect: Dialect | None) -> None:
-    """Raise ValueError for a seed that has no use, or cannot be one."""
+def check_asked(dialect: Dialect | None, seed: int | None) -> None:
+    """Raise ValueError for a dialect that there is not, and for a seed that has no use, or cannot be
+    one."""
+    if dialect not in (None, *get_args(Dialect)):
+        raise ValueError(f"dialect: {dialect}, expected {', '.join(get_args(Dialect))}")
     if seed is not None and (dialect != "murmur3" or not 0 <= seed <= MAX_SEED):
         raise ValueError(f"seed: {seed}, expected 0 to {MAX_SEED}, with the dialect murmur3")
 

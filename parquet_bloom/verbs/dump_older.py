@@ -15,7 +15,7 @@ from parquet_bloom.dialects.of_chunk import (
     OLDER_DIALECTS,
     Dialect,
     OlderDialect,
-    check_seed,
+    check_asked,
     leads_to_older,
     of_dialect,
 )
@@ -102,7 +102,7 @@ def older_dialect(
     file: ParquetFile, chunk: ColumnChunk, dialect: Dialect | None, seed: int | None
 ) -> OlderDialect | None:
     """The older dialect that is asked for, or that bloom_filter_offset leads to; None if neither."""
-    check_seed(seed, dialect)
+    check_asked(dialect, seed)
     asked = next((older for older in OLDER_DIALECTS if older == dialect), None)
     if dialect is None and leads_to_older(file, chunk):
         return "murmur3"

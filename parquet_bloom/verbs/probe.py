@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from parquet_bloom.dialects.murmur3.block_filter import BlockFilter
-from parquet_bloom.dialects.of_chunk import NO_FILTER, Dialect, check_seed, noted, published
+from parquet_bloom.dialects.of_chunk import NO_FILTER, Dialect, check_asked, noted, published
 from parquet_bloom.dialects.verdicts import of_older, of_published
 from parquet_bloom.errors import (
     FilterError,
@@ -109,7 +109,7 @@ def _probe_file(
     dialect: Dialect | None,
     seed: int | None,
 ) -> ProbeReport:
-    check_seed(seed, dialect)
+    check_asked(dialect, seed)
     leaf = file.leaf(column)
     encodings = [_encoded(file, leaf, value, read_as) for value in values]
     results = tuple(
@@ -187,7 +187,7 @@ def explain(
             from parquet_bloom.verbs.orc.probe import explain_orc
 
             return explain_orc(file, column, values, read_as=read_as)
-        check_seed(seed, dialect)
+        check_asked(dialect, seed)
         if dialect == "statistics":
             raise UnsupportedError(f"{file.path}: filters inside Statistics have no blocks to show")
         leaf = file.leaf(column)
