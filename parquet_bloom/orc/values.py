@@ -110,14 +110,17 @@ def _below(array: Any, path: list[OrcColumn], columns: Sequence[OrcColumn]) -> A
                 array = array.flatten()
             case _:
                 entries = array.view(pa.list_(array.type.field(0))).flatten()
-                array = entries.flatten()[above.children.index(column.id)]
+                array = _field(entries, above, column)
     return array
 
 
 def _field(array: Any, above: OrcColumn, column: OrcColumn) -> Any:
-    """One field of a struct, of which only those that were asked for may have been read."""
+    """One field of the structs that are not null, of which only those that were asked for may have
+    been read."""
     index = 0 if array.type.num_fields == 1 else above.children.index(column.id)
-    return array.flatten()[index]
+    # StructArray.flatten ends the process where a sibling is a UNION, which cannot be null.
+    field = array.field(index)
+    return field.filter(array.is_valid()) if array.null_count else field
 
 
 def _readable(source: Source) -> Any:
