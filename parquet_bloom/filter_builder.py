@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Protocol
 
 from xxhash import xxh3_64_intdigest
 
@@ -24,6 +25,18 @@ from parquet_bloom.rewrite import Rewrite
 # Why a chunk gets none, if filters that are there are to be kept.
 HAS_ONE = "has a filter already"
 
+# Why a chunk gets none, whatever is asked for.
+NO_VALUES = "no non-null values"
+
+
+class MeasuredFilter(Protocol):
+    """A filter in memory, of whichever kind."""
+
+    @property
+    def num_bytes(self) -> int: ...
+    @property
+    def fpp(self) -> float: ...
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltFilter:
@@ -37,6 +50,21 @@ class BuiltFilter:
     fpp: float
     offset: int | None
     length: int
+
+    @classmethod
+    def of(
+        cls, chunk: ColumnChunk, filter: MeasuredFilter, offset: int | None, length: int
+    ) -> BuiltFilter:
+        """That of `chunk`; header and bitset take `length` bytes."""
+        return cls(
+            row_group=chunk.row_group,
+            column=chunk.leaf.name,
+            num_values=chunk.num_values or 0,
+            num_bytes=filter.num_bytes,
+            fpp=filter.fpp,
+            offset=offset,
+            length=length,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +117,7 @@ class FilterBuilder:
             self._max_values(chunk),
             self._size,
         )
-        return filter or "no non-null values"
+        return filter or NO_VALUES
 
     def _max_values(self, chunk: ColumnChunk) -> int:
         """The most distinct values that there can be, if the footer counts the nulls right."""
@@ -145,14 +173,4 @@ def _append_filter(
     key = chunk.key
     appended.places[key] = FilterPlace(offset, length)
     appended.digests[key] = xxh3_64_intdigest(filter.bitset)
-    appended.filters.append(
-        BuiltFilter(
-            row_group=chunk.row_group,
-            column=chunk.leaf.name,
-            num_values=chunk.num_values or 0,
-            num_bytes=filter.num_bytes,
-            fpp=filter.fpp,
-            offset=offset,
-            length=length,
-        )
-    )
+    appended.filters.append(BuiltFilter.of(chunk, filter, offset, length))

@@ -12,6 +12,7 @@ from typing import Final
 
 from parquet_bloom.chunk_pool import work_in_order
 from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.filter_builder import NO_VALUES
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.orc.bloom import encode_filters
 from parquet_bloom.orc.columns import OrcColumn
@@ -128,7 +129,7 @@ class OrcFilterBuilder:
                 filter.insert_hashes(insertion_hashes(item.column, values, form))
                 filters[kind].append(filter)
         if not any(counts):
-            return "no non-null values"
+            return NO_VALUES
         first = filters[self._kinds[0]]
         return BuiltStreams(
             streams={

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parquet_bloom.advice.lookups import ExpectedReads
+from parquet_bloom.filter_builder import NO_VALUES
 
 Verdict = Literal["build", "optional", "skip"]
 
@@ -94,7 +95,7 @@ def judge(evidence: Evidence) -> Judgement:
 def _reason_to_skip(evidence: Evidence) -> str:
     reads = evidence.reads
     if evidence.row_groups == 0:
-        return "no non-null values"
+        return NO_VALUES
     if not evidence.has_engine:
         return "no engine asks the filters of such a column"
     if evidence.filters == 0:

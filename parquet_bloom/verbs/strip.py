@@ -81,12 +81,11 @@ def strip(
     """Write `source` without the filters of `columns` (default: all) in `row_groups`.
 
     Those of older dialects go, too. A filter that cannot be read loses its pointer, and its bytes
-    stay. keys: for encrypted files,
-    that of the footer and those of `columns`; by default, what there is no key to is left. Of an ORC
-    file, `row_groups` are stripes. Raises
-    ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
+    stay. keys: for encrypted files, that of the footer and those of `columns`; by default, what
+    there is no key to is left. Of an ORC file, `row_groups` are stripes.
+
+    Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
-    started = time.perf_counter()
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
     with open_file(source, keys) as file:
         if file.format == "orc":
@@ -94,47 +93,52 @@ def strip(
             from parquet_bloom.verbs.orc.strip import strip_orc
 
             return strip_orc(file, target, columns=columns, stripes=row_groups, verify=verify)
-        check_rewritable(file)
-        chunks = {
-            (row_group, leaf.index): file.footer.chunk(row_group, leaf)
-            for row_group in file.row_groups(row_groups)
-            for leaf in file.leaves(columns)
-        }
-        locked = {
-            key: chunk for key, chunk in chunks.items() if columns is None and chunk.is_locked
-        }
-        pointing = {
-            key: chunk for key, chunk in chunks.items() if key not in locked and _may_point(chunk)
-        }
-        for chunk in pointing.values():
-            with located(file.footer, chunk):
-                chunk.modules.check_writable()
-        older = _older_filters(file, chunks.values())
-        # An object that is replaced is not there any more to be looked at.
-        remaining = [leak for leak in leaks(file, dict.fromkeys(pointing)) if leak.remains]
-        # Most files of a lake may have none, and need not be copied.
-        is_idle = in_place and not pointing and not older.keys
-        if is_idle:
-            size_after = file.source.size
-        elif older.keys:
-            from parquet_bloom.verbs.strip_older import strip_older
+        return _strip_parquet(file, target, columns, row_groups, in_place, verify)
 
-            size_after = strip_older(file, target, pointing, older, verify)
-        else:
-            size_after = _strip_pointers(file, target, pointing, verify)
-        return StripReport(
-            path=file.path,
-            output=None if target is None else target.name,
-            removed=tuple(_removed(chunks, pointing, older)),
-            left=(
-                *(_left(chunk, NO_KEY) for chunk in locked.values()),
-                *(_left(leak.chunk, leak.remains) for leak in remaining),
-            ),
-            bytes_removed=file.source.size - size_after,
-            size_before=file.source.size,
-            size_after=size_after,
-            seconds=time.perf_counter() - started,
-        )
+
+def _strip_parquet(
+    file: ParquetFile,
+    target: Target | None,
+    columns: Sequence[str] | None,
+    row_groups: Sequence[int] | None,
+    in_place: bool,
+    verify: bool,
+) -> StripReport:
+    started = time.perf_counter()
+    check_rewritable(file)
+    chunks = {
+        (row_group, leaf.index): file.footer.chunk(row_group, leaf)
+        for row_group in file.row_groups(row_groups)
+        for leaf in file.leaves(columns)
+    }
+    locked = {key: chunk for key, chunk in chunks.items() if columns is None and chunk.is_locked}
+    pointing = {
+        key: chunk for key, chunk in chunks.items() if key not in locked and _may_point(chunk)
+    }
+    for chunk in pointing.values():
+        with located(file.footer, chunk):
+            chunk.modules.check_writable()
+    older = _older_filters(file, chunks.values())
+    # An object that is replaced is not there any more to be looked at.
+    remaining = [leak for leak in leaks(file, dict.fromkeys(pointing)) if leak.remains]
+    # Most files of a lake may have none, and need not be copied.
+    is_idle = in_place and not pointing and not older.keys
+    size_after = (
+        file.source.size if is_idle else _write_without(file, target, pointing, older, verify)
+    )
+    return StripReport(
+        path=file.path,
+        output=None if target is None else target.name,
+        removed=tuple(_removed(chunks, pointing, older)),
+        left=(
+            *(_left(chunk, NO_KEY) for chunk in locked.values()),
+            *(_left(leak.chunk, leak.remains) for leak in remaining),
+        ),
+        bytes_removed=file.source.size - size_after,
+        size_before=file.source.size,
+        size_after=size_after,
+        seconds=time.perf_counter() - started,
+    )
 
 
 def _older_filters(file: ParquetFile, chunks: Collection[ColumnChunk]) -> OlderFilters:
@@ -146,13 +150,19 @@ def _older_filters(file: ParquetFile, chunks: Collection[ColumnChunk]) -> OlderF
     return older_filters(file, chunks)
 
 
-def _strip_pointers(
+def _write_without(
     file: ParquetFile,
     target: Target | None,
     pointing: Mapping[ChunkKey, ColumnChunk],
+    older: OlderFilters,
     verify: bool,
 ) -> int:
-    """Write the file without the filters that the footer points to; returns its size."""
+    """Write the file without the filters that the footer points to, and without those of older
+    dialects; returns its size."""
+    if older.keys:
+        from parquet_bloom.verbs.strip_older import strip_older
+
+        return strip_older(file, target, pointing, older, verify)
     with rewriting(file, target, kept_end(file, pointing), verify) as rewrite:
         rewrite.finish(dict.fromkeys(pointing), {})
         return rewrite.size

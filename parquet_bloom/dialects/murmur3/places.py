@@ -71,17 +71,7 @@ class Added:
             seed=dialect.seed,
             selection="mask",
         )
-        self.filters.append(
-            BuiltFilter(
-                row_group=chunk.row_group,
-                column=chunk.leaf.name,
-                num_values=chunk.num_values or 0,
-                num_bytes=filter.num_bytes,
-                fpp=filter.fpp,
-                offset=offset,
-                length=len(data),
-            )
-        )
+        self.filters.append(BuiltFilter.of(chunk, filter, offset, len(data)))
         return len(data)
 
 

@@ -14,15 +14,13 @@ from parquet_bloom.dialects.statistics.edits import added
 from parquet_bloom.dialects.statistics.filter_struct import WORD_BITS, StatisticsStruct, encode
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
+from parquet_bloom.filter_builder import NO_VALUES, BuiltFilter, SkippedChunk
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.opened_chunks import Fields
 from parquet_bloom.parquet.pages import chunk_runs, located
-
-NO_VALUES = "no non-null values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +62,10 @@ def statistics_edits(
         else:
             struct = _struct(filter, dialect)
             result.edits[chunk.key] = added(file.footer, chunk, dialect.field_id, struct)
-            result.filters.append(_reported(chunk, filter, struct))
+            # Without an offset: the filter lies in the footer.
+            result.filters.append(BuiltFilter.of(chunk, filter, None, len(encode(struct))))
         progress(done)
     return result
-
-
-def _reported(chunk: ColumnChunk, filter: KHashFilter, struct: StatisticsStruct) -> BuiltFilter:
-    """Without an offset: the filter lies in the footer."""
-    return BuiltFilter(
-        row_group=chunk.row_group,
-        column=chunk.leaf.name,
-        num_values=chunk.num_values or 0,
-        num_bytes=filter.num_bytes,
-        fpp=filter.fpp,
-        offset=None,
-        length=len(encode(struct)),
-    )
 
 
 def _room(chunk: ColumnChunk) -> int:
