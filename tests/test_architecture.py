@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import FIXTURES, ROOT
 
 import parquet_bloom
 
@@ -135,10 +135,11 @@ def test_no_file_outgrows_its_idea(path):
     assert len(path.read_text().splitlines()) <= 400
 
 
-def modules_after(statement: str) -> set[str]:
+def modules_after(statement: str, depth: int = 1) -> set[str]:
+    """The modules that are loaded then, by the first `depth` parts of their names."""
     code = f"{statement}; import sys; print(' '.join(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in run.stdout.split()}
+    return {".".join(name.split(".")[:depth]) for name in run.stdout.split()}
 
 
 def test_importing_the_package_loads_nothing_heavy():
@@ -152,10 +153,26 @@ def test_the_command_starts_without_numpy():
     assert not heavy & modules_after("import parquet_bloom.cli")
 
 
-def test_building_loads_neither_numpy_nor_pyarrow():
+QUICK = {
+    "build": "pb.build({source!r}, {output!r}, columns=['int64'], existing='replace')",
+    "inspect": "pb.inspect({source!r})",
+    "strip": "pb.strip({source!r}, {output!r})",
+}
+
+
+@pytest.mark.parametrize("verb", QUICK)
+def test_quick_verbs_load_neither_numpy_nor_pyarrow(verb, tmp_path):
     """They take longer to import than most files take to build; ciphers only where one is met."""
     heavy = {"cryptography", "google", "numpy", "pyarrow", "rich"}
-    assert not heavy & modules_after("import parquet_bloom.verbs.build")
+    source, output = str(FIXTURES / "datafusion_filters.parquet"), str(tmp_path / "output.parquet")
+    work = QUICK[verb].format(source=source, output=output)
+    assert not heavy & modules_after(f"import parquet_bloom as pb; {work}")
+
+
+@pytest.mark.parametrize("verb", ["probe", "repair", "validate", "advise", "diff", "dump"])
+def test_verbs_load_nothing_of_orc(verb):
+    loaded = modules_after(f"import parquet_bloom.verbs.{verb}", depth=2)
+    assert not {"google.protobuf", "parquet_bloom.orc"} & loaded
 
 
 def test_public_names_are_sorted_and_there():

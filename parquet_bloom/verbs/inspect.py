@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
-from parquet_bloom.dialects.of_chunk import Unusable, hidden, published
+from parquet_bloom.dialects.presence import may_have_hidden
 from parquet_bloom.errors import (
     MissingKeyError,
     ParquetBloomError,
@@ -222,6 +222,9 @@ def _inspect_older(
     file: ParquetFile, chunk: ColumnChunk, reason: str
 ) -> tuple[FilterInspection | None, str | None]:
     """What bloom_filter_offset leads to that is none of today's filters, for this reason."""
+    # Only here is numpy needed, which takes longer to import than most files take to inspect.
+    from parquet_bloom.dialects.of_chunk import published
+
     try:
         found = published(file, chunk)
     except ParquetBloomError as error:
@@ -247,6 +250,11 @@ def _inspect_older(
 
 
 def _inspect_hidden(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherInspection]:
+    if not may_have_hidden(file.footer, [chunk]):
+        return
+    # Only here is numpy needed.
+    from parquet_bloom.dialects.of_chunk import Unusable, hidden
+
     for found in hidden(file, chunk):
         if isinstance(found, Unusable):
             yield OtherInspection(
