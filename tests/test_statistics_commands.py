@@ -216,6 +216,7 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
         (("-c", "id", "--strategy", "hive"), "--strategy: expected --dialect statistics"),
         ((*STATISTICS, "--seed", "5"), "--seed: expected --dialect murmur3"),
         ((*STATISTICS, "--ndv", "5"), "--ndv: expected --expected-entries"),
+        ((*STATISTICS, "--max-bytes", "64"), "--max-bytes: filters of this dialect have the size"),
         ((*STATISTICS, "--conf", "parquet.x=1"), "pbloom: parquet.x: no such key: expected "),
         (
             (*STATISTICS, "--conf", "parquet.expected.entries=1"),
@@ -230,7 +231,7 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
             "--fpp: --conf says it: expected one of the two",
         ),
         ((*STATISTICS, "--field-id", "6"), "Invalid value for '--field-id'"),
-        ((*STATISTICS, "--force"), "force: has no meaning for filters of this dialect"),
+        ((*STATISTICS, "--force"), "force: has no meaning for filters of this dialect\n"),
         ((*STATISTICS, "--existing", "keep", "-c", "nope"), "nope"),
     ],
 )
@@ -240,6 +241,22 @@ def test_options_that_do_not_go_together(source, tmp_path, arguments, message):
     assert message in out
     assert "Traceback" not in out
     assert not output.exists()
+
+
+@pytest.mark.parametrize("options", [{"fpp": 0.5}, {"ndv": 9}, {"max_bytes": 64}], ids=str)
+def test_the_dialect_alone_says_how_large_filters_are(source, tmp_path, options):
+    output = tmp_path / "out.parquet"
+    (name,) = options
+    with pytest.raises(pb.UnsupportedError) as refused:
+        pb.build(source, output, columns=["id"], dialect=pb.StatisticsFilter(), **options)
+    complaint = "a StatisticsFilter says itself how large filters are"
+    assert str(refused.value) == f"{source}: {name}: {complaint}"
+    assert not output.exists()
+
+
+def test_a_dialect_is_more_than_its_name(source, tmp_path):
+    with pytest.raises(TypeError, match=r"^dialect: 'murmur3', expected a Murmur3 or"):
+        pb.build(source, tmp_path / "out.parquet", columns=["id"], dialect="murmur3")
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ def _statistics(own: dict[str, Any], options: dict[str, Any], columns: tuple[str
     from parquet_bloom.dialects.statistics.hive_conf import read_conf
 
     _check_not_given(["ndv"], "expected --expected-entries for filters of this dialect")
+    _check_not_given(["max_bytes"], "filters of this dialect have the size that their rate takes")
     fpp = options["fpp"]
     dialect = StatisticsFilter(
         own["strategy"],

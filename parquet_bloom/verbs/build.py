@@ -120,10 +120,11 @@ def build(
     readers from before ORC 1.3, too.
 
     dialect: write filters of an older dialect, which readers pass over unless it is told otherwise,
-    to a Parquet file that is not encrypted. A StatisticsFilter says itself how large they are.
+    to a Parquet file that is not encrypted. A StatisticsFilter says itself how large they are, so that
+    fpp, ndv and max_bytes are refused.
 
-    Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs and
-    encodings, EncryptionError for what does not open or if there is no key at all, RewriteError for
+    Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs,
+    encodings and options without a meaning, EncryptionError for what does not open or if there is no key at all, RewriteError for
     outputs that must not be written, OSError.
     """
     check_existing(existing)
@@ -137,7 +138,7 @@ def build(
                 "expose_filter_location": expose_filter_location,
                 "dialect": dialect is not None,
             }
-            _check_options(file.path, given, "an ORC")
+            _check_options(file.path, given, "an ORC file")
             # Only here are protobuf and pyarrow needed.
             from parquet_bloom.verbs.orc.build import OrcBuildOptions, build_orc
 
@@ -145,14 +146,14 @@ def build(
                 columns, fpp, ndv, existing, row_groups, orc_streams, force, threads
             )
             return build_orc(file, target, options, verify=verify, progress=progress)
-        _check_options(file.path, {"orc_streams": orc_streams != "utf8"}, "a Parquet")
+        _check_options(file.path, {"orc_streams": orc_streams != "utf8"}, "a Parquet file")
         if dialect is not None:
             given = {
                 "exact_blocks": exact_blocks,
                 "expose_filter_location": expose_filter_location,
                 "force": force,
             }
-            _check_options(file.path, given, "filters of this dialect in a")
+            _check_options(file.path, given, "filters of this dialect")
             return _build_older(
                 file,
                 target,
@@ -182,11 +183,11 @@ def build(
         )
 
 
-def _check_options(path: str, given: Mapping[str, bool], format: str) -> None:
-    """Raise UnsupportedError for an option that is given and has no meaning for the file."""
+def _check_options(path: str, given: Mapping[str, bool], what: str) -> None:
+    """Raise UnsupportedError for an option that is given and has no meaning for `what`."""
     for name, is_given in given.items():
         if is_given:
-            raise UnsupportedError(f"{path}: {name}: has no meaning for {format} file")
+            raise UnsupportedError(f"{path}: {name}: has no meaning for {what}")
 
 
 def build_with(

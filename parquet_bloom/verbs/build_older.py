@@ -21,7 +21,7 @@ from parquet_bloom.dialects.statistics.build import check_unencrypted, statistic
 from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
 from parquet_bloom.dialects.statistics.edits import write_edits
 from parquet_bloom.dialects.statistics.stored import read_stored
-from parquet_bloom.errors import FilterError, RewriteError
+from parquet_bloom.errors import FilterError, RewriteError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filter_builder import HAS_ONE, BuiltFilter, SkippedChunk
 from parquet_bloom.parquet.column_chunk import ColumnChunk
@@ -55,9 +55,13 @@ def build_older(
 ) -> BuiltOlder:
     """As build, with filters of `dialect`; `size` is for those that say nothing of it themselves.
 
-    Raises UnsupportedError for encrypted files, and for those in which nothing can be put before
-    pages.
+    Raises TypeError for a dialect that is none, UnsupportedError for encrypted files, for those in
+    which nothing can be put before pages, and for a size that has no meaning.
     """
+    if not isinstance(dialect, Murmur3 | StatisticsFilter):
+        raise TypeError(f"dialect: {dialect!r}, expected a Murmur3 or a StatisticsFilter")
+    if isinstance(dialect, StatisticsFilter):
+        _check_unsized(file, dialect, size)
     check_unencrypted(file)
     file.footer.check_row_counts()
     builder: _Builder = (
@@ -75,6 +79,21 @@ def build_older(
         skipped=sorted([*plan.skipped, *written.skipped], key=lambda skip: skip.row_group),
         notes=dialect.notes if written.filters else (),
     )
+
+
+def _check_unsized(file: ParquetFile, dialect: StatisticsFilter, size: Size) -> None:
+    """Raise UnsupportedError if something but the dialect says how large filters are."""
+    usual = Size()
+    given = {
+        "fpp": size.fpp not in (usual.fpp, dialect.fpp),
+        "ndv": size.ndv != usual.ndv,
+        "max_bytes": size.max_bytes != usual.max_bytes,
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise UnsupportedError(
+                f"{file.path}: {name}: a StatisticsFilter says itself how large filters are"
+            )
 
 
 @dataclass(frozen=True, slots=True)
