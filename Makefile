@@ -12,8 +12,9 @@ SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/nati
 demo: .venv/installed
 	@$(BIN)/python -m benchmarks.demo
 
+# Two processes share the files of the suite: more would want a JVM each, and memory for it.
 test: .venv/dev
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 # Spark at length, not the part that `test` has: a cluster on which things go wrong, Connect, every
 # way to encrypt a table.

@@ -1,7 +1,6 @@
 """Advice, judged by other implementations: which filters they use, and what the settings make them
 write."""
 
-import os
 import shlex
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import readers
 from conftest import FIXTURES, missing
-from readers import DataFusion, DuckDB, ParquetJava
+from readers import DataFusion, DuckDB
 
 import parquet_bloom as pb
 from parquet_bloom.advice.engines import engine_uses
@@ -23,29 +22,6 @@ from parquet_bloom.verbs.advise import advise
 from parquet_bloom.verbs.diff import diff
 
 pytestmark = pytest.mark.interop
-
-
-@pytest.fixture(scope="module")
-def spark():
-    """A session of its own; its start takes longer than all questions."""
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    from pyspark.sql import SparkSession
-
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "1g",
-        "spark.sql.session.timeZone": "UTC",
-    }
-    builder = SparkSession.builder.master("local[2]").appName("parquet_bloom")
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 # ------------------------------------------------------------------------------------------------

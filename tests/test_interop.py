@@ -7,10 +7,8 @@ are dropped (the filters are in use), and the rows are what they were before.
 
 import itertools
 import math
-import os
 import struct
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -231,29 +229,6 @@ def datafusion() -> DataFusion:
     if not DataFusion.is_here():
         missing(DataFusion.needs)
     return DataFusion()
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    from pyspark.sql import SparkSession
-
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    builder = SparkSession.builder.master("local[2]").appName("parquet_bloom")
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "1g",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-    }
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 # One run of the JVM for all files: its start takes longer than its answers.
