@@ -189,9 +189,9 @@ def _each_edited(data: bytes, number: int, edit: Callable[[int, bytes], Iterable
 def end_of_file(tail: Tail, places: Sequence[StripePlace]) -> tuple[Piece, ...]:
     """What is behind the stripes, which lie at `places`. Raises RewriteError if there is no room
     for it in the format."""
-    footer = tail.compression.compressed(_footer(tail, places))
+    footer = _stored_footer(tail, places)
     postscript = wire.replaced(
-        tail.postscript_raw, {_TAIL_LENGTH: wire.number_field(_TAIL_LENGTH, len(footer))}
+        tail.postscript_raw, {_TAIL_LENGTH: wire.number_field(_TAIL_LENGTH, size_of(footer))}
     )
     if len(postscript) > MAX_POSTSCRIPT_BYTES:
         raise RewriteError(
@@ -200,6 +200,14 @@ def end_of_file(tail: Tail, places: Sequence[StripePlace]) -> tuple[Piece, ...]:
         )
     statistics = Span(tail.statistics_start, tail.footer_start)
     return statistics, footer, postscript, bytes([len(postscript)])
+
+
+def _stored_footer(tail: Tail, places: Sequence[StripePlace]) -> Piece:
+    footer = _footer(tail, places)
+    if footer == tail.footer_raw:
+        # Another compressor's chunks would be of another size.
+        return Span(tail.footer_start, tail.postscript_start)
+    return tail.compression.compressed(footer)
 
 
 def _footer(tail: Tail, places: Sequence[StripePlace]) -> bytes:
