@@ -244,3 +244,13 @@ def test_files_with_encrypted_columns_get_no_filters():
 def test_a_file_without_rows():
     report = advise(write(x=pa.array([], pa.int64())))
     assert (report.num_index_groups, report.columns[0].reason) == (0, "no non-null values")
+
+
+def test_max_bytes_has_no_meaning():
+    write(x=pa.array(range(10)))
+    with pytest.raises(pb.UnsupportedError, match=r"a\.orc: max_bytes: has no meaning for an ORC"):
+        advise("a.orc", max_bytes=1 << 20)
+    result = run("advise", "a.orc", "--max-bytes", "1MiB")
+    assert (result.exit_code, result.stderr) == (
+        2, "pbloom: a.orc: max_bytes: has no meaning for an ORC file\n",
+    )  # fmt: skip

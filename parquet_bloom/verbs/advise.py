@@ -25,6 +25,7 @@ from parquet_bloom.advice.value_sample import given_samples
 from parquet_bloom.advice.verdict import Verdict
 from parquet_bloom.chunk_filter import Size
 from parquet_bloom.chunk_pool import Progress
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES
@@ -114,12 +115,14 @@ def advise(
     """Judge each of `columns` (dotted leaf paths, of ORC dotted names; default: all) of one file.
 
     fpp: the target false positive rate, 0 to 1, exclusive. max_bytes: the limit of a bitset, 64 to
-    134,217,728; those of ORC have one size. value_sample: for some of the columns, literals that are really looked up, as often
-    as they are. keys: for encrypted files. progress: called with (chunks done, chunks in all).
+    134,217,728; has no meaning for an ORC file. value_sample: for some of the columns, literals that
+    are really looked up, as often as they are. keys: for encrypted files. progress: called with
+    (chunks done, chunks in all).
 
-    Raises ColumnError, ValueTypeError for literals that the column cannot hold, FormatError for
-    damage in what is read, EncryptionError for what does not open, OSError. A column that cannot be
-    read for want of a codec, an encoding or a key is not an error: its `reason` says so.
+    Raises ColumnError, ValueTypeError for literals that the column cannot hold, UnsupportedError for
+    an option that has no meaning, FormatError for damage in what is read, EncryptionError for what
+    does not open, OSError. A column that cannot be read for want of a codec, an encoding or a key is
+    not an error: its `reason` says so.
     """
     advisor = Advisor(
         columns=columns, fpp=fpp, max_bytes=max_bytes, value_sample=value_sample, threads=threads,
@@ -177,6 +180,8 @@ class Advisor:
     def _add_orc(self, file: OrcFile, progress: Progress | None) -> OrcTable:
         from parquet_bloom.verbs.orc.advise import OrcTable
 
+        if self._size.max_bytes != MAX_BYTES:
+            raise UnsupportedError(f"{file.path}: max_bytes: has no meaning for an ORC file")
         columns = file.named_columns(self._columns)
         key = tuple((column.name, column.type) for column in columns)
         table = self._of_orc.get(key) or OrcTable(file, columns, self._size.fpp, self._value_sample)
