@@ -381,7 +381,7 @@ def test_the_command(path, out, monkeypatch):
         "id\t7\t8.3 KiB\t9600\t7\t1 %",
         "name\t4\t4.8 KiB\t9600\t7\t1 %",
         "skipped tags, stripes 0, 1, 2: LIST: its filters hold only how many elements there are",
-        "skipped name, stripes 1: no non-null values",
+        "skipped name, stripe 1: no non-null values",
     ]
     document = json.loads(run("build", "in.orc", "-c", "id", "--dry-run", "--json").stdout)
     assert set(document["filters"][0]) == set(BuiltOrcFilters.__slots__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from parquet_bloom.render.terminal import shortened
+from parquet_bloom.render.terminal import numbered
 
 if TYPE_CHECKING:
     from parquet_bloom.filter_builder import SkippedChunk
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def lines_by_reason(what: str, chunks: Sequence[SkippedChunk | StayingFilter]) -> list[str]:
     """A line for the chunks of one column that have one reason; `what` begins it."""
     return _by_reason(
-        f"{what} {{}}, row groups {{}}: {{}}",
+        what,
+        "row group",
         [(chunk.column, chunk.reason, chunk.row_group) for chunk in chunks],
     )
 
@@ -24,16 +25,17 @@ def lines_by_reason(what: str, chunks: Sequence[SkippedChunk | StayingFilter]) -
 def stripe_lines_by_reason(what: str, skipped: Sequence[SkippedStripeColumn]) -> list[str]:
     """The same of an ORC file."""
     return _by_reason(
-        f"{what} {{}}, stripes {{}}: {{}}",
+        what,
+        "stripe",
         [(skip.column, skip.reason, skip.stripe) for skip in skipped],
     )
 
 
-def _by_reason(line: str, skipped: Sequence[tuple[str, str, int]]) -> list[str]:
-    groups: dict[tuple[str, str], list[str]] = {}
+def _by_reason(what: str, noun: str, skipped: Sequence[tuple[str, str, int]]) -> list[str]:
+    groups: dict[tuple[str, str], list[int]] = {}
     for column, reason, number in skipped:
-        groups.setdefault((column, reason), []).append(str(number))
+        groups.setdefault((column, reason), []).append(number)
     return [
-        line.format(column, shortened(numbers), reason)
+        f"{what} {column}, {numbered(noun, numbers)}: {reason}"
         for (column, reason), numbers in groups.items()
     ]

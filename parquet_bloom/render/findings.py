@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from parquet_bloom.render.terminal import shortened, write_line
+from parquet_bloom.render.terminal import number_of, numbered, write_line
 from parquet_bloom.rules.catalogue import RULES, Diagnosis, Finding, Severity, ValidationReport
 
 _NUMBER = re.compile(r"\d+([.,]\d+)*")
@@ -96,9 +96,9 @@ def place_of(findings: Sequence[Finding]) -> str:
     parts = [place(column, stripes, "stripe")]
     if groups:
         parts.append(
-            _numbered("index group", groups)
+            numbered("index group", groups)
             if len(stripes) == 1
-            else _number(len(groups), "index group")
+            else number_of(len(groups), "index group")
         )
     return ", ".join(parts)
 
@@ -107,14 +107,8 @@ def place(column: str | None, numbers: Collection[int], noun: str = "row group")
     """`column user_id, row groups 0, 1`; empty for what is about the whole file."""
     parts = [] if column is None else [f"column {column}"]
     if numbers:
-        parts.append(_numbered(noun, numbers))
+        parts.append(numbered(noun, numbers))
     return ", ".join(parts)
-
-
-def _numbered(noun: str, numbers: Collection[int]) -> str:
-    """`row groups 0, 1`"""
-    several = "s" if len(numbers) > 1 else ""
-    return f"{noun}{several} {shortened([str(number) for number in sorted(numbers)])}"
 
 
 def statement(finding: Finding) -> str:
@@ -138,19 +132,15 @@ def summary(report: ValidationReport) -> str:
     """`a.parquet: 3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
     counts = Counter(item.severity for item in report.findings)
     found = [
-        _number(counts[str(severity)], str(severity))
+        number_of(counts[str(severity)], str(severity))
         for severity in sorted(Severity, reverse=True)
         if counts[str(severity)]
     ]
     return (
         f"{report.path}: {', '.join(found) or 'no findings'}"
-        f" in {_number(report.checked.filters, 'filter')}"
-        f" and {_number(report.checked.values, 'value')}: {'ok' if report.ok else 'not ok'}"
+        f" in {number_of(report.checked.filters, 'filter')}"
+        f" and {number_of(report.checked.values, 'value')}: {'ok' if report.ok else 'not ok'}"
     )
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def write_validation(report: ValidationReport) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
+from parquet_bloom.render.terminal import Row, number_of, percent, size, write_line, write_table
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.inspect import (
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def write_inspection(report: FileInspection) -> None:
     """One line about the file, then one row per column chunk."""
     write_line(
-        f"{report.path}: {report.num_rows:,} rows in {report.num_row_groups} row groups,"
+        f"{report.path}: {number_of(report.num_rows, 'row')} in"
+        f" {number_of(report.num_row_groups, 'row group')},"
         f" {size(report.size)}, written by {report.created_by or 'an unnamed writer'};"
         f" filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
     )

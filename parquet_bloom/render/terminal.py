@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, TextIO
@@ -164,7 +164,18 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
+def number_of(count: int, noun: str) -> str:
+    """`1 stripe`, `5,000 rows`"""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def shortened(items: Sequence[str]) -> str:
     """The first ten, and how many there are."""
     shown = ", ".join(items[:10])
     return f"{shown}, … ({len(items)} in all)" if len(items) > 10 else shown
+
+
+def numbered(noun: str, numbers: Collection[int]) -> str:
+    """`row groups 0, 1`"""
+    several = "s" if len(numbers) > 1 else ""
+    return f"{noun}{several} {shortened([str(number) for number in sorted(numbers)])}"

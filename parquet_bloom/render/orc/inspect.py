@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
+from parquet_bloom.render.terminal import Row, number_of, percent, size, write_line, write_table
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.row_index import GroupStatistics
@@ -21,7 +21,8 @@ def write_orc_inspection(report: OrcInspection) -> None:
     """One line about the file, then one row per column and stripe; behind these, if they were asked
     for, one row per index group."""
     write_line(
-        f"{report.path}: {report.num_rows:,} rows in {report.num_stripes} stripes,"
+        f"{report.path}: {number_of(report.num_rows, 'row')} in"
+        f" {number_of(report.num_stripes, 'stripe')},"
         f" {size(report.size)}, {report.compression}, written by {report.created_by};"
         f" filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
     )
