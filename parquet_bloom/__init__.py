@@ -46,10 +46,16 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.build import BuildReport, build
     from parquet_bloom.verbs.diff import FileDiff, diff
     from parquet_bloom.verbs.dump import DumpedFilter, dump
+    from parquet_bloom.verbs.dump_older import DumpedOlder
     from parquet_bloom.verbs.inspect import FileInspection, inspect
+    from parquet_bloom.verbs.orc.advise import OrcAdviceReport
+    from parquet_bloom.verbs.orc.build import OrcBuildReport
+    from parquet_bloom.verbs.orc.diff import OrcFileDiff
+    from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
     from parquet_bloom.verbs.orc.inspect import OrcInspection
     from parquet_bloom.verbs.orc.probe import OrcProbeReport
     from parquet_bloom.verbs.orc.repair import OrcRepairReport
+    from parquet_bloom.verbs.orc.strip import OrcStripReport
     from parquet_bloom.verbs.probe import ProbeReport, explain, probe
     from parquet_bloom.verbs.repair import RepairReport, repair
     from parquet_bloom.verbs.report import FileReport, report
@@ -68,6 +74,8 @@ _HOME = {
     "ConfigError": "errors",
     "Diagnosis": "rules.catalogue",
     "DumpedFilter": "verbs.dump",
+    "DumpedIndexGroup": "verbs.orc.dump",
+    "DumpedOlder": "verbs.dump_older",
     "EncryptionError": "errors",
     "FileDiff": "verbs.diff",
     "FileInspection": "verbs.inspect",
@@ -81,10 +89,14 @@ _HOME = {
     "MissingKeyError": "errors",
     "Murmur3": "dialects.murmur3.dialect",
     "NotSupportedFileError": "errors",
+    "OrcAdviceReport": "verbs.orc.advise",
+    "OrcBuildReport": "verbs.orc.build",
     "OrcFile": "orc.file",
+    "OrcFileDiff": "verbs.orc.diff",
     "OrcInspection": "verbs.orc.inspect",
     "OrcProbeReport": "verbs.orc.probe",
     "OrcRepairReport": "verbs.orc.repair",
+    "OrcStripReport": "verbs.orc.strip",
     "PageError": "errors",
     "ParquetBloomError": "errors",
     "ParquetFile": "files",
@@ -127,6 +139,8 @@ __all__ = [
     "ConfigError",
     "Diagnosis",
     "DumpedFilter",
+    "DumpedIndexGroup",
+    "DumpedOlder",
     "EncryptionError",
     "FileDiff",
     "FileInspection",
@@ -140,10 +154,14 @@ __all__ = [
     "MissingKeyError",
     "Murmur3",
     "NotSupportedFileError",
+    "OrcAdviceReport",
+    "OrcBuildReport",
     "OrcFile",
+    "OrcFileDiff",
     "OrcInspection",
     "OrcProbeReport",
     "OrcRepairReport",
+    "OrcStripReport",
     "PageError",
     "ParquetBloomError",
     "ParquetFile",

@@ -57,8 +57,8 @@ def build(
 
     No page is rewritten: filters and a new footer follow the data as it is. Each filter is as
     small as the target allows; nobody has to know the number of distinct values. What gets none
-    is reported with the reason. Of ORC files (-g: stripes) each index group gets a filter for as
-    many values as it has rows.
+    is reported with the reason. In an ORC file each index group gets a filter, for as many values
+    as it has rows.
 
     \b
     Example:

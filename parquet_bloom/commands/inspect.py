@@ -35,7 +35,7 @@ def inspect(
     """Show which column chunks have filters, and what they are worth.
 
     Fill and FPP are computed from the bits. What has no filter says why. Of an ORC file, a line is
-    a column in a stripe, whose index groups have a filter each; -g then selects stripes.
+    a column in a stripe, whose index groups have a filter each.
 
     --histogram draws each filter's blocks by the number of bits that are set, beside what hashing
     makes them; in a pipe, and with --json, it counts them.

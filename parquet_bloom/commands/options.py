@@ -117,7 +117,7 @@ files_argument = click.argument("files", nargs=-1, required=True, metavar="FILE.
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document per file.")
 row_groups_option = click.option(
     "-g", "--row-group", "row_groups", type=click.IntRange(0), multiple=True,
-    help="Only this row group (repeatable).",
+    help="Only this row group, of an ORC file this stripe (repeatable).",
 )  # fmt: skip
 columns_option = partial(
     click.option, "-c", "--column", "columns", multiple=True, callback=parse_columns,
@@ -210,11 +210,11 @@ def _keys(options: dict[str, Any], keys_file: Path | None) -> Keys | None:
 
 
 def asked_dialect_options(command: Any) -> Any:
-    """`dialect` and `seed`: whose filters are asked."""
+    """`dialect` and `seed`: of the filters that are read."""
 
     @click.option(
         "--dialect", type=click.Choice(["xxhash", "murmur3", "statistics"]),
-        help="Ask these filters. Default: whichever bloom_filter_offset leads to.",
+        help="Of the filters. Default: that to which bloom_filter_offset leads.",
     )  # fmt: skip
     @click.option(
         "--seed", type=click.IntRange(0, (1 << 32) - 1),

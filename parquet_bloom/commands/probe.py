@@ -47,9 +47,9 @@ def probe(
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
-    Reads the footer and 32 bytes of each filter, or all of an encrypted one, or of an ORC file the
-    column's filter streams, whose verdicts are about index groups. The verdict is
-    `absent` (certain), `maybe`, or `unknown` with the reason. Exit code 1: every value is absent from every file.
+    Reads the footer and 32 bytes of each filter, or all of an encrypted one; of an ORC file the
+    column's filter streams, and verdicts are about index groups. The verdict is `absent` (certain),
+    `maybe`, or `unknown` with the reason. Exit code 1: every value is absent from every file.
 
     \b
     Example:

@@ -54,8 +54,8 @@ def repair(
     Only the footer changes: a missing or wrong bloom_filter_length is set, and a pointer to nothing,
     or to a filter that no reader can trust, is dropped. What only values can tell is dropped too,
     unless --drop-bad or --rebuild let them be read. What was dropped without --rebuild comes back by
-    pbloom build only. In ORC files nothing points to a filter: there only --drop-bad and --rebuild mend
-    anything (-g: stripes). Exit code 1: something is still wrong, and the answer says what would mend it.
+    pbloom build only. In ORC files nothing points to a filter: there only --drop-bad and --rebuild
+    mend anything. Exit code 1: something is still wrong, and the answer says what would mend it.
 
     \b
     Example:

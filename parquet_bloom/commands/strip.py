@@ -40,7 +40,7 @@ def strip(
     """Remove Bloom filters from files.
 
     The footer loses its pointers; the filters' bytes go where they are the last before the footer,
-    and always where the file is ORC (-g: stripes).
+    and always in an ORC file.
 
     \b
     Example:
