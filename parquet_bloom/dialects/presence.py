@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from parquet_bloom.filters.verdict import NO_FILTER
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.chunk_table import ChunkKey
@@ -15,6 +16,9 @@ from parquet_bloom.parquet.footer import Footer
 
 # Of our own note in the key-value metadata of a ColumnMetaData.
 NOTE_KEY: Final = "pbloom.murmur3"
+
+# Of a ColumnMetaData.
+KEY_VALUE_METADATA: Final = 8
 
 # The field of a ColumnMetaData, and those in it where a filter may lie, in the order in which they
 # are looked at: ours, and historic ones.
@@ -41,6 +45,28 @@ def may_have_hidden(footer: Footer, chunks: Collection[ColumnChunk]) -> bool:
     return NOTE_KEY.encode() in footer.raw or any(
         _has_struct(footer, chunk) for chunk in chunks if not chunk.has_crypto_metadata
     )
+
+
+def hidden_dialects(footer: Footer, chunk: ColumnChunk) -> tuple[str, ...]:
+    """The dialects of filters that one chunk seems to have, and to which bloom_filter_offset does
+    not lead; whether they can be used is not looked at."""
+    if chunk.meta_start is None or chunk.has_crypto_metadata:
+        return ()
+    found = {"murmur3": _has_note(footer, chunk), "statistics": _has_struct(footer, chunk)}
+    return tuple(dialect for dialect, is_there in found.items() if is_there)
+
+
+def reason_for_none(footer: Footer, chunk: ColumnChunk) -> str:
+    """Why a chunk has no filter of today, with the dialects that may be asked for instead."""
+    dialects = hidden_dialects(footer, chunk)
+    if not dialects:
+        return NO_FILTER
+    return f"{NO_FILTER}; there is one of the dialect {' and of '.join(dialects)}"
+
+
+def _has_note(footer: Footer, chunk: ColumnChunk) -> bool:
+    pairs = footer.fields(chunk, (KEY_VALUE_METADATA,))[KEY_VALUE_METADATA]
+    return pairs is not None and NOTE_KEY.encode() in pairs[1]
 
 
 def _has_struct(footer: Footer, chunk: ColumnChunk) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_bloom.dialects.of_chunk import NO_FILTER, OlderDialect, of_dialect, published
+from parquet_bloom.dialects.presence import reason_for_none
 from parquet_bloom.errors import FormatError, MissingKeyError, UnsupportedError
 from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict
+from parquet_bloom.filters.verdict import NO_FILTER as NONE_OF_TODAY
 
 if TYPE_CHECKING:
     from parquet_bloom.dialects.other_filter import OtherFilter
@@ -47,7 +50,8 @@ def of_older(
 def of_published(
     file: ParquetFile, leaf: LeafColumn, values: Sequence[Encodings], verdicts: Verdicts
 ) -> Verdicts:
-    """`verdicts` of today's filters, and where bloom_filter_offset leads to an older one its own."""
+    """`verdicts` of today's filters, and where bloom_filter_offset leads to an older one its own.
+    Where there is none, the reason names the dialects that may be asked for."""
     by_group = []
     for row_group in range(file.num_row_groups):
         of_group = [of_value[row_group] for of_value in verdicts]
@@ -56,8 +60,19 @@ def of_published(
         if is_doubtful and chunk.bloom_filter_offset is not None:
             older = _of_chunk(file, chunk, values, published)
             of_group = of_group if _has_none(older) else older
+        elif is_doubtful:
+            of_group = _with_hint(file, chunk, of_group)
         by_group.append(of_group)
     return _transposed(by_group, len(values))
+
+
+def _with_hint(
+    file: ParquetFile, chunk: ColumnChunk, verdicts: Sequence[RowGroupVerdict]
+) -> list[RowGroupVerdict]:
+    reason = reason_for_none(file.footer, chunk)
+    return [
+        replace(each, reason=reason) if each.reason == NONE_OF_TODAY else each for each in verdicts
+    ]
 
 
 def _has_none(verdicts: Sequence[RowGroupVerdict]) -> bool:

@@ -124,8 +124,8 @@ def build(
     fpp, ndv and max_bytes are refused.
 
     Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs,
-    encodings and options without a meaning, EncryptionError for what does not open or if there is no key at all, RewriteError for
-    outputs that must not be written, OSError.
+    encodings and options without a meaning, EncryptionError for what does not open or if there is no
+    key at all, RewriteError for outputs that must not be written, OSError.
     """
     check_existing(existing)
     size = Size(fpp, max_bytes, ndv, exact_blocks)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_bloom.dialects.of_chunk import Dialect
+from parquet_bloom.dialects.presence import reason_for_none
 from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
@@ -139,7 +140,7 @@ def dump(
             return dump_older(file, chunk, older, seed)
         stored = bloom.read_usable_header(file.source, file.footer, chunk)
         if stored is None:
-            raise FilterError(f"{file.path}: {chunk.where}: no filter")
+            raise FilterError(f"{file.path}: {chunk.where}: {reason_for_none(file.footer, chunk)}")
         read = _decrypted if decrypt else _as_stored
         header, bitset = read(file.source, stored)
         unverified = file.footer.protection.unverified or None

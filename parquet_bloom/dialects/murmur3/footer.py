@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from parquet_bloom.dialects.murmur3.dialect import Murmur3
 from parquet_bloom.dialects.murmur3.places import Added
 from parquet_bloom.dialects.murmur3.pointers import (
-    KEY_VALUE_METADATA,
     Note,
     every_note,
     note_fields,
     note_of,
 )
+from parquet_bloom.dialects.presence import KEY_VALUE_METADATA
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.native import _kernel

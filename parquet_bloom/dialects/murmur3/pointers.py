@@ -15,11 +15,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 from parquet_bloom.dialects.murmur3.headers import HeaderForm
 from parquet_bloom.dialects.murmur3.schemes import MAX_SEED, HashName, Scheme, Selection
-from parquet_bloom.dialects.presence import NOTE_KEY
+from parquet_bloom.dialects.presence import KEY_VALUE_METADATA, NOTE_KEY
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import compact
@@ -27,7 +27,6 @@ from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import Footer
 from parquet_bloom.parquet.thrift import ttypes
 
-KEY_VALUE_METADATA: Final = 8
 _KEY, _VALUE = 1, 2
 
 
