@@ -94,7 +94,7 @@ def _chosen(file: ParquetFile, chunk: ColumnChunk, candidates: list[Place]) -> B
     """The right one of several places, by the values: a header is too little to be trusted."""
     where = f"{file.path}: {chunk.where}"
     if not candidates:
-        raise FilterError(f"{where}: an old filter header behind which there is no seed")
+        raise FilterError(f"{where}: the hash of this old filter takes no seed")
     with located(file.footer, chunk):
         recognised = block_filter.fitting(file, chunk, candidates)
     if not recognised.is_complete:

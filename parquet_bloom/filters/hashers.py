@@ -16,6 +16,14 @@ from parquet_bloom.native import _kernel
 Hashes = NDArray[np.uint64]
 
 
+def distinct(hashes: Hashes) -> Hashes:
+    """Each of `hashes`, shape (n,), once, in order. Quicker than np.unique, which builds a table."""
+    ordered = np.sort(hashes)
+    is_first = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
 class Hasher(Protocol):
     """Hashes many values at once: shape (n,), dtype uint64; with 128 bits, shape (n, 2)."""
 

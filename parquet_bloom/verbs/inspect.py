@@ -61,16 +61,16 @@ class OtherInspection:
 
     dialect: str
     pointer: str
-    form: str | None
-    hash: str | None
-    offset: int | None
-    stored_bytes: int
-    header_bytes: int | None
-    num_bytes: int | None
-    fill: float | None
-    fpp: float | None
-    ndv_estimate: float | None
-    reason: str | None
+    form: str | None = None
+    hash: str | None = None
+    offset: int | None = None
+    stored_bytes: int = 0
+    header_bytes: int | None = None
+    num_bytes: int | None = None
+    fill: float | None = None
+    fpp: float | None = None
+    ndv_estimate: float | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,20 +257,7 @@ def _inspect_hidden(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherInsp
 
     for found in hidden(file, chunk):
         if isinstance(found, Unusable):
-            yield OtherInspection(
-                dialect=found.dialect,
-                pointer=found.pointer,
-                form=None,
-                hash=None,
-                offset=None,
-                stored_bytes=0,
-                header_bytes=None,
-                num_bytes=None,
-                fill=None,
-                fpp=None,
-                ndv_estimate=None,
-                reason=found.reason,
-            )
+            yield OtherInspection(found.dialect, found.pointer, reason=found.reason)
         else:
             yield OtherInspection(
                 dialect=found.dialect,
@@ -284,7 +271,6 @@ def _inspect_hidden(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherInsp
                 fill=found.fill,
                 fpp=found.fpp,
                 ndv_estimate=_finite(found.ndv_estimate),
-                reason=None,
             )
 
 

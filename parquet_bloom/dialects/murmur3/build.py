@@ -16,7 +16,7 @@ from parquet_bloom.chunk_pool import work_in_order
 from parquet_bloom.dialects.murmur3.dialect import Murmur3, num_bytes_for
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filter_builder import NO_VALUES
-from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.filters.hashers import Hashes, distinct
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.column_chunk import ColumnChunk
@@ -70,20 +70,12 @@ def _filter(
     hashes: Iterable[Hashes] = _hashes(file, chunk, dialect)
     ndv = size.ndv
     if ndv is None:
-        hashes = [_distinct(np.concatenate([np.empty(0, np.uint64), *hashes]))]
+        hashes = [distinct(np.concatenate([np.empty(0, np.uint64), *hashes]))]
         ndv = max(1, hashes[0].size)
     filter = SplitBlockBloomFilter.empty(size.num_blocks(ndv))
     for some in hashes:
         filter.insert_hashes(dialect.scheme.aligned(some, filter.num_blocks))
     return filter if filter.bits_set else NO_VALUES
-
-
-def _distinct(hashes: Hashes) -> Hashes:
-    """Each once, in order. Quicker than np.unique, which builds a table."""
-    ordered = np.sort(hashes)
-    is_first = np.ones(ordered.size, np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return ordered[is_first]
 
 
 def _hashes(file: ParquetFile, chunk: ColumnChunk, dialect: Murmur3) -> Iterator[Hashes]:

@@ -15,7 +15,7 @@ from parquet_bloom.dialects.statistics.filter_struct import WORD_BITS, Statistic
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.filter_builder import NO_VALUES, BuiltFilter, SkippedChunk
-from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.filters.hashers import Hashes, distinct
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
@@ -87,11 +87,7 @@ def _struct(filter: KHashFilter, dialect: StatisticsFilter) -> StatisticsStruct:
 def _num_distinct(hashes: Sequence[Hashes]) -> int:
     """How many of the hashes differ, in their first 64 bits where they have more."""
     first = [some.reshape(len(some), -1)[:, 0] for some in hashes if len(some)]
-    if not first:
-        return 0
-    # Quicker than np.unique, which builds a table.
-    ordered = np.sort(np.concatenate(first))
-    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+    return distinct(np.concatenate(first)).size if first else 0
 
 
 class _Builder:
