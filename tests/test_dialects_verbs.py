@@ -229,6 +229,25 @@ def test_explanations_agree_with_probes(draft, tmp_path):
 
 
 # ------------------------------------------------------------------------------------------------
+# diff
+
+
+def test_diff_says_what_it_does_not_compare(source, mixed):
+    notes = (
+        "2 filters of the dialect murmur3 in b are not compared",
+        "2 filters of the dialect statistics in b are not compared",
+    )
+    assert pb.diff(source, mixed).notes == notes
+    assert pb.diff(source, mixed, columns=["name"]).notes == notes[1:]
+    assert pb.diff(source, source).notes == ()
+    code, out, _ = run("diff", mixed, mixed, "-c", "id")
+    assert code == 0
+    assert out.splitlines() == [
+        f"note: 2 filters of the dialect murmur3 in {side} are not compared" for side in "ab"
+    ]
+
+
+# ------------------------------------------------------------------------------------------------
 # dump
 
 

@@ -32,8 +32,8 @@ def diff(
 
     Row group by row group: presence, size, what headers and footers say, bits that differ, and
     whether one filter is the other, folded. Of two ORC files index group by index group: presence,
-    size, hashes, streams, bits that differ. Where filters lie does not count. Prints nothing if all
-    are the same. Exit code 1: there is a difference.
+    size, hashes, streams, bits that differ. Where filters lie does not count. Filters of older
+    dialects in Parquet files are counted, not compared. Prints nothing if all are the same. Exit code 1: there is a difference.
 
     \b
     Example:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def write_differences(report: FileDiff) -> None:
-    """What differs; nothing if nothing does."""
+    """What differs, and what is not compared; nothing if there is neither."""
     _write(report, [item for item in report.filters if item.status != "same"])
 
 
@@ -33,6 +33,8 @@ def _write(report: FileDiff, filters: Sequence[FilterDiff]) -> None:
              "bits only b", "difference"),
             [_row(item) for item in filters],
         )  # fmt: skip
+    for note in report.notes:
+        write_line(f"note: {note}")
 
 
 def _row(item: FilterDiff) -> Row:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from parquet_bloom.dialects.presence import hidden_dialects
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
@@ -72,7 +73,7 @@ class FilterDiff:
 @dataclass(frozen=True, slots=True)
 class FileDiff:
     """Two files. `filters`: of all column chunks that have one in either; `columns_only_a`: leaf
-    columns that the other one lacks."""
+    columns that the other one lacks; `notes`: filters of older dialects, which are not compared."""
 
     path_a: str
     path_b: str
@@ -83,6 +84,7 @@ class FileDiff:
     columns_only_a: tuple[str, ...]
     columns_only_b: tuple[str, ...]
     filters: tuple[FilterDiff, ...]
+    notes: tuple[str, ...] = ()
 
 
 def diff(
@@ -138,7 +140,21 @@ def _diff_parquet(
         columns_only_a=only_a,
         columns_only_b=only_b,
         filters=filters,
+        notes=(*_notes("a", file_a, wanted), *_notes("b", file_b, wanted)),
     )
+
+
+def _notes(side: str, file: ParquetFile, wanted: set[str]) -> Iterator[str]:
+    """What there is in one file that nobody compares."""
+    leaves = [leaf for leaf in file.footer.leaves if leaf.name in wanted]
+    found = Counter(
+        dialect
+        for row_group in range(file.num_row_groups)
+        for leaf in leaves
+        for dialect in hidden_dialects(file.footer, file.footer.chunk(row_group, leaf))
+    )
+    for dialect, count in sorted(found.items()):
+        yield f"{count} filters of the dialect {dialect} in {side} are not compared"
 
 
 def _wanted(file_a: ParquetFile, file_b: ParquetFile, columns: Sequence[str] | None) -> set[str]:
