@@ -127,6 +127,12 @@ class OrcFile:
             self._stripes[index] = read_stripe(self.source, self.tail, index)
         return self._stripes[index]
 
+    def stripes(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+        """These stripes in order, checked; all of them for None. Raises as stripe."""
+        for index in wanted or ():
+            self.stripe(index)
+        return tuple(range(self.num_stripes)) if wanted is None else tuple(sorted(set(wanted)))
+
     def filter_stream(self, stripe: int, column: OrcColumn) -> OrcStream | None:
         """The stream of filters that readers would take: of both kinds, BLOOM_FILTER_UTF8."""
         streams = self.stripe(stripe).streams_of(column.id, FILTER_KINDS)
@@ -145,6 +151,17 @@ class OrcFile:
             raise UnsupportedError(f"{where}: {ENCRYPTED}")
         stream = self.filter_stream(stripe, column)
         return None if stream is None else self.filters_in(read, column, stream)
+
+    def usable_filters(self, stripe: int, column: OrcColumn) -> tuple[StoredIndex | None, str]:
+        """The filters of a column in a stripe, or why there are none that can be used."""
+        if self.tail.is_encrypted_column(column):
+            return None, ENCRYPTED
+        try:
+            stored = self.filters(stripe, column)
+        except ParquetBloomError as error:
+            return None, str(error)
+        # A stripe without rows has a stream without filters.
+        return (stored, "") if stored and stored.filters else (None, NO_FILTER)
 
     def filters_in(self, stripe: Stripe, column: OrcColumn, stream: OrcStream) -> StoredIndex:
         """The filters in one stream of the stripe. Raises as filters."""
@@ -275,14 +292,7 @@ class StripeProbe:
 
     @cached_property
     def _stored(self) -> tuple[StoredIndex | None, str]:
-        """The filters, or why there are none that can be used."""
-        if self._file.tail.is_encrypted_column(self._column):
-            return None, ENCRYPTED
-        try:
-            stored = self._file.filters(self._stripe.index, self._column)
-        except ParquetBloomError as error:
-            return None, str(error)
-        return stored, "" if stored else NO_FILTER
+        return self._file.usable_filters(self._stripe.index, self._column)
 
     def _doubt(self, stored: StoredIndex, value: Asked) -> str:
         generation = self._file.generation

@@ -175,7 +175,7 @@ def _plan_of(file: OrcFile, options: OrcBuildOptions) -> _Plan:
     """Raises ColumnError, UnsupportedError, FilterError, RewriteError."""
     plan = _Plan()
     columns = file.named_columns(options.columns)
-    for index in stripes_of(file, options.stripes):
+    for index in file.stripes(options.stripes):
         for column in columns:
             reason = _reason_to_skip(file, index, column, options.existing)
             if reason:
@@ -186,13 +186,6 @@ def _plan_of(file: OrcFile, options: OrcBuildOptions) -> _Plan:
                 raise UnsupportedError(f"{file.path}: column {column.name}: {unreadable}")
             plan.wanted.append(StripeColumn(index, column))
     return plan
-
-
-def stripes_of(file: OrcFile, wanted: Sequence[int] | None) -> Sequence[int]:
-    """These stripes in order, checked; all of them for None. Raises ColumnError."""
-    for index in wanted or ():
-        file.stripe(index)
-    return range(file.num_stripes) if wanted is None else sorted(set(wanted))
 
 
 def _reason_to_skip(file: OrcFile, stripe: int, column: OrcColumn, existing: str) -> str | None:

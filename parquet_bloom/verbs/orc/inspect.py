@@ -9,11 +9,10 @@ from typing import Literal
 
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.filters.verdict import NO_FILTER
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.file import ENCRYPTED, OrcFile
+from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.row_index import NAN, GroupStatistics, IndexEntry
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcStream, Stripe
 
@@ -157,9 +156,9 @@ def inspect_orc(
     filter that cannot be used is not an error: its column has a `reason`.
     """
     found = file.named_columns(columns)
-    wanted = range(file.num_stripes) if stripes is None else sorted(set(stripes))
     inspected = tuple(
-        _inspect_stripe(file, file.stripe(index), found, index_groups) for index in wanted
+        _inspect_stripe(file, file.stripe(index), found, index_groups)
+        for index in file.stripes(stripes)
     )
     filter_bytes = sum(
         stream.length
@@ -199,7 +198,7 @@ def _inspect_stripe(
 def _inspect_column(
     file: OrcFile, stripe: Stripe, column: OrcColumn, index_groups: bool
 ) -> OrcColumnInspection:
-    stored, reason = _filters(file, stripe, column)
+    stored, reason = file.usable_filters(stripe.index, column)
     entries = _row_index(file, stripe, column)
     streams = stripe.streams_of(column.id, FILTER_KINDS)
     return OrcColumnInspection(
@@ -213,24 +212,10 @@ def _inspect_column(
         ),
         streams=tuple(FilterStream(each.name, each.offset, each.length) for each in streams),
         filter=None if stored is None else _inspect_filters(stored),
-        reason=reason,
+        reason=reason or None,
         notes=_notes(file, stripe, column, stored, entries),
         index_groups=_index_groups(stripe, stored, entries) if index_groups else None,
     )
-
-
-def _filters(
-    file: OrcFile, stripe: Stripe, column: OrcColumn
-) -> tuple[StoredIndex | None, str | None]:
-    """The filters of a column, or why there are none that can be used."""
-    if file.tail.is_encrypted_column(column):
-        return None, ENCRYPTED
-    try:
-        stored = file.filters(stripe.index, column)
-    except ParquetBloomError as error:
-        return None, str(error)
-    # A stripe without rows has a stream without filters.
-    return (stored, None) if stored and stored.filters else (None, NO_FILTER)
 
 
 def _row_index(file: OrcFile, stripe: Stripe, column: OrcColumn) -> tuple[IndexEntry, ...] | None:

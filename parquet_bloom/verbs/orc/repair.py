@@ -28,7 +28,6 @@ from parquet_bloom.orc_rewrite import OrcRewrite, rewriting
 from parquet_bloom.rewrite import Target
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.verbs.orc.build import stripes_of
 from parquet_bloom.verbs.orc.validate import orc_findings
 
 Action = Literal["filters dropped", "rebuilt"]
@@ -180,7 +179,7 @@ def _findings(
     file: OrcFile, options: OrcRepairOptions, reads_values: bool, progress: Progress | None
 ) -> list[Finding]:
     """What is wrong in the stripes that are to be mended."""
-    stripes = set(stripes_of(file, options.stripes))
+    stripes = set(file.stripes(options.stripes))
     findings, _ = orc_findings(
         file, options.columns, Policy(), deep=reads_values, diagnose=False,
         threads=options.threads, progress=progress,

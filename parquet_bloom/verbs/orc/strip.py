@@ -11,7 +11,6 @@ from parquet_bloom.orc.injection import FilterStreams, check_injectable
 from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.orc_rewrite import rewriting
 from parquet_bloom.rewrite import Target
-from parquet_bloom.verbs.orc.build import stripes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,6 @@ def strip_orc(
     started = time.perf_counter()
     check_injectable(file.tail)
     wanted = {column.id: column for column in file.named_columns(columns)}
-    chosen = set(stripes_of(file, stripes))
     removed = tuple(
         RemovedOrcFilters(
             stripe=index,
@@ -72,7 +70,7 @@ def strip_orc(
             offset=stream.offset,
             length=stream.length,
         )
-        for index in sorted(chosen)
+        for index in file.stripes(stripes)
         for stream in file.stripe(index).streams
         if stream.kind in FILTER_KINDS and stream.column in wanted
     )
