@@ -103,6 +103,30 @@ def test_inspect_says_why_a_note_leads_nowhere(source, tmp_path):
     assert older.reason.endswith(f"note: no 12-byte header of 1036 bytes in all at {at}")
 
 
+@pytest.mark.parametrize(
+    ("seed", "complaint"),
+    [
+        ("\n-", "no note of a filter"),
+        ("\n-9", "a note that cannot be: '{"),
+        (":", "no note of a fi"),
+    ],
+)
+def test_a_damaged_note_says_where_in_one_line(source, tmp_path, seed, complaint):
+    path = tmp_path / "damaged.parquet"
+    number = 10 ** (len(seed) - 1)
+    pb.build(source, path, columns=["id"], dialect=pb.Murmur3(seed=number))
+    path.write_bytes(
+        path.read_bytes().replace(f'"seed":{number}'.encode(), f'"seed":{seed}'.encode())
+    )
+    with pytest.raises(FilterError) as found:
+        pb.build(path, in_place=True, columns=["name"], dialect=pb.Murmur3())
+    where = f"{path}: row group 0, column id: pbloom.murmur3"
+    assert str(found.value).startswith(f"{where}: {complaint}")
+    assert "\n" not in str(found.value)
+    (finding, _) = pb.validate(path).findings
+    assert (finding.rule, finding.message[:16]) == ("PB702", "pbloom.murmur3: ")
+
+
 def test_inspect_prints_a_row_for_each(mixed, published):
     _, out, _ = run("inspect", mixed, "-g", 0)
     rows = [line.split("\t") for line in out.splitlines()[2:]]

@@ -74,7 +74,7 @@ def _note(file: ParquetFile, chunk: ColumnChunk, older: Older) -> Note | None:
     try:
         return note_of(file.footer, chunk)
     except FilterError as error:
-        older.findings.append(chunk_finding("PB702", chunk, str(error)))
+        older.findings.append(chunk_finding("PB702", chunk, without_place(error, file, chunk)))
         return None
 
 

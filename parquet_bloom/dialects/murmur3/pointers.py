@@ -70,7 +70,7 @@ def decoded(text: str) -> Note:
         or note.hash not in ("MURMUR3", "XXHASH")
         or note.selection not in get_args(Selection)
     ):
-        raise FilterError(f"{NOTE_KEY}: a note that cannot be: {text}")
+        raise FilterError(f"{NOTE_KEY}: a note that cannot be: {text[:200]!r}")
     return note
 
 
@@ -83,6 +83,13 @@ def note_of(footer: Footer, chunk: ColumnChunk) -> Note | None:
     """The chunk's note. Raises FilterError for one that is not ours, or damaged."""
     if chunk.meta_start is None or chunk.has_crypto_metadata:
         return None
+    try:
+        return _note_in(footer, chunk)
+    except FilterError as error:
+        raise FilterError(f"{footer.where}: {chunk.where}: {error}") from None
+
+
+def _note_in(footer: Footer, chunk: ColumnChunk) -> Note | None:
     for pair in _pairs(footer, chunk):
         found = _key_value(pair)
         if found.key == NOTE_KEY:
