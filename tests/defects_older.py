@@ -13,6 +13,7 @@ from older_files import (
     plain_header,
     texts,
     thrift_header,
+    with_other_note,
 )
 from statistics_files import with_struct
 
@@ -145,7 +146,7 @@ OLDER = [
     # PB707
     Defect(
         "a note with another seed", "PB707",
-        built(pb.Murmur3(), lambda data: data.replace(b'"seed":1361930890', b'"seed":1361930891')),
+        built(pb.Murmur3(), lambda data: with_other_note(data, "seed")),
         deep=True,
     ),
 ]  # fmt: skip

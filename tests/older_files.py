@@ -1,12 +1,15 @@
 """Split block filters of before xxHash, bit by bit, and files that have them."""
 
 import struct
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import specification as spec
 from hostile import Column, byte_arrays, data_page, forge, int64s
 from test_murmur3 import x64_128
 
+from parquet_bloom.dialects.murmur3.pointers import decoded
 from parquet_bloom.parquet.thrift.ttypes import Type
 
 PARQUET_SEED = 1361930890
@@ -94,3 +97,16 @@ def file_of_integers(folder: Path, values, stored, **meta):
     path = folder / "integers.parquet"
     path.write_bytes(forge(Column([page, stored], len(values), meta=told | meta)))
     return path
+
+
+def with_other_note(data: bytes, name: str) -> bytes:
+    """The first note of a file with another number of this name, and as long as it was, so that
+    nothing else changes."""
+    start = data.index(b'{"offset"')
+    end = data.index(b"}", start) + 1
+    note = decoded(data[start:end].decode())
+    for more in count(1):
+        other = replace(note, **{name: getattr(note, name) + more}).encoded().encode()
+        if len(other) == end - start:
+            break
+    return data[:start] + other + data[end:]

@@ -6,7 +6,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hostile import footer_start
-from older_files import bitset, file_of, page_header, plain_header, thrift_header
+from older_files import (
+    bitset,
+    file_of,
+    page_header,
+    plain_header,
+    thrift_header,
+    with_other_note,
+)
 from test_murmur3_headers import STORED
 
 import parquet_bloom as pb
@@ -14,7 +21,10 @@ from parquet_bloom.dialects.murmur3.pointers import decoded
 from parquet_bloom.errors import FilterError, ParquetBloomError
 
 MUTANTS = 150
-NOTE = '{"offset":4,"length":44,"pages":4,"header":"12-byte","hash":"MURMUR3","seed":1,"selection":"mask"}'
+NOTE = (
+    '{"offset":4,"length":44,"pages":4,"header":"12-byte","hash":"MURMUR3","seed":1,'
+    '"selection":"mask","crc32":4173345149}'
+)
 
 
 def attempt(work):
@@ -106,6 +116,8 @@ def test_a_damaged_header_never_hides_a_value(header, tmp_path):
         NOTE.replace("4,", "-4,", 1),
         NOTE.replace("44", "1e400"),
         NOTE.replace('"seed":1', '"seed":4294967296'),
+        NOTE.replace('"seed":1', '"seed":2'),
+        NOTE.replace(',"crc32"', ', "crc32"'),
         NOTE.replace("12-byte", "13-byte"),
         NOTE.replace("MURMUR3", "HIVE"),
         NOTE.replace("mask", "first"),
@@ -116,7 +128,9 @@ def test_a_damaged_header_never_hides_a_value(header, tmp_path):
     ids=lambda text: text[:40],
 )
 def test_what_is_no_note_is_an_error(text):
-    with pytest.raises(FilterError, match=r"^pbloom\.murmur3: (no note of a filter|a note that)"):
+    with pytest.raises(
+        FilterError, match=r"^pbloom\.murmur3: (no note of a filter|a note that|damaged)"
+    ):
         decoded(text)
 
 
@@ -132,10 +146,7 @@ def test_a_note_is_worthless_where_the_pages_have_moved(tmp_path):
     path = tmp_path / "noted.parquet"
     pq.write_table(pa.table({"a": range(100), "b": range(100)}), path)
     pb.build(path, columns=["b"], in_place=True, dialect=pb.Murmur3())
-    data = bytearray(path.read_bytes())
-    digit = data.index(b'"pages":') + 8
-    data[digit] ^= 1
-    path.write_bytes(data)
+    path.write_bytes(with_other_note(path.read_bytes(), "pages"))
     (result,) = pb.probe(path, "b", ["-1"], dialect="murmur3").results
     assert result.verdict == "unknown"
     assert "note: of a chunk with pages at " in result.row_groups[0].reason

@@ -15,7 +15,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any, Final, get_args
+from zlib import crc32
 
 from parquet_bloom.dialects.murmur3.headers import HeaderForm
 from parquet_bloom.dialects.murmur3.schemes import MAX_SEED, HashName, Scheme, Selection
@@ -28,6 +29,9 @@ from parquet_bloom.parquet.footer import Footer
 from parquet_bloom.parquet.thrift import ttypes
 
 _KEY, _VALUE = 1, 2
+
+# Of all that stands before it in the note.
+_CHECKSUM: Final = "crc32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +55,23 @@ class Note:
         return Scheme(self.hash, self.seed, self.selection)
 
     def encoded(self) -> str:
-        """As the value of the pair."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        """As the value of the pair: with a checksum, because nothing but the note tells the seed, and
+        by another one values would seem absent."""
+        text = _json(asdict(self))
+        return _json(asdict(self) | {_CHECKSUM: crc32(text.encode())})
+
+
+def _json(fields: dict[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
 
 
 def decoded(text: str) -> Note:
-    """The note in the value of a pair. Raises FilterError if it is none of ours."""
+    """The note in the value of a pair. Raises FilterError if it is none of ours, or damaged."""
     try:
         found: Any = json.loads(text)
+        checksum = found.pop(_CHECKSUM, None)
         note = Note(**found)
-    except (RecursionError, TypeError, ValueError):
+    except (AttributeError, RecursionError, TypeError, ValueError):
         raise FilterError(f"{NOTE_KEY}: no note of a filter") from None
     numbers = (note.offset, note.length, note.pages, note.seed)
     if (
@@ -71,6 +82,8 @@ def decoded(text: str) -> Note:
         or note.selection not in get_args(Selection)
     ):
         raise FilterError(f"{NOTE_KEY}: a note that cannot be: {text[:200]!r}")
+    if note.encoded() != text:
+        raise FilterError(f"{NOTE_KEY}: damaged: its checksum is not {str(checksum)[:20]}")
     return note
 
 
