@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.orc as orc
 import pyarrow.parquet as pq
+from pyarrow import orc
 
 import parquet_bloom as pb
 
