@@ -3,7 +3,7 @@ what reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,6 +13,7 @@ from parquet_bloom.parquet import compact
 from parquet_bloom.parquet.chunk_table import ChunkKey
 from parquet_bloom.parquet.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer import Footer
+from parquet_bloom.parquet.schema import LeafColumn
 
 # Of our own note in the key-value metadata of a ColumnMetaData.
 NOTE_KEY: Final = "pbloom.murmur3"
@@ -47,6 +48,28 @@ def may_have_hidden(footer: Footer, chunks: Collection[ColumnChunk]) -> bool:
     )
 
 
+def suspects(footer: Footer, leaves: Iterable[LeafColumn]) -> Iterator[ColumnChunk]:
+    """The chunks of `leaves` that can have a filter of an older dialect, wherever it lies; for files
+    of so many chunks that most must not even be decoded."""
+    has_notes = NOTE_KEY.encode() in footer.raw
+    offsets = footer.chunks.every("bloom_filter_offset")
+    starts = footer.chunks.every("meta_start")
+    sealed = footer.chunks.every("has_crypto_metadata")
+    for row_group in range(footer.num_row_groups):
+        for leaf in leaves:
+            index = row_group * len(footer.leaves) + leaf.index
+            if (
+                has_notes
+                or offsets[index] != _kernel.ABSENT
+                or (
+                    starts[index] != _kernel.ABSENT
+                    and not sealed[index]
+                    and _is_struct_in_statistics(footer.raw, starts[index])
+                )
+            ):
+                yield footer.chunk(row_group, leaf)
+
+
 def hidden_dialects(footer: Footer, chunk: ColumnChunk) -> tuple[str, ...]:
     """The dialects of filters that one chunk seems to have, and to which bloom_filter_offset does
     not lead; whether they can be used is not looked at."""
@@ -72,7 +95,11 @@ def _has_note(footer: Footer, chunk: ColumnChunk) -> bool:
 def _has_struct(footer: Footer, chunk: ColumnChunk) -> bool:
     if chunk.meta_start is None:
         return False
-    text, start = footer.meta_data(chunk)
+    return _is_struct_in_statistics(*footer.meta_data(chunk))
+
+
+def _is_struct_in_statistics(text: bytes, start: int) -> bool:
+    """Of the ColumnMetaData at `start`."""
     return any(
         inner[0] in FIELD_IDS and inner[1] == compact.TYPE_STRUCT
         for number, kind, _, value, _ in _kernel.fields(text, start)

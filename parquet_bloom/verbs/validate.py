@@ -16,6 +16,7 @@ from xxhash import xxh3_128_digest
 
 from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.dialects.of_chunk import leads_to_older
+from parquet_bloom.dialects.presence import suspects
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
@@ -173,17 +174,15 @@ class _Validation:
 
     def _check_older(self, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
         """Filters of older dialects, in columns that are not encrypted."""
-        for row_group in range(self._file.num_row_groups):
-            for leaf in leaves:
-                chunk = self._file.footer.chunk(row_group, leaf)
-                if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
-                    continue
-                found = older.look_at(self._file, chunk)
-                yield from found.findings
-                self.num_filters += found.num_filters
-                looked = self._look_up_older(self._file, chunk, found)
-                yield from looked.findings
-                self.num_values += looked.num_values
+        for chunk in suspects(self._file.footer, leaves):
+            if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
+                continue
+            found = older.look_at(self._file, chunk)
+            yield from found.findings
+            self.num_filters += found.num_filters
+            looked = self._look_up_older(self._file, chunk, found)
+            yield from looked.findings
+            self.num_values += looked.num_values
 
     def _is_readable(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> bool:
         """Whether the bits can be looked at. Without an end, they could take all of the memory."""
