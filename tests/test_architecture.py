@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -105,6 +106,14 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
         ".__init__"
     )
+
+
+def test_every_folder_is_installed():
+    """An editable install has them all, whatever the list says; an ordinary one has what is listed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    listed = project["tool"]["setuptools"]["packages"]
+    there = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("*.py")}
+    assert sorted(there) == sorted(listed)
 
 
 def test_no_imports_run_in_a_circle():
