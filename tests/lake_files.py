@@ -1,8 +1,11 @@
 """Small lakes, and what is in them afterwards."""
 
+import shutil
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from parquet_bloom import spark as lake
 from parquet_bloom.spark import job, packing
 
 # Row groups of a file.
@@ -56,3 +59,11 @@ def everything_is_huge(monkeypatch):
     monkeypatch.setattr(job, "is_worth_parts", lambda share, slots: True)
     monkeypatch.setattr(packing, "FILE_COST", 0)
     monkeypatch.setattr(packing, "WAVES", 8)
+
+
+def built_lake(spark, root, write_lake):
+    """Write a lake to root/lake, let Spark build it, and report; the same lake as it was is in
+    root/local, for `pbloom build`."""
+    write_lake(root / "lake")
+    shutil.copytree(root / "lake", root / "local")
+    return lake.build(spark, root / "lake", columns=["id"])

@@ -31,6 +31,9 @@ STRIPE_ROWS = 2 * STRIDE
 ROWS = 2 * STRIPE_ROWS
 A, S = 1, 2
 
+# How writers of today make keys.
+TODAY = FilterForm()
+
 Edit = Callable[[list[Stripe], dict[str, Any]], None]
 
 
@@ -171,7 +174,7 @@ def filter_with(
     numbers: Iterable[int],
     num_bits: int = 9600,
     num_hashes: int = 7,
-    form: FilterForm = FilterForm(),  # noqa: B008, it is frozen
+    form: FilterForm = TODAY,
 ) -> KHashFilter:
     """A filter of the size of the stored ones with these values of `a`."""
     made = KHashFilter.empty(num_bits, num_hashes)

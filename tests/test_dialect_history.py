@@ -431,7 +431,7 @@ def test_statistics_clear(example):
     path, _ = example(expected_entries=1000)
     filter = filter_inside(path)
     assert filter.bits.num_bits == 6_272
-    assert filter.bits_set == len(
+    assert filter.bits.bits_set == len(
         {
             bit
             for value in (12, 14, 16, 17)

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hostile import outcome
 from lake_files import GROUPS as ROW_GROUPS
-from lake_files import contents, everything_is_huge, snapshot
+from lake_files import built_lake, contents, everything_is_huge, snapshot
 from lake_files import write as write_parquet
 from pyarrow import orc
 from test_spark_verbs import by_command, by_spark
@@ -64,12 +64,8 @@ def write_lake(folder):
 
 @pytest.fixture(scope="module")
 def built(spark, tmp_path_factory):
-    """A lake after lake.build, the same lake after `pbloom build`, and the report."""
     root = tmp_path_factory.mktemp("built")
-    write_lake(root / "lake")
-    shutil.copytree(root / "lake", root / "local")
-    report = lake.build(spark, root / "lake", columns=["id"])
-    return root, report
+    return root, built_lake(spark, root, write_lake)
 
 
 def test_each_file_has_one_outcome(built):

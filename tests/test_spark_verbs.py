@@ -13,7 +13,15 @@ import pytest
 from conftest import FIXTURES
 from encrypting import FOOTER_KEY, Recipe, encrypt
 from hostile import outcome
-from lake_files import GROUPS, contents, everything_is_huge, snapshot, write, write_table
+from lake_files import (
+    GROUPS,
+    built_lake,
+    contents,
+    everything_is_huge,
+    snapshot,
+    write,
+    write_table,
+)
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
@@ -94,12 +102,8 @@ def write_lake(folder):
 
 @pytest.fixture(scope="module")
 def built(spark, tmp_path_factory):
-    """A lake after lake.build, the same lake after `pbloom build`, and the report."""
     root = tmp_path_factory.mktemp("built")
-    write_lake(root / "lake")
-    shutil.copytree(root / "lake", root / "local")
-    report = lake.build(spark, root / "lake", columns=["id"])
-    return root, report
+    return root, built_lake(spark, root, write_lake)
 
 
 def test_each_file_has_one_outcome(built):

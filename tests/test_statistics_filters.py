@@ -191,7 +191,7 @@ def test_the_rate_is_what_was_asked_for(tmp_path):
         found = sum(filter.check(struct.pack("<q", value)) for value in absent)
         # Four standard deviations: 4 * sqrt(20,000 * 0.05 * 0.95).
         assert abs(found - 1000) < 124
-        assert abs(filter.fpp - 0.05) < 0.003
+        assert abs(filter.bits.fpp - 0.05) < 0.003
 
 
 def test_without_expected_entries_distinct_values_are_counted(tmp_path):

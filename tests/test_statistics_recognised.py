@@ -178,7 +178,7 @@ def test_a_filter_with_more_positions_than_numbers_can_say(source, tmp_path):
     pq.write_table(pa.table({"x": np.zeros(10, np.int64)}), path)
     struct = foreign("hive", values=np.zeros(1, np.int64), num_bits=1 << 20, num_hashes=1000)
     filter = read(path, tmp_path, struct)
-    assert filter.fpp == 0
+    assert filter.bits.fpp == 0
     assert filter.check(bytes(8))
 
 

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from parquet_bloom.filters.k_hash import KHashFilter
+    from parquet_bloom.filters.split_block import SplitBlockBloomFilter
     from parquet_bloom.parquet.runs import Run
 
 
@@ -15,8 +17,8 @@ class OtherFilter(Protocol):
     """A filter of one column chunk, in a place of its own, whose hash is known.
 
     `pointer`: what leads to it, in a few words. `offset`: where it lies in the file, None inside the
-    footer; `stored_bytes`: what it takes there, `header_bytes` of them for its header; `num_bytes`:
-    the bitset's size. `form`: that of its header; `hash`: what values are hashed by, in words.
+    footer; `stored_bytes`: what it takes there, `header_bytes` of them for its header. `form`:
+    that of its header; `hash`: what values are hashed by, in words. `bits`: the filter in memory.
     """
 
     @property
@@ -34,20 +36,7 @@ class OtherFilter(Protocol):
     @property
     def header_bytes(self) -> int: ...
     @property
-    def num_bytes(self) -> int: ...
-    @property
-    def bits_set(self) -> int: ...
-    @property
-    def fill(self) -> float:
-        """The fraction of bits that are set, 0 to 1."""
-
-    @property
-    def fpp(self) -> float:
-        """The probability that a random value is found, computed from the bits."""
-
-    @property
-    def ndv_estimate(self) -> float:
-        """The number of distinct values that best explains the bits; inf when all are set."""
+    def bits(self) -> SplitBlockBloomFilter | KHashFilter: ...
 
     def check(self, plain: bytes) -> bool:
         """False if the value with these stored bytes was certainly never inserted."""

@@ -71,7 +71,7 @@ def recognised(readings: Iterable[Reading], sample: Run) -> Recognised[Reading] 
     best: Recognised[Reading] | None = None
     for reading in readings:
         found = int(reading.check_run(sample).sum())
-        if found >= LEAST_SHARE * len(sample) and not _may_be_luck(reading.fpp, found):
+        if found >= LEAST_SHARE * len(sample) and not _may_be_luck(reading.bits.fpp, found):
             candidate = Recognised(reading, len(sample), found)
             if best is None or candidate.found > best.found:
                 best = candidate

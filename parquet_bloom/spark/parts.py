@@ -37,7 +37,7 @@ from parquet_bloom.spark.worker import (
     row_of,
 )
 from parquet_bloom.verbs.build import build_with
-from parquet_bloom.verbs.build_plan import plan_of
+from parquet_bloom.verbs.build_plan import BuildOptions, plan_of
 
 # What stands for a row group in the row that says which file a part has seen.
 SEEN = -1
@@ -174,12 +174,15 @@ def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
             yield chunk, row["message"] if bits is None else SplitBlockBloomFilter.from_bytes(bits)
 
     try:
-        report = build_with(
-            built, path, columns=options["columns"], size=size_of(options),
-            existing=options["existing"], row_groups=None, in_place=True, overwrite=False,
-            force=options["force"], dry_run=options["dry_run"], verify=options["verify"], keys=None,
-            expose_filter_location=False, progress=None,
-        )  # fmt: skip
+        wanted = BuildOptions(
+            columns=options["columns"],
+            size=size_of(options),
+            existing=options["existing"],
+            in_place=True,
+            force=options["force"],
+            verify=options["verify"],
+        )
+        report = build_with(built, path, wanted, dry_run=options["dry_run"])
     except RewriteError:
         # Another attempt at the same may have changed it meanwhile.
         return build_outcome(path, options)

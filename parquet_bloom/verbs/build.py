@@ -43,7 +43,7 @@ from parquet_bloom.rewrite import (
     resolve_target,
     rewriting,
 )
-from parquet_bloom.verbs.build_plan import Existing, check_existing, plan_of
+from parquet_bloom.verbs.build_plan import BuildOptions, Existing, plan_of
 
 if TYPE_CHECKING:
     from parquet_bloom.dialects.murmur3.dialect import Murmur3
@@ -127,8 +127,18 @@ def build(
     encodings and options without a meaning, EncryptionError for what does not open or if there is no
     key at all, RewriteError for outputs that must not be written, OSError.
     """
-    check_existing(existing)
     size = Size(fpp, max_bytes, ndv, exact_blocks)
+    wanted = BuildOptions(
+        columns=columns,
+        size=size,
+        existing=existing,
+        row_groups=row_groups,
+        in_place=in_place,
+        force=force,
+        verify=verify,
+        expose_filter_location=expose_filter_location,
+        progress=progress,
+    )
     target = None if dry_run else resolve_target(source, output, in_place, overwrite)
     with open_file(source, keys) as file:
         if file.format == "orc":
@@ -154,32 +164,12 @@ def build(
                 "force": force,
             }
             _check_options(file.path, given, "filters of this dialect")
-            return _build_older(
-                file,
-                target,
-                columns=columns,
-                dialect=dialect,
-                size=size,
-                existing=existing,
-                row_groups=row_groups,
-                threads=threads,
-                in_place=in_place,
-                verify=verify,
-                progress=progress,
-            )
+            return _build_older(file, target, dialect, wanted, threads)
         return _build_parquet(
             lambda file, chunks: FilterBuilder(file, size, threads).built(chunks),
             file,
             target,
-            columns=columns,
-            size=size,
-            existing=existing,
-            row_groups=row_groups,
-            in_place=in_place,
-            force=force,
-            verify=verify,
-            expose_filter_location=expose_filter_location,
-            progress=progress,
+            wanted,
         )
 
 
@@ -191,73 +181,26 @@ def _check_options(path: str, given: Mapping[str, bool], what: str) -> None:
 
 
 def build_with(
-    built: ChunkFilters,
-    source: str | os.PathLike[str],
-    output: str | os.PathLike[str] | None = None,
-    *,
-    columns: Sequence[str],
-    size: Size,
-    existing: Existing,
-    row_groups: Sequence[int] | None,
-    in_place: bool,
-    overwrite: bool,
-    force: bool,
-    dry_run: bool,
-    verify: bool,
-    keys: Keys | None,
-    expose_filter_location: bool,
-    progress: Progress | None,
+    built: ChunkFilters, path: str | os.PathLike[str], options: BuildOptions, *, dry_run: bool
 ) -> BuildReport:
-    """As build, with filters from elsewhere: `built` gives them for chunks that want one."""
-    target = None if dry_run else resolve_target(source, output, in_place, overwrite)
-    with open_parquet(source, keys) as file:
-        return _build_parquet(
-            built,
-            file,
-            target,
-            columns=columns,
-            size=size,
-            existing=existing,
-            row_groups=row_groups,
-            in_place=in_place,
-            force=force,
-            verify=verify,
-            expose_filter_location=expose_filter_location,
-            progress=progress,
-        )
+    """As build in place, with filters from elsewhere: `built` gives them for chunks that want one."""
+    target = None if dry_run else resolve_target(path, None, True, False)
+    with open_parquet(path) as file:
+        return _build_parquet(built, file, target, options)
 
 
 def _build_older(
     file: ParquetFile,
     target: Target | None,
-    *,
-    columns: Sequence[str],
     dialect: Murmur3 | StatisticsFilter,
-    size: Size,
-    existing: Existing,
-    row_groups: Sequence[int] | None,
+    options: BuildOptions,
     threads: int | None,
-    in_place: bool,
-    verify: bool,
-    progress: Progress | None,
 ) -> BuildReport:
     # Only here is numpy needed.
     from parquet_bloom.verbs.build_older import build_older
 
     started = time.perf_counter()
-    built = build_older(
-        file,
-        target,
-        columns=columns,
-        dialect=dialect,
-        size=size,
-        existing=existing,
-        row_groups=row_groups,
-        threads=threads,
-        in_place=in_place,
-        verify=verify,
-        progress=progress,
-    )
+    built = build_older(file, target, dialect, options, threads)
     return BuildReport(
         path=file.path,
         output=None if target is None else target.name,
@@ -272,43 +215,33 @@ def _build_older(
 
 
 def _build_parquet(
-    built: ChunkFilters,
-    file: ParquetFile,
-    target: Target | None,
-    *,
-    columns: Sequence[str],
-    size: Size,
-    existing: Existing,
-    row_groups: Sequence[int] | None,
-    in_place: bool,
-    force: bool,
-    verify: bool,
-    expose_filter_location: bool,
-    progress: Progress | None,
+    built: ChunkFilters, file: ParquetFile, target: Target | None, options: BuildOptions
 ) -> BuildReport:
     started = time.perf_counter()
     check_rewritable(file)
     file.footer.check_row_counts()
-    plan = plan_of(file, columns, row_groups, existing)
-    check_end(file, plan.replaced)
+    plan = plan_of(file, options.columns, options.row_groups, options.existing)
+    replaced = plan.replaced
+    check_end(file, replaced)
     # Most files of a lake that is built every day lack nothing, and need not be copied.
-    is_idle = in_place and not plan.chunks
+    is_idle = options.in_place and not plan.chunks
     with rewriting(
-        file, None if is_idle else target, kept_end(file, plan.replaced), verify
+        file, None if is_idle else target, kept_end(file, replaced), options.verify
     ) as rewrite:
         appended = append_filters(
             file,
             built(file, plan.chunks),
             rewrite,
-            (lambda filter: "") if force else size.reason_against,
-            of_all(progress, plan.chunks),
+            (lambda filter: "") if options.force else options.size.reason_against,
+            of_all(options.progress, plan.chunks),
         )
         # A filter that is to be replaced goes in any case: its bytes may be overwritten.
-        places = dict.fromkeys(plan.replaced) | _shown(appended.places, expose_filter_location)
+        is_shown = options.expose_filter_location
+        places = dict.fromkeys(replaced) | _shown(appended.places, is_shown)
         # An object that is replaced is not there any more to be looked at.
         remains = tuple(_remains(file, places))
         size_after = file.source.size
-        if places or not in_place:
+        if places or not options.in_place:
             rewrite.finish(places, appended.digests)
             size_after = rewrite.size
     return BuildReport(
@@ -323,7 +256,7 @@ def _build_parquet(
         notes=(
             *_notes(file, appended.filters),
             *remains,
-            *_not_shown(file, plan.skipped, expose_filter_location),
+            *_not_shown(file, plan.skipped, options.expose_filter_location),
         ),
     )
 

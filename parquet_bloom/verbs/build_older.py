@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from parquet_bloom.chunk_filter import Size, reason_for_none
-from parquet_bloom.chunk_pool import Progress, of_all
+from parquet_bloom.chunk_pool import of_all
 from parquet_bloom.dialects.murmur3.build import OldSize, built
 from parquet_bloom.dialects.murmur3.dialect import Murmur3
 from parquet_bloom.dialects.murmur3.footer import Change, check_version, new_footer
@@ -21,12 +21,12 @@ from parquet_bloom.dialects.statistics.build import check_unencrypted, statistic
 from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
 from parquet_bloom.dialects.statistics.edits import write_edits
 from parquet_bloom.dialects.statistics.stored import read_stored
-from parquet_bloom.errors import FilterError, RewriteError, UnsupportedError
+from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.files import ParquetFile
-from parquet_bloom.filter_builder import HAS_ONE, BuiltFilter, SkippedChunk
+from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages import check_readable, located
 from parquet_bloom.rewrite import Target, check_end, kept_end
+from parquet_bloom.verbs.build_plan import BuildOptions, plan_without, reason_to_keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +42,19 @@ class BuiltOlder:
 def build_older(
     file: ParquetFile,
     target: Target | None,
-    *,
-    columns: Sequence[str],
     dialect: Murmur3 | StatisticsFilter,
-    size: Size,
-    existing: str,
-    row_groups: Sequence[int] | None,
+    options: BuildOptions,
     threads: int | None,
-    in_place: bool,
-    verify: bool,
-    progress: Progress | None,
 ) -> BuiltOlder:
-    """As build, with filters of `dialect`; `size` is for those that say nothing of it themselves.
+    """As build, with filters of `dialect`; the size of `options` is for those that say nothing of it
+    themselves.
 
     Raises TypeError for a dialect that is none, UnsupportedError for encrypted files, for those in
     which nothing can be put before pages, and for a size that has no meaning.
     """
     if not isinstance(dialect, Murmur3 | StatisticsFilter):
         raise TypeError(f"dialect: {dialect!r}, expected a Murmur3 or a StatisticsFilter")
+    size = options.size
     if isinstance(dialect, StatisticsFilter):
         _check_unsized(file, dialect, size)
     check_unencrypted(file)
@@ -69,10 +64,17 @@ def build_older(
         if isinstance(dialect, Murmur3)
         else _StatisticsBuilder(file, dialect, threads)
     )
-    plan = _plan(file, columns, row_groups, existing, builder.has_one)
-    if in_place and not plan.chunks:
+
+    def reason_to_skip(chunk: ColumnChunk) -> str | None:
+        return reason_for_none(chunk.leaf.type) or reason_to_keep(
+            file, chunk, builder.has_one(chunk), options.existing
+        )
+
+    plan = plan_without(file, options.columns, options.row_groups, reason_to_skip)
+    if options.in_place and not plan.chunks:
         return BuiltOlder(file.source.size, [], plan.skipped)
-    written = builder.write(plan.chunks, target, verify, of_all(progress, plan.chunks))
+    progress = of_all(options.progress, plan.chunks)
+    written = builder.write(plan.chunks, target, options.verify, progress)
     return BuiltOlder(
         size=written.size,
         filters=sorted(written.filters, key=lambda built: built.row_group),
@@ -94,39 +96,6 @@ def _check_unsized(file: ParquetFile, dialect: StatisticsFilter, size: Size) -> 
             raise UnsupportedError(
                 f"{file.path}: {name}: a StatisticsFilter says itself how large filters are"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    chunks: list[ColumnChunk]
-    skipped: list[SkippedChunk]
-
-
-def _plan(
-    file: ParquetFile,
-    columns: Sequence[str],
-    row_groups: Sequence[int] | None,
-    existing: str,
-    has_one: Callable[[ColumnChunk], bool],
-) -> _Plan:
-    """Chunks that are to get a filter, in file order. Raises as plan_of."""
-    plan = _Plan([], [])
-    leaves = file.leaves(columns)
-    for row_group in file.row_groups(row_groups):
-        for leaf in leaves:
-            chunk = file.footer.chunk(row_group, leaf)
-            reason = reason_for_none(leaf.type)
-            if reason is None and existing != "replace" and has_one(chunk):
-                if existing == "error":
-                    raise RewriteError(f"{file.path}: {chunk.where}: {HAS_ONE}")
-                reason = HAS_ONE
-            if reason is not None:
-                plan.skipped.append(SkippedChunk(row_group, leaf.name, reason))
-                continue
-            with located(file.footer, chunk):
-                check_readable(file.footer, chunk)
-            plan.chunks.append(chunk)
-    return plan
 
 
 class _Builder(Protocol):

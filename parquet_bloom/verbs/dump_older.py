@@ -76,7 +76,7 @@ def _json(found: DumpedOlder) -> bytes:
         "offset": filter.offset,
         "length": filter.stored_bytes,
         "header_bytes": filter.header_bytes,
-        "num_bytes": filter.num_bytes,
+        "num_bytes": filter.bits.num_bytes,
         "header": found.header.hex(),
         "bitset": found.bitset.hex(),
     }

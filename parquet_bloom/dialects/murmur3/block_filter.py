@@ -95,26 +95,6 @@ class BlockFilter:
     def header_bytes(self) -> int:
         return self.place.header.header_bytes
 
-    @property
-    def num_bytes(self) -> int:
-        return self.bits.num_bytes
-
-    @property
-    def bits_set(self) -> int:
-        return self.bits.bits_set
-
-    @property
-    def fill(self) -> float:
-        return self.bits.fill
-
-    @property
-    def fpp(self) -> float:
-        return self.bits.fpp
-
-    @property
-    def ndv_estimate(self) -> float:
-        return self.bits.ndv_estimate
-
     def check(self, plain: bytes) -> bool:
         hashes = self.place.scheme.hash_value(self.leaf, plain, self.bits.num_blocks)
         return bool(self.bits.check_hashes(hashes)[0])

@@ -121,26 +121,6 @@ class StatisticsChunkFilter:
     def header_bytes(self) -> int:
         return len(self.stored.header)
 
-    @property
-    def num_bytes(self) -> int:
-        return self.bits.num_bytes
-
-    @property
-    def bits_set(self) -> int:
-        return self.bits.bits_set
-
-    @property
-    def fill(self) -> float:
-        return self.bits.fill
-
-    @property
-    def fpp(self) -> float:
-        return self.bits.fpp
-
-    @property
-    def ndv_estimate(self) -> float:
-        return self.bits.ndv_estimate
-
     def check(self, plain: bytes) -> bool:
         return bool(self.bits.check_hashes(self.strategy.hash_value(self.type, plain))[0])
 
