@@ -14,14 +14,28 @@ enum {
 
 static const uint64_t CHUNK = 10000000000000000000u; /* 10^19 */
 
+/* Two digits at a time take half as many divisions. */
+static const char PAIRS[] = "0001020304050607080910111213141516171819"
+                            "2021222324252627282930313233343536373839"
+                            "4041424344454647484950515253545556575859"
+                            "6061626364656667686970717273747576777879"
+                            "8081828384858687888990919293949596979899";
+
 /* The digits of `number` end before `end`, at least `least` of them; returns where they begin. */
 static char *digits_before(char *end, unsigned __int128 number, int least) {
     char *at = end;
     while (number > 0) {
-        uint64_t chunk = (uint64_t)(number % CHUNK);
-        number /= CHUNK;
-        for (int i = 0; i < CHUNK_DIGITS && (chunk > 0 || number > 0); i++, chunk /= 10)
-            *--at = (char)('0' + chunk % 10);
+        /* Nearly all fit one chunk, and a division of 128 bits takes longer than all of the rest. */
+        int is_last = number < CHUNK;
+        uint64_t chunk = is_last ? (uint64_t)number : (uint64_t)(number % CHUNK);
+        number = is_last ? 0 : number / CHUNK;
+        char *before = at;
+        for (; chunk >= 10; chunk /= 100) {
+            at -= 2;
+            memcpy(at, PAIRS + 2 * (chunk % 100), 2);
+        }
+        if (chunk > 0) *--at = (char)('0' + chunk);
+        while (!is_last && before - at < CHUNK_DIGITS) *--at = '0';
     }
     while (end - at < least) *--at = '0';
     return at;
