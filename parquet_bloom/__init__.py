@@ -16,9 +16,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parquet_bloom.column_filter import ColumnFilter
-    from parquet_bloom.dialects.murmur3.dialect import Murmur3
-    from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.encryption.keys_file import read_keys
     from parquet_bloom.errors import (
@@ -37,9 +34,13 @@ if TYPE_CHECKING:
         UnsupportedError,
         ValueTypeError,
     )
-    from parquet_bloom.files import ParquetFile, RowGroupVerdict, open
+    from parquet_bloom.files import open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.legacy.murmur3.dialect import Murmur3
+    from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
     from parquet_bloom.orc.file import IndexGroupVerdict, OrcFile
+    from parquet_bloom.parquet.column_filter import ColumnFilter
+    from parquet_bloom.parquet.file import ParquetFile, RowGroupVerdict
     from parquet_bloom.rules.catalogue import Diagnosis, Finding, Severity, ValidationReport
     from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
     from parquet_bloom.verbs.advise import AdviceReport, Advisor, advise
@@ -69,7 +70,7 @@ _HOME = {
     "Advisor": "verbs.advise",
     "BuildReport": "verbs.build",
     "ColumnError": "errors",
-    "ColumnFilter": "column_filter",
+    "ColumnFilter": "parquet.column_filter",
     "ColumnPolicy": "rules.policy",
     "ConfigError": "errors",
     "Diagnosis": "rules.catalogue",
@@ -87,7 +88,7 @@ _HOME = {
     "IndexGroupVerdict": "orc.file",
     "Keys": "encryption.keys",
     "MissingKeyError": "errors",
-    "Murmur3": "dialects.murmur3.dialect",
+    "Murmur3": "legacy.murmur3.dialect",
     "NotSupportedFileError": "errors",
     "OrcAdviceReport": "verbs.orc.advise",
     "OrcBuildReport": "verbs.orc.build",
@@ -99,15 +100,15 @@ _HOME = {
     "OrcStripReport": "verbs.orc.strip",
     "PageError": "errors",
     "ParquetBloomError": "errors",
-    "ParquetFile": "files",
+    "ParquetFile": "parquet.file",
     "Policy": "rules.policy",
     "ProbeReport": "verbs.probe",
     "RepairReport": "verbs.repair",
     "RewriteError": "errors",
-    "RowGroupVerdict": "files",
+    "RowGroupVerdict": "parquet.file",
     "Severity": "rules.catalogue",
     "SplitBlockBloomFilter": "filters.split_block",
-    "StatisticsFilter": "dialects.statistics.dialect",
+    "StatisticsFilter": "legacy.statistics.dialect",
     "StripReport": "verbs.strip",
     "TamperedError": "errors",
     "UnsupportedError": "errors",

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 SHARED = ROOT.parent / "shared"
 
-pytest_plugins = ["spark_session"]
+pytest_plugins = ["make.spark_session"]
 
 
 def missing(what: str) -> NoReturn:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from parquet_bloom.leaf_type import LeafType
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.values.types import LeafType
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from typing import Any, Final
 
 from parquet_bloom.advice.statistics import KEY_BYTES, Bounds, OrderKey
 from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.keys.timestamps import instant_moments
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
-from parquet_bloom.orc.timestamp_keys import instant_moments
 
 _INTEGERS: Final = ("BYTE", "SHORT", "INT", "LONG")
 _FLOATS: Final = ("FLOAT", "DOUBLE")

@@ -19,16 +19,16 @@ from parquet_bloom.advice.orc_statistics import OrderedValues, group_bounds
 from parquet_bloom.advice.samples import ALL_HASHES, Sample, SampledChunk
 from parquet_bloom.advice.statistics import Bounds
 from parquet_bloom.advice.survey import ColumnSurvey
-from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.orc.build import OrcSize, StripeColumn, room_of_values
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.filter_form import FilterForm
 from parquet_bloom.orc.injection import check_indexed, check_injectable
-from parquet_bloom.orc.keys import insertion_hashes, never_absent
+from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.keys.key_hashes import insertion_hashes, never_absent
 from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.orc.values import group_values, reason_unreadable
-from parquet_bloom.orc_filter_builder import OrcSize, StripeColumn, room_of_values
+from parquet_bloom.parallel import Progress, work_in_order
 
 # Distinct stored values that are drawn from each column: there are many index groups, each of which
 # is asked for all of them.
@@ -150,7 +150,7 @@ class OrcSurvey:
     def _index_groups(self, item: StripeColumn) -> list[IndexGroupSurvey]:
         column = item.column
         # One form for all: the same value has the same hash in every file.
-        form = FilterForm(writer_timezone=self._file.stripe(item.stripe).writer_timezone)
+        form = KeyForm(writer_timezone=self._file.stripe(item.stripe).writer_timezone)
         entries = self._file.row_index(item.stripe, column) or ()
         smallest = _Smallest()
         groups = []

@@ -14,14 +14,14 @@ from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import Sample, SampledChunk
 from parquet_bloom.advice.statistics import Bounds, bounds
 from parquet_bloom.advice.survey import ColumnCounts, ColumnSurvey
-from parquet_bloom.chunk_filter import Size, build_filter, reason_for_none
-from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import NO_KEY, ParquetFile
-from parquet_bloom.filters.sizing import BLOCK_BYTES
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages import ChunkRun, chunk_runs, located
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.filters.sizing import BLOCK_BYTES, Size
+from parquet_bloom.parallel import Progress, work_in_order
+from parquet_bloom.parquet.build import build_filter, reason_for_none
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, located
 
 # What counting and sampling one chunk takes at most.
 HASHES_BYTES = 8 << 20

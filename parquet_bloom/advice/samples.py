@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from parquet_bloom.advice.lookups import LookUps
 from parquet_bloom.advice.statistics import KeyOf, OrderKey
 from parquet_bloom.native import _kernel
-from parquet_bloom.values import Encodings
+from parquet_bloom.values.encode import Encodings
 
 # Distinct stored values that are drawn from each column.
 LIMIT = 4096

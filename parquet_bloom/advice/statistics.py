@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.floats import FLOAT_FORMAT
-from parquet_bloom.leaf_type import LeafType
 from parquet_bloom.parquet.thrift.ttypes import Statistics
+from parquet_bloom.values.floats import FLOAT_FORMAT
+from parquet_bloom.values.types import LeafType
 
 # Where a value lies in its column's order; all keys of a column are of the same kind.
 OrderKey = int | float | bytes | Decimal

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parquet_bloom.advice.lookups import ExpectedReads
-from parquet_bloom.filter_builder import NO_VALUES
+from parquet_bloom.parquet.filter_builder import NO_VALUES
 
 Verdict = Literal["build", "optional", "skip"]
 

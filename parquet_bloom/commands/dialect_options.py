@@ -10,8 +10,8 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from parquet_bloom.dialects.murmur3.dialect import Murmur3
-    from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
+    from parquet_bloom.legacy.murmur3.dialect import Murmur3
+    from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
 
 # The options of each dialect, by the names of their parameters.
 _OF_DIALECT = {
@@ -92,7 +92,7 @@ def take_dialect(options: dict[str, Any], columns: tuple[str, ...]) -> Chosen:
         if dialect != name:
             _check_not_given(names, f"expected --dialect {dialect}")
     if name == "murmur3":
-        from parquet_bloom.dialects.murmur3.dialect import Murmur3
+        from parquet_bloom.legacy.murmur3.dialect import Murmur3
 
         return Chosen(Murmur3(**own[name]), columns)
     if name == "statistics":
@@ -112,8 +112,8 @@ def _is_given(name: str) -> bool:
 
 
 def _statistics(own: dict[str, Any], options: dict[str, Any], columns: tuple[str, ...]) -> Chosen:
-    from parquet_bloom.dialects.statistics.dialect import DEFAULT_FPP, StatisticsFilter
-    from parquet_bloom.dialects.statistics.hive_conf import read_conf
+    from parquet_bloom.legacy.statistics.dialect import DEFAULT_FPP, StatisticsFilter
+    from parquet_bloom.legacy.statistics.hive_conf import read_conf
 
     _check_not_given(["ndv"], "expected --expected-entries for filters of this dialect")
     _check_not_given(["max_bytes"], "filters of this dialect have the size that their rate takes")

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parquet_bloom.commands.options import (
-    columns_option,
-    json_option,
-    key_options,
-)
+from parquet_bloom.commands.options import columns_option, json_option, key_options
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:

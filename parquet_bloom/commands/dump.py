@@ -16,8 +16,8 @@ from parquet_bloom.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from parquet_bloom.dialects.of_chunk import Dialect
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.legacy.of_chunk import Dialect
 
 
 @click.command()

@@ -21,7 +21,7 @@ class LocalPath(click.Path):
     """A path, which a URL is not: as one it would be a folder called `s3:`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from parquet_bloom.storage import is_url
+        from parquet_bloom.storage.source import is_url
 
         if is_url(os.fspath(value)):
             self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
@@ -57,7 +57,7 @@ class Inputs:
     """The files that are named; found before the first is worked on, so no output is among them."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        from parquet_bloom.paths import expand
+        from parquet_bloom.storage.paths import expand
 
         self.files, self._errors = expand(names)
 
@@ -71,10 +71,7 @@ class Inputs:
         `failed` is told the path of each file that failed, and the complaint.
         """
         from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
-        from parquet_bloom.render.terminal import (
-            StandardOutputError,
-            complain,
-        )
+        from parquet_bloom.render.terminal import StandardOutputError, complain
 
         code = TROUBLE if self._errors else FINE
         for missing in self._errors:
@@ -104,7 +101,7 @@ def parse_columns(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Each text is names with commas between them."""
-    from parquet_bloom.parquet.schema import names_in
+    from parquet_bloom.parquet.footer.schema import names_in
 
     try:
         lines = [names_in(text) for text in texts]
@@ -247,7 +244,7 @@ def output_of(
     inputs: Inputs, output: Path | None, output_dir: Path | None, in_place: bool, dry: bool
 ) -> Callable[[str], Path | None]:
     """How an input's output is found; a usage error unless exactly one way was given."""
-    from parquet_bloom.paths import outputs_in, with_parent
+    from parquet_bloom.storage.paths import outputs_in, with_parent
 
     ways = [output is not None, output_dir is not None, in_place]
     if sum(ways) != 1 and not (dry and not any(ways)):

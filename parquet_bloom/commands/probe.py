@@ -20,8 +20,8 @@ from parquet_bloom.commands.options import (
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
-    from parquet_bloom.dialects.of_chunk import Dialect
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.legacy.of_chunk import Dialect
 
 
 @click.command()

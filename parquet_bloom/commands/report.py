@@ -51,7 +51,7 @@ def report(
     """
     from parquet_bloom.render.report import render_report, write_report
     from parquet_bloom.render.terminal import progress, write_bytes
-    from parquet_bloom.rewrite import resolve_target
+    from parquet_bloom.storage.new_version import resolve_target
     from parquet_bloom.verbs.dump import save
     from parquet_bloom.verbs.report import report as report_file
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from parquet_bloom.diagnosis.layouts import Bitset
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.bloom import StoredFilter
+from parquet_bloom.parquet.file import ParquetFile
 
 # Two blocks: beyond any header and any alignment.
 MAX_SHIFT = 64

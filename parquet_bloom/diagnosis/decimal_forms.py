@@ -12,7 +12,7 @@ from functools import partial
 from parquet_bloom.diagnosis.form import ByteOrder, Convert, Form, form
 from parquet_bloom.diagnosis.number_forms import number_forms
 from parquet_bloom.diagnosis.samples import StoredValue
-from parquet_bloom.leaf_type import LeafType
+from parquet_bloom.values.types import LeafType
 
 # A schema may claim more than anybody could compute with.
 MAX_DECIMAL_BYTES = 64

@@ -17,11 +17,11 @@ from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.samples import missing_values, stored_among
 from parquet_bloom.diagnosis.zeros_and_nans import made_alike
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.membership import Membership
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages import located
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.membership import Membership
+from parquet_bloom.parquet.pages.pages import located
 from parquet_bloom.rules.catalogue import Diagnosis
 
 

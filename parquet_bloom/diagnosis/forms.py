@@ -19,7 +19,7 @@ from parquet_bloom.diagnosis.byte_forms import (
 from parquet_bloom.diagnosis.decimal_forms import decimal_forms
 from parquet_bloom.diagnosis.form import Form
 from parquet_bloom.diagnosis.number_forms import INT96_FORMS, float_forms, integer_forms, unit_forms
-from parquet_bloom.leaf_type import LeafType
+from parquet_bloom.values.types import LeafType
 
 INTEGERS = ("INT32", "INT64")
 

@@ -11,17 +11,11 @@ from numpy.typing import NDArray
 from parquet_bloom.diagnosis.bitsets import as_bitset
 from parquet_bloom.diagnosis.evidence import MAX_CHANCE, MAX_LOG_LUCK
 from parquet_bloom.diagnosis.layouts import STANDARD
-from parquet_bloom.diagnosis.samples import (
-    SAMPLE_PAGES,
-    Page,
-    page_hashes,
-    spread,
-    stored_among,
-)
-from parquet_bloom.files import ParquetFile
+from parquet_bloom.diagnosis.samples import SAMPLE_PAGES, Page, page_hashes, spread, stored_among
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.membership import Membership, PageMembership
-from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.membership import Membership, PageMembership
 from parquet_bloom.rules.catalogue import Diagnosis
 
 # Fewer values can be missing for any reason.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from parquet_bloom.diagnosis.form import ByteOrder, Convert, Form, form
-from parquet_bloom.leaf_type import LeafType
+from parquet_bloom.values.types import LeafType
 
 FLOAT_NAMES = {"<f": "float", "<d": "double"}
 NUMPY_FLOATS = {2: "<f2", 4: "<f4", 8: "<f8"}

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.orc import wrong_keys
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.filter_form import FilterForm
-from parquet_bloom.orc.keys import Hashes, lookup_hashes
+from parquet_bloom.orc.keys import wrong as wrong_keys
+from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
 from parquet_bloom.orc.shown_values import selected
 from parquet_bloom.orc.writers import CPP, Generation
 from parquet_bloom.rules.catalogue import Diagnosis
@@ -49,7 +49,7 @@ class Lacking:
     """
 
     column: OrcColumn
-    form: FilterForm
+    form: KeyForm
     generation: Generation
     filter: KHashFilter
     values: Any = field(repr=False)
@@ -139,5 +139,5 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
             )
 
 
-def _usual(column: OrcColumn, values: Any, form: FilterForm) -> Hashes:
+def _usual(column: OrcColumn, values: Any, form: KeyForm) -> Hashes:
     return lookup_hashes(column, values, form)[:, 0].copy()

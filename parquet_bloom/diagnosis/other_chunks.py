@@ -15,11 +15,11 @@ from parquet_bloom.diagnosis.hypotheses import FIRST_SHARE, FIRST_VALUES, hashed
 from parquet_bloom.diagnosis.layouts import STANDARD, Bitset, Hashes
 from parquet_bloom.diagnosis.samples import SAMPLE_VALUES, StoredValue, stored_among
 from parquet_bloom.errors import ParquetBloomError
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages import chunk_runs
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.pages.pages import chunk_runs
 from parquet_bloom.rules.catalogue import Diagnosis
 
 MAX_ROW_GROUPS = 16

@@ -9,10 +9,10 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages import ChunkRun, chunk_runs, used_entries
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, used_entries
 
 SAMPLE_VALUES = 1000
 SAMPLE_PAGES = 32

@@ -8,10 +8,10 @@ import numpy as np
 
 from parquet_bloom.diagnosis.samples import StoredValue
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.floats import canonical_nan, zeros
-from parquet_bloom.leaf_type import LeafType
-from parquet_bloom.membership import Membership
+from parquet_bloom.parquet.membership import Membership
 from parquet_bloom.rules.catalogue import Diagnosis
+from parquet_bloom.values.floats import canonical_nan, zeros
+from parquet_bloom.values.types import LeafType
 
 NUMPY_FLOATS = {2: "<f2", 4: "<f4", 8: "<f8"}
 

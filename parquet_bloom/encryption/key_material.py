@@ -24,7 +24,7 @@ from typing import Any
 from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.encryption.clients import MadeKeys
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
-from parquet_bloom.sources import open_source
+from parquet_bloom.storage.open_source import open_source
 
 _TYPE = "PKMT1"
 # 1000 columns take some 500 kB.

@@ -1,6 +1,6 @@
 """Ways to hash the stored bytes of values, other than XXH64.
 
-Source: seeds of the older dialects and of Guava, see parquet_bloom.dialects.
+Source: seeds of the older dialects and of Guava, see parquet_bloom.legacy.
 """
 
 from __future__ import annotations

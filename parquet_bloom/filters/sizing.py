@@ -13,8 +13,10 @@ Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filter
 parquet-format issue 547.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, inf, lgamma, log, log1p, sqrt
+from typing import Protocol
 
 WORD_BITS = 32
 WORDS_PER_BLOCK = 8
@@ -89,3 +91,58 @@ def parse_size(text: str) -> int:
     if not digits.isdecimal() or unit not in _UNITS:
         raise ValueError(f"{text!r} is no size: expected bytes, or a number and KiB or MiB")
     return int(digits) * _UNITS[unit]
+
+
+class MeasuredFilter(Protocol):
+    """A filter in memory, of whichever kind."""
+
+    @property
+    def num_bytes(self) -> int: ...
+    @property
+    def fpp(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a filter may and should be.
+
+    `fpp`: the target. `max_bytes`: the limit, 64 to 128 MiB. `ndv`: distinct values to size for,
+    instead of folding. `exact_blocks`: any number of blocks instead of a power of two. Raises
+    ValueError for numbers outside of these ranges.
+    """
+
+    fpp: float = 0.01
+    max_bytes: int = MAX_BYTES
+    ndv: int | None = None
+    exact_blocks: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fpp < 1:
+            raise ValueError(f"fpp: {self.fpp}, expected more than 0 and less than 1")
+        if self.ndv is not None and self.ndv < 1:
+            raise ValueError(f"ndv: {self.ndv}, expected 1 or more")
+        if not MIN_BYTES <= self.max_bytes <= MAX_BYTES:
+            raise ValueError(f"max_bytes: {self.max_bytes}, expected {MIN_BYTES} to {MAX_BYTES}")
+
+    @property
+    def max_blocks(self) -> int:
+        return (
+            self.max_bytes // BLOCK_BYTES
+            if self.exact_blocks
+            else largest_power_of_two(self.max_bytes // BLOCK_BYTES)
+        )
+
+    def blocks_for(self, ndv: int) -> int:
+        """The number of blocks that is expected to hold `ndv` values within the target."""
+        if not self.exact_blocks:
+            return power_of_two_blocks(ndv, self.fpp, self.max_bytes)
+        return max(MIN_BYTES // BLOCK_BYTES, min(min_blocks(ndv, self.fpp), self.max_blocks))
+
+    def reason_against(self, filter: MeasuredFilter) -> str:
+        """Why a filter of this size should not be written; empty if it should."""
+        if self.ndv or filter.fpp <= self.fpp:
+            return ""
+        return (
+            f"FPP {filter.fpp:.3g} at {filter.num_bytes} bytes, the most allowed: misses the"
+            f" target {self.fpp:g}"
+        )

@@ -23,7 +23,7 @@ from typing import Any
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc import wire
-from parquet_bloom.orc.filter_form import FilterForm
+from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, OrcStream
 from parquet_bloom.orc.tail import decode
@@ -48,7 +48,7 @@ class StoredIndex:
 
     stream: OrcStream
     bloom_encoding: int
-    form: FilterForm
+    form: KeyForm
     filters: tuple[KHashFilter, ...]
     is_marked: bool
 

@@ -17,7 +17,7 @@ from parquet_bloom.filters.verdict import NO_FILTER, Verdict
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.columns import OrcColumn, find_column
-from parquet_bloom.orc.filter_form import FilterForm
+from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry, fits, read_row_index
 from parquet_bloom.orc.stripe import (
     BLOOM_FILTER_UTF8,
@@ -32,8 +32,8 @@ from parquet_bloom.orc.tail import read_tail
 
 if TYPE_CHECKING:
     from parquet_bloom.filters.k_hash import KHashFilter
-    from parquet_bloom.orc.keys import KeyHashes
-    from parquet_bloom.storage import Source
+    from parquet_bloom.orc.keys.key_hashes import KeyHashes
+    from parquet_bloom.storage.source import Source
 
 ENCRYPTED = "encrypted"
 
@@ -56,7 +56,7 @@ class Asked:
     """A value to look up: its hashes in filters of each form. `is_ascii`: it is no text, or one
     that is the same in every charset."""
 
-    hashes: Callable[[FilterForm], KeyHashes] = field(repr=False)
+    hashes: Callable[[KeyForm], KeyHashes] = field(repr=False)
     is_ascii: bool
 
 
@@ -172,9 +172,9 @@ class OrcFile:
         form = self.form(stripe, stream, marked)
         return StoredIndex(stream, stripe.bloom_encoding(column.id), form, filters, marked)
 
-    def form(self, stripe: Stripe, stream: OrcStream, marked: bool) -> FilterForm:
+    def form(self, stripe: Stripe, stream: OrcStream, marked: bool) -> KeyForm:
         """How the keys of the filters in a stream were made, which are ours if it is marked."""
-        return FilterForm(
+        return KeyForm(
             utf8=stream.kind == BLOOM_FILTER_UTF8,
             logical_shifts=self.generation.has_logical_shifts and not marked,
             writer_timezone=stripe.writer_timezone,
@@ -218,7 +218,7 @@ class OrcFile:
         Raises ColumnError, and ValueTypeError if the column cannot hold the value.
         """
         # Only who asks about values needs pyarrow imported.
-        from parquet_bloom.orc.keys import encode
+        from parquet_bloom.orc.keys.key_hashes import encode
 
         found = self.column(column)
         is_ascii = not isinstance(value, str | bytes) or value.isascii()
@@ -235,7 +235,7 @@ class OrcFile:
         FooterError for a damaged stripe footer.
         """
         for value in values:
-            value.hashes(FilterForm())
+            value.hashes(KeyForm())
         verdicts: list[list[IndexGroupVerdict]] = [[] for _ in values]
         for index in range(self.num_stripes):
             probe = StripeProbe(self, self.stripe(index), column)
@@ -281,7 +281,7 @@ class StripeProbe:
 
     def asked_with(self, value: Asked) -> tuple[StoredIndex | None, KeyHashes]:
         """The filters, and the hashes to ask them for, or why there are none of these."""
-        from parquet_bloom.orc.keys import KeyHashes
+        from parquet_bloom.orc.keys.key_hashes import KeyHashes
 
         stored, reason = self._stored
         if stored is None:

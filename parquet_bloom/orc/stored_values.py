@@ -20,9 +20,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from parquet_bloom.leaf_type import LeafType, LogicalType
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.values import NANOS_PER_DAY, UNIX_EPOCH_JULIAN_DAY, not_a_value
+from parquet_bloom.values.encode import NANOS_PER_DAY, UNIX_EPOCH_JULIAN_DAY, not_a_value
+from parquet_bloom.values.types import LeafType, LogicalType
 
 _INTEGER_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 

@@ -22,7 +22,7 @@ from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.tail import StripePlace, Tail, decode, expand, text_of
 
 if TYPE_CHECKING:
-    from parquet_bloom.storage import Source
+    from parquet_bloom.storage.source import Source
 
 ROW_INDEX: Final = 6
 BLOOM_FILTER: Final = 7

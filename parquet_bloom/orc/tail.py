@@ -25,7 +25,7 @@ from parquet_bloom.orc.compression import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, 
 from parquet_bloom.orc.proto import orc_pb2
 
 if TYPE_CHECKING:
-    from parquet_bloom.storage import Source
+    from parquet_bloom.storage.source import Source
 
 MAGIC: Final = b"ORC"
 # The postscript's length is one byte.

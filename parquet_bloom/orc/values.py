@@ -16,11 +16,11 @@ from pyarrow import orc
 
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.storage import LocalSource
+from parquet_bloom.storage.source import LocalSource
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.file import OrcFile
-    from parquet_bloom.storage import Source
+    from parquet_bloom.storage.source import Source
 
 # Hive 0.11, everybody since, and what ORC 2 may become; files of Hive 0.11 need not say.
 FILE_VERSIONS = ((), (0, 11), (0, 12), (1, 9999))

@@ -21,8 +21,8 @@ from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import compact
-from parquet_bloom.parquet.modules import (
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.sealed.modules import (
     MAX_SEALED_HEADER_BYTES,
     PLAIN,
     Modules,
@@ -32,9 +32,9 @@ from parquet_bloom.parquet.modules import (
 from parquet_bloom.parquet.thrift import ttypes
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.column_chunk import ColumnChunk
-    from parquet_bloom.parquet.footer import Footer
-    from parquet_bloom.storage import Source
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.storage.source import Source
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
 UNKNOWN = "unknown"

@@ -8,7 +8,7 @@ from parquet_bloom.render.chunks import lines_by_reason
 from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
 
 if TYPE_CHECKING:
-    from parquet_bloom.filter_builder import BuiltFilter
+    from parquet_bloom.parquet.filter_builder import BuiltFilter
     from parquet_bloom.verbs.build import BuildReport
 
 

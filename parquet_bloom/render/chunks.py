@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.render.terminal import numbered
 
 if TYPE_CHECKING:
-    from parquet_bloom.filter_builder import SkippedChunk
+    from parquet_bloom.parquet.filter_builder import SkippedChunk
     from parquet_bloom.verbs.orc.build import SkippedStripeColumn
     from parquet_bloom.verbs.strip import StayingFilter
 

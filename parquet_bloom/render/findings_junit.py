@@ -18,12 +18,7 @@ from collections.abc import Sequence
 
 from parquet_bloom.render.findings import FindingGroup, grouped, rule_title
 from parquet_bloom.render.terminal import printable, write_bytes
-from parquet_bloom.rules.catalogue import (
-    NEED_VALUES,
-    Finding,
-    ValidationReport,
-    rules_of,
-)
+from parquet_bloom.rules.catalogue import NEED_VALUES, Finding, ValidationReport, rules_of
 from parquet_bloom.rules.failure import Failure
 from parquet_bloom.rules.policy import Policy
 

@@ -29,7 +29,7 @@ from parquet_bloom.render.findings import explanation, place_of, statement
 from parquet_bloom.render.terminal import printable, write_json
 from parquet_bloom.rules.catalogue import RULES, Finding, ValidationReport
 from parquet_bloom.rules.failure import Failure
-from parquet_bloom.storage import is_url, local_path
+from parquet_bloom.storage.source import is_url, local_path
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

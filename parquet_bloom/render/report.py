@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from parquet_bloom import __version__
-from parquet_bloom.membership import FPP_PROBES
+from parquet_bloom.parquet.membership import FPP_PROBES
 from parquet_bloom.render import charts
 from parquet_bloom.render.findings import FindingGroup, grouped, summary
 from parquet_bloom.render.terminal import percent, size, write_line

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 
 Version = tuple[int, ...]
 

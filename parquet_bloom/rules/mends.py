@@ -19,18 +19,18 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from parquet_bloom.chunk_pool import Progress, work_in_order
-from parquet_bloom.dialects.of_chunk import leads_to_older
 from parquet_bloom.errors import FilterError, FormatError, TamperedError, UnsupportedError
-from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.membership import Membership, check_membership, membership_room
+from parquet_bloom.legacy.of_chunk import leads_to_older
 from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import Progress, work_in_order
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.chunk_table import ChunkKey
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer import FilterPlace, Footer
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
+from parquet_bloom.parquet.membership import Membership, check_membership, membership_room
 from parquet_bloom.rules import older, portability, security, structure, truth
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.policy import ColumnPolicy

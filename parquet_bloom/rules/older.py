@@ -11,23 +11,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parquet_bloom.dialects.murmur3 import block_filter
-from parquet_bloom.dialects.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, Place
-from parquet_bloom.dialects.murmur3.dialect import ON_PUBLISHED
-from parquet_bloom.dialects.murmur3.pointers import Note, note_of
-from parquet_bloom.dialects.of_chunk import headers_at, leads_to_older
-from parquet_bloom.dialects.other_filter import OtherFilter
-from parquet_bloom.dialects.recognise import recognised, sample_of
-from parquet_bloom.dialects.statistics import stored as statistics
-from parquet_bloom.dialects.statistics.dialect import NAMES_TODAY
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.membership import MAX_EXAMPLES
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages import chunk_runs, located, used_entries
+from parquet_bloom.legacy.murmur3 import block_filter
+from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, Place
+from parquet_bloom.legacy.murmur3.dialect import ON_PUBLISHED
+from parquet_bloom.legacy.murmur3.pointers import Note, note_of
+from parquet_bloom.legacy.of_chunk import headers_at, leads_to_older
+from parquet_bloom.legacy.other_filter import OtherFilter
+from parquet_bloom.legacy.recognise import recognised, sample_of
+from parquet_bloom.legacy.statistics import stored as statistics
+from parquet_bloom.legacy.statistics.dialect import NAMES_TODAY
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.membership import MAX_EXAMPLES
+from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.rules.catalogue import Finding
-from parquet_bloom.rules.examples import shown
 from parquet_bloom.rules.view import chunk_finding, not_checked, without_place
+from parquet_bloom.values.show import shown
 
 
 @dataclass(frozen=True, slots=True)

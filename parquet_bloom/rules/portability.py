@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
-from parquet_bloom.membership import Membership
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.membership import Membership
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.known_writers import troubles
 from parquet_bloom.rules.view import FilterView, chunk_finding

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.policy import Policy

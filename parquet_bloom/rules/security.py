@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parquet_bloom.errors import TamperedError
-from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.view import chunk_finding, without_place
 

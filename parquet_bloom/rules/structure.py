@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, TamperedError
-from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.layout import MAGIC_BYTES
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
+from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.security import does_not_open
 from parquet_bloom.rules.view import chunk_finding, not_checked, without_place

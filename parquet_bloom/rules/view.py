@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.bloom import StoredFilter
-from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.policy import ColumnPolicy
 

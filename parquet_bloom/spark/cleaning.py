@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_bloom.errors import complaint_about
-from parquet_bloom.leftovers import Leftover, folders_in, leftovers
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import (
     LakeFile,
@@ -26,7 +25,8 @@ from parquet_bloom.spark.listing import (
 )
 from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.worker import Request, attempt, row_of
-from parquet_bloom.storage import is_url
+from parquet_bloom.storage.source import is_url
+from parquet_bloom.storage.temp_files import Leftover, folders_in, leftovers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,7 +115,7 @@ def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
     if is_url(folder):
         if has_magic(folder.partition("?")[0]):
             return iter(())
-        from parquet_bloom.remote import RemoteFolder
+        from parquet_bloom.storage.remote import RemoteFolder
 
         return RemoteFolder(folder).leftovers(older_than)
     return leftovers(Path(folder), older_than) if os.path.isdir(folder) else iter(())

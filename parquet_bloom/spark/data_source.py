@@ -27,14 +27,14 @@ from pyspark.sql.types import StructType
 
 from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
 from parquet_bloom.files import open as open_file
-from parquet_bloom.paths import expand
 from parquet_bloom.spark.filter_rows import Row, as_text, error_row, rows_of
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
 from parquet_bloom.spark.schemas import FILTER
 from parquet_bloom.spark.source_options import SourceOptions
 from parquet_bloom.spark.worker import keys_in
-from parquet_bloom.storage import is_url, local_path
+from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.inspect import inspect
 
 if TYPE_CHECKING:

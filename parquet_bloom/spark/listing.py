@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from parquet_bloom.errors import SparkError
-from parquet_bloom.paths import SUFFIXES
 from parquet_bloom.spark.failures import failing
+from parquet_bloom.storage.paths import SUFFIXES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from parquet_bloom.paths import NO_FILES
+from parquet_bloom.storage.paths import NO_FILES
 
 if TYPE_CHECKING:
     import pyarrow as pa

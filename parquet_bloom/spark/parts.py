@@ -19,13 +19,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from parquet_bloom.chunk_filter import Size
 from parquet_bloom.errors import ParquetBloomError, RewriteError
-from parquet_bloom.files import ParquetFile, open_parquet
-from parquet_bloom.filter_builder import Built, FilterBuilder
+from parquet_bloom.files import open_parquet
+from parquet_bloom.filters.sizing import Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filter_builder import Built, FilterBuilder
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.worker import (
     Options,

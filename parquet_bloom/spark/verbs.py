@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.chunk_filter import Size
-from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.filters.sizing import MAX_BYTES, Size
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report

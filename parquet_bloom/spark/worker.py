@@ -23,8 +23,8 @@ from parquet_bloom.errors import (
     ValueTypeError,
     complaint_about,
 )
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
+from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.spark.outcome import Outcome, Status
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def build_outcome(path: str, options: Options) -> Outcome:
 
 def outcome_of_build(report: BuildReport | OrcBuildReport) -> Outcome:
     """What the report of a build says."""
-    from parquet_bloom.filter_builder import HAS_ONE
+    from parquet_bloom.parquet.filter_builder import HAS_ONE
 
     reasons = list(dict.fromkeys(skip.reason for skip in report.skipped))
     status: Status = "skipped"

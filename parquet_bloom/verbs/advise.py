@@ -23,15 +23,14 @@ from parquet_bloom.advice.survey import ColumnCounts
 from parquet_bloom.advice.table import SurveyedColumn, SurveyedFile, TableSurvey, limit_for
 from parquet_bloom.advice.value_sample import given_samples
 from parquet_bloom.advice.verdict import Verdict
-from parquet_bloom.chunk_filter import Size
-from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.leaf_type import LeafType
-from parquet_bloom.literals import encode_literal
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.filters.sizing import MAX_BYTES, Size
+from parquet_bloom.parallel import Progress
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.values.literals import encode_literal
+from parquet_bloom.values.types import LeafType
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys

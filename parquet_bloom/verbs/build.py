@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from parquet_bloom.chunk_filter import Size
-from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import ParquetFile, open_parquet
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filter_builder import (
+from parquet_bloom.files import open_parquet
+from parquet_bloom.filters.sizing import MAX_BYTES, Size
+from parquet_bloom.parallel import Progress, of_all
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filter_builder import (
     HAS_ONE,
     Built,
     BuiltFilter,
@@ -30,25 +31,18 @@ from parquet_bloom.filter_builder import (
     SkippedChunk,
     append_filters,
 )
-from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.leaks import leaks
-from parquet_bloom.parquet.chunk_table import ChunkKey
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer import FilterPlace
-from parquet_bloom.rewrite import (
-    Target,
-    check_end,
-    check_rewritable,
-    kept_end,
-    resolve_target,
-    rewriting,
-)
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import FilterPlace
+from parquet_bloom.parquet.plaintext_filters import leaks
+from parquet_bloom.parquet.writer import check_end, check_rewritable, kept_end, rewriting
+from parquet_bloom.storage.new_version import Target, resolve_target
 from parquet_bloom.verbs.build_plan import BuildOptions, Existing, plan_of
 
 if TYPE_CHECKING:
-    from parquet_bloom.dialects.murmur3.dialect import Murmur3
-    from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.legacy.murmur3.dialect import Murmur3
+    from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
     from parquet_bloom.verbs.orc.build import OrcBuildReport, OrcStreams
 
 OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"

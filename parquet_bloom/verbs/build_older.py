@@ -9,23 +9,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from parquet_bloom.chunk_filter import Size, reason_for_none
-from parquet_bloom.chunk_pool import of_all
-from parquet_bloom.dialects.murmur3.build import OldSize, built
-from parquet_bloom.dialects.murmur3.dialect import Murmur3
-from parquet_bloom.dialects.murmur3.footer import Change, check_version, new_footer
-from parquet_bloom.dialects.murmur3.places import Added, append_all, in_order_of_pages, insert_all
-from parquet_bloom.dialects.murmur3.pointers import every_note
-from parquet_bloom.dialects.new_version import Version, unchecked, write_version
-from parquet_bloom.dialects.statistics.build import check_unencrypted, statistics_edits
-from parquet_bloom.dialects.statistics.dialect import StatisticsFilter
-from parquet_bloom.dialects.statistics.edits import write_edits
-from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.errors import FilterError, UnsupportedError
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.filter_builder import BuiltFilter, SkippedChunk
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.rewrite import Target, check_end, kept_end
+from parquet_bloom.filters.sizing import Size
+from parquet_bloom.legacy.murmur3.build import OldSize, built
+from parquet_bloom.legacy.murmur3.dialect import Murmur3
+from parquet_bloom.legacy.murmur3.footer import Change, check_version, new_footer
+from parquet_bloom.legacy.murmur3.places import Added, append_all, in_order_of_pages, insert_all
+from parquet_bloom.legacy.murmur3.pointers import every_note
+from parquet_bloom.legacy.new_version import Version, unchecked, write_version
+from parquet_bloom.legacy.statistics.build import check_unencrypted, statistics_edits
+from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
+from parquet_bloom.legacy.statistics.edits import write_edits
+from parquet_bloom.legacy.statistics.stored import read_stored
+from parquet_bloom.parallel import of_all
+from parquet_bloom.parquet.build import reason_for_none
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filter_builder import BuiltFilter, SkippedChunk
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.writer import check_end, kept_end
+from parquet_bloom.storage.new_version import Target
 from parquet_bloom.verbs.build_plan import BuildOptions, plan_without, reason_to_keep
 
 

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from parquet_bloom.chunk_filter import Size, reason_for_none
-from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.files import NO_KEY, ParquetFile
-from parquet_bloom.filter_builder import HAS_ONE, SkippedChunk
-from parquet_bloom.parquet.chunk_table import ChunkKey
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages import check_readable, located
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.filters.sizing import Size
+from parquet_bloom.parallel import Progress
+from parquet_bloom.parquet.build import reason_for_none
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile
+from parquet_bloom.parquet.filter_builder import HAS_ONE, SkippedChunk
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.pages.pages import check_readable, located
 
 # What to do with filters that are there.
 Existing = Literal["keep", "replace", "error"]

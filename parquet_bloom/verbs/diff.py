@@ -12,15 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from parquet_bloom.dialects.presence import hidden_dialects
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.legacy.presence import hidden_dialects
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.schema import LeafColumn
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile
+from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.rules import structure
 
 if TYPE_CHECKING:

@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_bloom.dialects.of_chunk import Dialect
-from parquet_bloom.dialects.presence import reason_for_none
 from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.legacy.of_chunk import Dialect
+from parquet_bloom.legacy.presence import reason_for_none
 from parquet_bloom.parquet import bloom
-from parquet_bloom.rewrite import resolve_target
-from parquet_bloom.storage import default_mode, is_url, local_path
+from parquet_bloom.storage.local_output import default_mode
+from parquet_bloom.storage.new_version import resolve_target
+from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.dump_older import DumpedOlder, dump_older, older_dialect
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.storage import Source
+    from parquet_bloom.storage.source import Source
     from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_bloom.dialects.of_chunk import (
+from parquet_bloom.errors import FilterError
+from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.legacy.of_chunk import (
     NO_FILTER,
     OLDER_DIALECTS,
     Dialect,
@@ -19,13 +21,11 @@ from parquet_bloom.dialects.of_chunk import (
     leads_to_older,
     of_dialect,
 )
-from parquet_bloom.errors import FilterError
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.parquet.file import ParquetFile
 
 if TYPE_CHECKING:
-    from parquet_bloom.dialects.other_filter import OtherFilter
-    from parquet_bloom.parquet.column_chunk import ColumnChunk
+    from parquet_bloom.legacy.other_filter import OtherFilter
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 
 # Of the words in .npy: shape (blocks, 8) for split blocks, (longs,) for k hashes.
 _WORDS = {"murmur3": ("<u4", (-1, 8)), "statistics": ("<u8", (-1,))}

@@ -11,17 +11,13 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
-from parquet_bloom.dialects.presence import may_have_hidden
-from parquet_bloom.errors import (
-    MissingKeyError,
-    ParquetBloomError,
-    TamperedError,
-    UnsupportedError,
-)
-from parquet_bloom.files import NO_KEY, ParquetFile, no_filter_reason, open_parquet
+from parquet_bloom.errors import MissingKeyError, ParquetBloomError, TamperedError, UnsupportedError
 from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
+from parquet_bloom.legacy.presence import may_have_hidden
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.column_chunk import ColumnChunk
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile, no_filter_reason
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -223,7 +219,7 @@ def _inspect_older(
 ) -> tuple[FilterInspection | None, str | None]:
     """What bloom_filter_offset leads to that is none of today's filters, for this reason."""
     # Only here is numpy needed, which takes longer to import than most files take to inspect.
-    from parquet_bloom.dialects.of_chunk import published
+    from parquet_bloom.legacy.of_chunk import published
 
     try:
         found = published(file, chunk)
@@ -253,7 +249,7 @@ def _inspect_hidden(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherInsp
     if not may_have_hidden(file.footer, [chunk]):
         return
     # Only here is numpy needed.
-    from parquet_bloom.dialects.of_chunk import Unusable, hidden
+    from parquet_bloom.legacy.of_chunk import Unusable, hidden
 
     for found in hidden(file, chunk):
         if isinstance(found, Unusable):

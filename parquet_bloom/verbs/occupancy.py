@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_bloom.dialects.of_chunk import published
 from parquet_bloom.errors import FilterError
-from parquet_bloom.files import ParquetFile, open_parquet
+from parquet_bloom.files import open_parquet
 from parquet_bloom.filters import occupancy
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.membership import measured_fpp
+from parquet_bloom.legacy.of_chunk import published
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.membership import measured_fpp
 from parquet_bloom.verbs.inspect import FileInspection, FilterInspection
 
 if TYPE_CHECKING:

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parquet_bloom.dialects.murmur3.block_filter import BlockFilter
-from parquet_bloom.dialects.of_chunk import NO_FILTER, Dialect, check_asked, noted, published
-from parquet_bloom.dialects.verdicts import of_older, of_published
 from parquet_bloom.errors import (
     FilterError,
     FormatError,
@@ -24,16 +21,19 @@ from parquet_bloom.errors import (
     UnsupportedError,
     ValueTypeError,
 )
-from parquet_bloom.files import NO_KEY, ParquetFile, RowGroupVerdict
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.filters.verdict import Verdict, verdict_on_all
-from parquet_bloom.literals import encode_literal
+from parquet_bloom.legacy.murmur3.block_filter import BlockFilter
+from parquet_bloom.legacy.of_chunk import NO_FILTER, Dialect, check_asked, noted, published
+from parquet_bloom.legacy.verdicts import of_older, of_published
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.schema import LeafColumn
-from parquet_bloom.values import Encodings
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile, RowGroupVerdict
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.values.encode import Encodings
+from parquet_bloom.values.literals import encode_literal
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -82,7 +82,7 @@ def probe(
     seed: int | None = None,
     keys: Keys | None = None,
 ) -> ProbeReport | OrcProbeReport:
-    """The verdicts on literals (see parquet_bloom.literals) of `column` in one file.
+    """The verdicts on literals (see parquet_bloom.values.literals) of `column` in one file.
 
     read_as: read the literals as this type, one of literals.TYPES. dialect: ask the filters of this
     one; otherwise those to which bloom_filter_offset leads, whichever they are. seed: of the hash

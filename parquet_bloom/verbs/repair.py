@@ -15,23 +15,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from parquet_bloom.chunk_filter import Size
-from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filter_builder import Appended, TolerantFilterBuilder, append_filters
-from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.leaks import leaks
-from parquet_bloom.parquet.chunk_table import ChunkKey
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer import FilterPlace
-from parquet_bloom.rewrite import (
+from parquet_bloom.filters.sizing import MAX_BYTES, Size
+from parquet_bloom.parallel import Progress, of_all
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filter_builder import Appended, TolerantFilterBuilder, append_filters
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import FilterPlace
+from parquet_bloom.parquet.plaintext_filters import leaks
+from parquet_bloom.parquet.writer import (
     bitset_digest,
     check_end,
     check_pages,
     check_rewritable,
-    resolve_target,
     rewriting,
 )
 from parquet_bloom.rules.catalogue import Finding
@@ -43,6 +41,7 @@ from parquet_bloom.rules.mends import (
     mended_places,
     settle,
 )
+from parquet_bloom.storage.new_version import resolve_target
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys

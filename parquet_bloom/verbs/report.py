@@ -9,19 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_bloom.chunk_pool import Progress
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError
-from parquet_bloom.membership import measured_fpp
-from parquet_bloom.parquet.chunk_table import ChunkKey
+from parquet_bloom.parallel import Progress
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.membership import measured_fpp
 from parquet_bloom.rules.catalogue import Finding, Severity, ValidationReport
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.advise import AdviceReport, advise
-from parquet_bloom.verbs.inspect import (
-    ColumnInspection,
-    FileInspection,
-    FilterInspection,
-    inspect,
-)
+from parquet_bloom.verbs.inspect import ColumnInspection, FileInspection, FilterInspection, inspect
 from parquet_bloom.verbs.occupancy import FilterOccupancy, filter_occupancy, inspected_filters
 from parquet_bloom.verbs.validate import validate
 

@@ -8,20 +8,15 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_bloom.dialects.presence import OlderFilters, may_have_hidden
-from parquet_bloom.files import NO_KEY, ParquetFile
 from parquet_bloom.files import open as open_file
-from parquet_bloom.leaks import leaks
-from parquet_bloom.parquet.chunk_table import ChunkKey
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages import located
-from parquet_bloom.rewrite import (
-    Target,
-    check_rewritable,
-    kept_end,
-    resolve_target,
-    rewriting,
-)
+from parquet_bloom.legacy.presence import OlderFilters, may_have_hidden
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.pages.pages import located
+from parquet_bloom.parquet.plaintext_filters import leaks
+from parquet_bloom.parquet.writer import check_rewritable, kept_end, rewriting
+from parquet_bloom.storage.new_version import Target, resolve_target
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys

@@ -5,20 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from parquet_bloom.dialects.murmur3.pointers import every_note, note_fields, note_of
-from parquet_bloom.dialects.new_version import Version, unchecked, write_version
-from parquet_bloom.dialects.of_chunk import noted
-from parquet_bloom.dialects.presence import OlderFilters
-from parquet_bloom.dialects.statistics.edits import check_fields, removed
-from parquet_bloom.dialects.statistics.stored import read_stored
 from parquet_bloom.errors import FilterError
-from parquet_bloom.files import ParquetFile
-from parquet_bloom.leaks import leaks
-from parquet_bloom.parquet.chunk_table import ChunkKey
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer import NO_POINTER
-from parquet_bloom.parquet.opened_chunks import Fields
-from parquet_bloom.rewrite import Target, kept_end
+from parquet_bloom.legacy.murmur3.pointers import every_note, note_fields, note_of
+from parquet_bloom.legacy.new_version import Version, unchecked, write_version
+from parquet_bloom.legacy.of_chunk import noted
+from parquet_bloom.legacy.presence import OlderFilters
+from parquet_bloom.legacy.statistics.edits import check_fields, removed
+from parquet_bloom.legacy.statistics.stored import read_stored
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import NO_POINTER
+from parquet_bloom.parquet.plaintext_filters import leaks
+from parquet_bloom.parquet.sealed.opened_chunks import Fields
+from parquet_bloom.parquet.writer import kept_end
+from parquet_bloom.storage.new_version import Target
 
 
 def older_filters(file: ParquetFile, chunks: Collection[ColumnChunk]) -> OlderFilters:

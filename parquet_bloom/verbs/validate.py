@@ -14,32 +14,27 @@ from typing import TYPE_CHECKING
 
 from xxhash import xxh3_128_digest
 
-from parquet_bloom.chunk_pool import Progress, work_in_order
-from parquet_bloom.dialects.of_chunk import leads_to_older
-from parquet_bloom.dialects.presence import suspects
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
-from parquet_bloom.files import ParquetFile
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.membership import (
+from parquet_bloom.legacy.of_chunk import leads_to_older
+from parquet_bloom.legacy.presence import suspects
+from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import Progress, work_in_order
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.membership import (
     Membership,
     check_membership,
     membership_room,
     stores_values,
 )
-from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.chunk_table import ChunkKey
-from parquet_bloom.parquet.column_chunk import ColumnChunk
-from parquet_bloom.parquet.schema import LeafColumn
 from parquet_bloom.rules import older, portability, quality, security, structure, truth
-from parquet_bloom.rules.catalogue import (
-    Checked,
-    Diagnosis,
-    Finding,
-    ValidationReport,
-)
+from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.view import (
     FilterView,
@@ -49,7 +44,7 @@ from parquet_bloom.rules.view import (
     not_checked,
     without_place,
 )
-from parquet_bloom.storage import LocalSource
+from parquet_bloom.storage.source import LocalSource
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys

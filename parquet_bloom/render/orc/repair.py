@@ -11,11 +11,7 @@ from parquet_bloom.render.repair import change
 from parquet_bloom.render.terminal import write_line
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.orc.repair import (
-        LeftOrcFilters,
-        OrcRepairReport,
-        RepairedOrcFilters,
-    )
+    from parquet_bloom.verbs.orc.repair import LeftOrcFilters, OrcRepairReport, RepairedOrcFilters
 
 _NUMBER = re.compile(r"\d+([.,]\d+)*")
 

@@ -18,8 +18,8 @@ from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.arrow_numbers import floats
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.filter_form import FilterForm
-from parquet_bloom.orc.keys import Hashes, lookup_hashes
+from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
 from parquet_bloom.orc.stripe import Stripe
 from parquet_bloom.orc.values import group_values
 from parquet_bloom.rules.orc.view import IndexView
@@ -68,7 +68,7 @@ def _check_group(view: IndexView, values: Any, filter: KHashFilter) -> GroupMemb
 
 
 def check_group(
-    column: OrcColumn, values: Any, filter: KHashFilter, form: FilterForm
+    column: OrcColumn, values: Any, filter: KHashFilter, form: KeyForm
 ) -> GroupMembership:
     """Look up `values`, an Arrow array without nulls, in the filter of their index group."""
     forms = lookup_hashes(column, values, form)

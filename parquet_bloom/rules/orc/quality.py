@@ -11,12 +11,7 @@ from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.rules.catalogue import Finding, finding
 from parquet_bloom.rules.orc.view import IndexView, stripe_finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
-from parquet_bloom.rules.quality import (
-    HIGH_FPP,
-    LARGE_SHARE,
-    NEGLIGIBLE_SHARE_BYTES,
-    USELESS_FPP,
-)
+from parquet_bloom.rules.quality import HIGH_FPP, LARGE_SHARE, NEGLIGIBLE_SHARE_BYTES, USELESS_FPP
 
 HasValues = Callable[[int, OrcColumn], bool]
 """Whether a stripe can have values of a column that are not null."""

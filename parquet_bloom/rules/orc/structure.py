@@ -22,12 +22,7 @@ from parquet_bloom.orc.stripe import (
 )
 from parquet_bloom.orc.tail import decode
 from parquet_bloom.rules.catalogue import Finding
-from parquet_bloom.rules.orc.view import (
-    IndexView,
-    not_checked,
-    stripe_finding,
-    without_place,
-)
+from parquet_bloom.rules.orc.view import IndexView, not_checked, stripe_finding, without_place
 
 # An FPP of 10^-30, or index groups of two rows.
 MOST_HASHES: Final = 100

@@ -8,9 +8,9 @@ from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.shown_values import literals, selected
 from parquet_bloom.rules.catalogue import Diagnosis, Finding
-from parquet_bloom.rules.examples import LONGEST
 from parquet_bloom.rules.orc.membership import GroupMembership
 from parquet_bloom.rules.orc.view import IndexView
+from parquet_bloom.values.show import LONGEST
 
 MAX_EXAMPLES = 5
 

@@ -8,7 +8,7 @@ from typing import Any
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.filter_form import FilterForm
+from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.stripe import OrcStream, Stripe
 from parquet_bloom.rules.catalogue import Finding, finding
 
@@ -27,7 +27,7 @@ class IndexView:
     stripe: Stripe
     column: OrcColumn
     stream: OrcStream
-    form: FilterForm
+    form: KeyForm
     is_marked: bool
     is_asked: bool
     filters: Filters

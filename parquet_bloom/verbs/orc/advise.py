@@ -23,14 +23,14 @@ from parquet_bloom.advice.statistics import OrderKey
 from parquet_bloom.advice.table import SurveyedColumn, SurveyedFile, TableSurvey, limit_for
 from parquet_bloom.advice.value_sample import given_samples
 from parquet_bloom.advice.verdict import Verdict
-from parquet_bloom.chunk_pool import Progress
-from parquet_bloom.literals import encode_literal as read_literal
+from parquet_bloom.orc.build import OrcSize
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.filter_form import FilterForm
-from parquet_bloom.orc.keys import encode_literal, never_absent
+from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.keys.key_hashes import encode_literal, never_absent
 from parquet_bloom.orc.stored_values import leaf_type, stored_value
-from parquet_bloom.orc_filter_builder import OrcSize
+from parquet_bloom.parallel import Progress
+from parquet_bloom.values.literals import encode_literal as read_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ def _depth(file: OrcFile, column: OrcColumn) -> int:
 
 def _given_value(column: OrcColumn, literal: str) -> GivenValue:
     """What is looked up by a literal. Raises ValueTypeError."""
-    found = encode_literal(column, literal, FilterForm())
+    found = encode_literal(column, literal, KeyForm())
     key = None
     if not found.unknown and is_ordered(column):
         plain = read_literal(leaf_type(column), literal).plain[0]

@@ -14,29 +14,19 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal, get_args
 
-from parquet_bloom.chunk_pool import Progress, of_all
 from parquet_bloom.errors import RewriteError, UnsupportedError
-from parquet_bloom.filter_builder import HAS_ONE
 from parquet_bloom.orc import writers
+from parquet_bloom.orc.build import BuiltStreams, OrcFilterBuilder, OrcSize, StripeColumn
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.injection import (
-    UTF8_AND_UTC,
-    FilterStreams,
-    check_indexed,
-    check_injectable,
-)
-from parquet_bloom.orc.keys import never_absent
+from parquet_bloom.orc.injection import UTF8_AND_UTC, FilterStreams, check_indexed, check_injectable
+from parquet_bloom.orc.keys.key_hashes import never_absent
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
 from parquet_bloom.orc.values import reason_unreadable
-from parquet_bloom.orc_filter_builder import (
-    BuiltStreams,
-    OrcFilterBuilder,
-    OrcSize,
-    StripeColumn,
-)
-from parquet_bloom.orc_rewrite import OrcRewrite, rewriting
-from parquet_bloom.rewrite import Target
+from parquet_bloom.orc.writer import OrcRewrite, rewriting
+from parquet_bloom.parallel import Progress, of_all
+from parquet_bloom.parquet.filter_builder import HAS_ONE
+from parquet_bloom.storage.new_version import Target
 
 # Which streams are written: for every reader of today, or for those before ORC 1.3, too.
 OrcStreams = Literal["utf8", "both"]

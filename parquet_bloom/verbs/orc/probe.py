@@ -14,8 +14,8 @@ from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.verdict import Verdict, verdict_on_all
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import Asked, IndexGroupVerdict, OrcFile, StripeProbe
-from parquet_bloom.orc.filter_form import FilterForm
-from parquet_bloom.orc.keys import encode_literal
+from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.keys.key_hashes import encode_literal
 from parquet_bloom.orc.stripe import Stripe
 
 
@@ -71,7 +71,7 @@ class BitExplanation:
 def probe_orc(
     file: OrcFile, column: str, values: Sequence[str], *, read_as: str | None = None
 ) -> OrcProbeReport:
-    """The verdicts on literals (see parquet_bloom.literals) of `column`.
+    """The verdicts on literals (see parquet_bloom.values.literals) of `column`.
 
     read_as: read the literals as this type, one of literals.TYPES. Raises ColumnError,
     ValueTypeError, FooterError, UnsupportedError, OSError.
@@ -88,7 +88,7 @@ def probe_orc(
 def _asked(file: OrcFile, column: OrcColumn, value: str, read_as: str | None) -> Asked:
     """A literal to look up. Raises ValueTypeError, naming file and column."""
     try:
-        encode_literal(column, value, FilterForm(), read_as)
+        encode_literal(column, value, KeyForm(), read_as)
     except ValueTypeError as error:
         raise ValueTypeError(f"{file.path}: column {column.name}: {error}") from None
     hashes = partial(encode_literal, column, value, read_as=read_as)

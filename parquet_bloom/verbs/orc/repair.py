@@ -14,20 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from parquet_bloom.chunk_pool import Progress
+from parquet_bloom.orc.build import BuiltStreams, OrcSize, StripeColumn, TolerantOrcFilterBuilder
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import FilterStreams, check_injectable
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
-from parquet_bloom.orc_filter_builder import (
-    BuiltStreams,
-    OrcSize,
-    StripeColumn,
-    TolerantOrcFilterBuilder,
-)
-from parquet_bloom.orc_rewrite import OrcRewrite, rewriting
-from parquet_bloom.rewrite import Target
+from parquet_bloom.orc.writer import OrcRewrite, rewriting
+from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.policy import Policy
+from parquet_bloom.storage.new_version import Target
 from parquet_bloom.verbs.orc.validate import orc_findings
 
 Action = Literal["filters dropped", "rebuilt"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import FilterStreams, check_injectable
 from parquet_bloom.orc.stripe import FILTER_KINDS
-from parquet_bloom.orc_rewrite import rewriting
-from parquet_bloom.rewrite import Target
+from parquet_bloom.orc.writer import rewriting
+from parquet_bloom.storage.new_version import Target
 
 
 @dataclass(frozen=True, slots=True)

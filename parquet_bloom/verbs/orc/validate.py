@@ -11,25 +11,20 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from parquet_bloom.chunk_pool import Progress, work_in_order
 from parquet_bloom.diagnosis.orc_writers import Lacking, diagnose
 from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.build import StripeColumn, room_of_values
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.keys import never_absent
+from parquet_bloom.orc.keys.key_hashes import never_absent
 from parquet_bloom.orc.row_index import IndexEntry
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcStream
-from parquet_bloom.orc_filter_builder import StripeColumn, room_of_values
+from parquet_bloom.parallel import Progress, work_in_order
 from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding
 from parquet_bloom.rules.orc import portability, quality, security, structure, truth
 from parquet_bloom.rules.orc.membership import GroupMembership, check_groups, stores_values
-from parquet_bloom.rules.orc.view import (
-    IndexView,
-    not_checked,
-    stripe_finding,
-    without_place,
-)
+from parquet_bloom.rules.orc.view import IndexView, not_checked, stripe_finding, without_place
 from parquet_bloom.rules.policy import Policy
 
 # Without an end, the streams of a damaged file could take all of the memory.

@@ -1,0 +1,72 @@
+"""What split block filters of before parquet-format 2.7.0 are to be written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import Final, Literal, get_args
+
+from parquet_bloom.legacy.murmur3.headers import MAX_BYTES, MIN_BYTES, WRITTEN_FORMS, HeaderForm
+from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, PARQUET_SEED, Scheme
+
+Placement = Literal["footer", "chunk"]
+
+# Source: measured with DuckDB 2.0, Spark 4.3, DataFusion 55, polars 2.1 and pyarrow 26.
+ON_PUBLISHED: Final = (
+    "DuckDB fails when it looks for values, Spark and parquet-java warn and do without"
+)
+
+# Of one word: 1 less anything smaller is 1, of which the formula makes nothing.
+_LEAST_RATE: Final = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True)
+class Murmur3:
+    """Split block filters of MurmurHash3, as parquet-mr and parquet-cpp wrote them until 2019.
+
+    header: one of headers.WRITTEN_FORMS; `12-byte` is what they wrote, `thrift` and `page` are what
+    the specification said then. seed: of the hash, 32 bits. placement: `footer`, before the footer,
+    or `chunk`, before the chunk's first page, for which everything behind it moves. publish_offset:
+    let bloom_filter_offset lead there, where readers of today look for something else; otherwise
+    only a note does that they pass over.
+
+    Raises ValueError for anything else.
+    """
+
+    header: HeaderForm = "12-byte"
+    seed: int = PARQUET_SEED
+    placement: Placement = "footer"
+    publish_offset: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value, expected in (
+            ("header", self.header, WRITTEN_FORMS),
+            ("placement", self.placement, get_args(Placement)),
+        ):
+            if value not in expected:
+                raise ValueError(f"{name}: {value}, expected {', '.join(expected)}")
+        if type(self.seed) is not int or not 0 <= self.seed <= MAX_SEED:
+            raise ValueError(f"seed: {self.seed}, expected 0 to {MAX_SEED}")
+
+    @property
+    def scheme(self) -> Scheme:
+        return Scheme("MURMUR3", self.seed, "mask")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What readers of today make of filters that are published."""
+        if not self.publish_offset:
+            return ()
+        return (f"bloom_filter_offset leads to filters of an older dialect: {ON_PUBLISHED}",)
+
+
+def num_bytes_for(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int:
+    """The size that parquet-mr gave a filter of `ndv` distinct values, at most `max_bytes`.
+
+    It is smaller than `fpp` needs (see filters.sizing), unless rounding makes up for it.
+    """
+    of_word = min(max(fpp ** (1 / 8), _LEAST_RATE), 1 - _LEAST_RATE)
+    num_bits = int(-8 * ndv / log(1 - of_word))
+    rounded = 1 << max(0, num_bits - 1).bit_length()
+    largest = 1 << (min(max_bytes, MAX_BYTES).bit_length() - 1)
+    return max(MIN_BYTES, min(rounded // 8, largest))

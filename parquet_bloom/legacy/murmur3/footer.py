@@ -1,0 +1,146 @@
+"""The footer of a file that has got old split block filters, and the proof that the rest is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.legacy.murmur3.dialect import Murmur3
+from parquet_bloom.legacy.murmur3.places import Added
+from parquet_bloom.legacy.murmur3.pointers import Note, every_note, note_fields, note_of
+from parquet_bloom.legacy.presence import KEY_VALUE_METADATA
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import NO_POINTER, Footer
+from parquet_bloom.parquet.footer.moved import Moves, moved_footer, moved_offset_index
+from parquet_bloom.parquet.sealed.opened_chunks import Fields
+from parquet_bloom.storage.local_output import COPY_CHUNK
+
+_OFFSET = 14
+
+_MOVING = (
+    "data_page_offset",
+    "dictionary_page_offset",
+    "offset_index_offset",
+    "column_index_offset",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of a file: what was `added`, and which filters that had a note are `replaced`."""
+
+    file: ParquetFile
+    dialect: Murmur3
+    added: Added
+    replaced: Mapping[ChunkKey, Note]
+
+    @property
+    def notes(self) -> dict[ChunkKey, Note]:
+        """Of the filters that were added."""
+        return {key: _moved_with(note, self.added.moves) for key, note in self.added.notes.items()}
+
+    @property
+    def keys(self) -> set[ChunkKey]:
+        """The chunks whose pointers change."""
+        return {*self.added.notes, *self.replaced}
+
+
+def new_footer(change: Change, start: int) -> Footer:
+    """The footer with the pointers to what was added, at `start`."""
+    old, added = change.file.footer, change.added
+    moved = Footer(
+        moved_footer(old.raw, added.moves, added.lengths), start, old.where, old.protection
+    )
+    notes: dict[ChunkKey, Note | None] = {
+        **_moved_notes(change.file, added.moves), **dict.fromkeys(change.replaced), **change.notes,
+    }  # fmt: skip
+    fields = {
+        key: {**note_fields(moved, _chunk(moved, key), note), **_pointer(change, key)}
+        for key, note in notes.items()
+    }
+    return Footer(moved.with_fields(fields), start, old.where, old.protection)
+
+
+def _pointer(change: Change, key: ChunkKey) -> Fields:
+    """What becomes of bloom_filter_offset. Old writers gave it no length."""
+    note = change.added.notes.get(key)
+    if note is not None and change.dialect.publish_offset:
+        return {**NO_POINTER, _OFFSET: (compact.TYPE_I64, compact.zigzag(note.offset))}
+    replaced = change.replaced.get(key)
+    offset = _chunk(change.file.footer, key).bloom_filter_offset
+    if replaced is not None and offset == replaced.offset:
+        return NO_POINTER
+    return {}
+
+
+def _moved_with(note: Note, moves: Moves) -> Note:
+    """The note of a filter that has been put where it is, whose chunk may have moved."""
+    return replace(note, pages=moves(note.pages))
+
+
+def _moved_notes(file: ParquetFile, moves: Moves) -> dict[ChunkKey, Note]:
+    """The notes of filters that stay, where those have moved."""
+    if not moves.places:
+        return {}
+    return {
+        chunk.key: replace(note, offset=moves(note.offset), pages=moves(note.pages))
+        for chunk, note in every_note(file.footer)
+    }
+
+
+def _chunk(footer: Footer, key: ChunkKey) -> ColumnChunk:
+    row_group, column = key
+    return footer.chunk(row_group, footer.leaves[column])
+
+
+def check_version(change: Change, new: ParquetFile) -> None:
+    """Raise RewriteError unless the new file is the old one but for what was added."""
+    old, added = change.file, change.added
+    for name in _MOVING:
+        places = new.footer.chunks.every(name)
+        if list(places) != list(map(added.moves, old.footer.chunks.every(name))):
+            raise RewriteError(f"{name} is not where it has been moved to")
+    if _restored(change, new.footer) != old.footer.raw:
+        raise RewriteError("the footer differs in more than the filters")
+    for key, note in change.notes.items():
+        chunk = _chunk(new.footer, key)
+        if note_of(new.footer, chunk) != note:
+            raise RewriteError(f"{chunk.where}: the note differs from what was written")
+        stored = new.source.read_at(note.offset, note.length)
+        if _kernel.xxh64(stored) != added.digests[key]:
+            raise RewriteError(f"{chunk.where}: the filter differs from what was built")
+    for start, end, place in added.copied:
+        for at in range(start, end, COPY_CHUNK):
+            length = min(COPY_CHUNK, end - at)
+            if old.source.read_at(at, length) != new.source.read_at(place + at - start, length):
+                raise RewriteError(f"bytes {start} to {end} are not what they were")
+    moves = added.moves
+    for start, length in added.lengths.items():
+        index = moved_offset_index(new.source.read_at(moves(start), length), moves.back)
+        if old.source.read_at(start, len(index)) != index:
+            raise RewriteError(f"the offset index at {start} differs in more than its offsets")
+
+
+def _restored(change: Change, new: Footer) -> bytes:
+    """The new FileMetaData with every change undone."""
+    old, moves = change.file.footer, change.added.moves
+    noted = {chunk.key for chunk, _ in every_note(new)} | change.keys
+    without_new = {key: dict(old.fields(_chunk(old, key), (KEY_VALUE_METADATA,))) for key in noted}
+    for key in change.keys:
+        without_new[key] |= NO_POINTER
+    lengths = {moves(start): _old_length(old, start) for start in change.added.lengths}
+    raw = moved_footer(new.with_fields(without_new), moves.back, lengths)
+    moved_back = Footer(raw, old.start, old.where, old.protection)
+    return moved_back.with_fields(
+        {key: old.fields(_chunk(old, key), NO_POINTER) for key in change.keys}
+    )
+
+
+def _old_length(footer: Footer, start: int) -> int:
+    starts = footer.chunks.every("offset_index_offset")
+    return footer.chunks.every("offset_index_length")[starts.index(start)]

@@ -1,0 +1,173 @@
+"""Old split block filters put into a file: behind its data, or before the pages of their chunks.
+
+    footer   | pages, page indexes, filters: as they were | new filters | footer |
+    chunk    | new | pages of a chunk | new | pages | ... | page indexes, moved | the rest | footer |
+
+Everything behind a filter that is put before pages begins later, so offsets in the footer, in
+offset indexes and in our own notes are moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from parquet_bloom.errors import FooterError, UnsupportedError
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.legacy.murmur3 import headers
+from parquet_bloom.legacy.murmur3.build import Built
+from parquet_bloom.legacy.murmur3.dialect import Murmur3
+from parquet_bloom.legacy.murmur3.pointers import Note
+from parquet_bloom.legacy.new_version import Version
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filter_builder import BuiltFilter, SkippedChunk
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import Footer
+from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.footer.moved import Moves, moved_offset_index
+from parquet_bloom.storage.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What was written so far. `digests`: of header and bitset; `inserted`: how much was put where;
+    `copied`: from where to where in the old file, and to where; `lengths`: of offset indexes now,
+    by where they began."""
+
+    filters: list[BuiltFilter] = field(default_factory=list)
+    skipped: list[SkippedChunk] = field(default_factory=list)
+    notes: dict[ChunkKey, Note] = field(default_factory=dict)
+    digests: dict[ChunkKey, int] = field(default_factory=dict)
+    inserted: list[tuple[int, int]] = field(default_factory=list)
+    copied: list[tuple[int, int, int]] = field(default_factory=list)
+    lengths: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> Moves:
+        """Of what was there before."""
+        return Moves.of(self.inserted)
+
+    def copy(self, source: Source, start: int, end: int, out: Version) -> None:
+        """Write what was there."""
+        self.copied.append((start, end, out.size))
+        out.append_from(source, start, end)
+
+    def append(
+        self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, out: Version, dialect: Murmur3
+    ) -> int:
+        """Write a filter; returns what it takes."""
+        data = headers.encode(dialect.header, filter.num_bytes) + filter.to_bytes()
+        offset = out.append(data)
+        self.digests[chunk.key] = _kernel.xxh64(data)
+        self.notes[chunk.key] = Note(
+            offset=offset,
+            length=len(data),
+            pages=chunk.pages_start or 0,
+            header=dialect.header,
+            hash="MURMUR3",
+            seed=dialect.seed,
+            selection="mask",
+        )
+        self.filters.append(BuiltFilter.of(chunk, filter, offset, len(data)))
+        return len(data)
+
+
+def append_all(
+    out: Version, filters: Iterable[Built], dialect: Murmur3, progress: Callable[[int], None]
+) -> Added:
+    """Filters one after the other, before the footer."""
+    added = Added()
+    for done, (chunk, filter) in enumerate(filters, 1):
+        if isinstance(filter, str):
+            added.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
+        else:
+            added.append(chunk, filter, out, dialect)
+        progress(done)
+    return added
+
+
+def insert_all(
+    file: ParquetFile,
+    out: Version,
+    filters: Iterable[Built],
+    dialect: Murmur3,
+    progress: Callable[[int], None],
+) -> Added:
+    """Filters before the first pages of their chunks, which come in the order of their pages; and
+    all that lies around them. `out` has what lies before the first of them."""
+    added = Added()
+    at = out.size
+    for done, (chunk, filter) in enumerate(filters, 1):
+        if isinstance(filter, str):
+            added.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
+        else:
+            start = chunk.pages_start or 0
+            added.copy(file.source, at, start, out)
+            added.inserted.append((start, added.append(chunk, filter, out, dialect)))
+            at = start
+        progress(done)
+    moves = added.moves
+    for start, end in offset_indexes(file.footer):
+        added.copy(file.source, at, start, out)
+        index = _moved_index(file, start, end, moves)
+        out.append(index)
+        added.lengths[start] = len(index)
+        added.inserted.append((end, len(index) - (end - start)))
+        at = end
+    added.copy(file.source, at, file.footer.start, out)
+    return added
+
+
+def _moved_index(file: ParquetFile, start: int, end: int, moves: Moves) -> bytes:
+    try:
+        return moved_offset_index(file.source.read_at(start, end - start), moves)
+    except _kernel.ScanError as error:
+        raise FooterError(f"{file.path}: no offset index at {start}: {error.problem}") from None
+
+
+def offset_indexes(footer: Footer) -> list[Range]:
+    """Where the offset indexes lie, in order."""
+    pairs = zip(
+        footer.chunks.every("offset_index_offset"),
+        footer.chunks.every("offset_index_length"),
+        strict=True,
+    )
+    return sorted({(start, start + length) for start, length in pairs if start > 0 and length > 0})
+
+
+def in_order_of_pages(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> list[ColumnChunk]:
+    """`chunks` as they lie in the file. Raises UnsupportedError for a file in which nothing can be
+    put before them."""
+    ordered = sorted(chunks, key=lambda chunk: chunk.pages_start or 0)
+    with_pages = [chunk for chunk in ordered if chunk.num_values]
+    for before, chunk in pairwise([None, *with_pages]):
+        _check_own_place(file, before, chunk)
+    indexes = offset_indexes(file.footer)
+    if with_pages and indexes and indexes[0][0] < (with_pages[-1].pages_start or 0):
+        raise UnsupportedError(
+            f"{file.path}: page indexes lie before pages: expected them behind all pages"
+        )
+    behind = (file.footer.start, file.footer.start)
+    if any(end > start for (_, end), (start, _) in pairwise([*indexes, behind])):
+        raise UnsupportedError(f"{file.path}: offset indexes share bytes with others")
+    return ordered
+
+
+def _check_own_place(
+    file: ParquetFile, before: ColumnChunk | None, chunk: ColumnChunk | None
+) -> None:
+    """Raise UnsupportedError unless there is a place between the pages of both, where what is put
+    in is among no others."""
+    if chunk is None:
+        return
+    start = chunk.pages_start or 0
+    around = file.footer.layout.data_in(start - 1, start + 1)
+    is_shared = before is not None and before.pages_start == start
+    if is_shared or any(begin < start < end for begin, end in around):
+        raise UnsupportedError(
+            f"{file.path}: {chunk.where}: its pages share bytes with others: expected a place of"
+            " its own to put a filter in"
+        )

@@ -1,0 +1,83 @@
+"""What filters inside Statistics are to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from parquet_bloom.legacy.presence import FIELD_IDS, PRIVATE_FIELD
+from parquet_bloom.legacy.statistics.filter_struct import FORMS, Form
+from parquet_bloom.legacy.statistics.strategies import STRATEGIES, Strategy, StrategyName
+
+DEFAULT_FPP: Final = 0.05
+
+# Arrow C++ opens no file with a longer list in its footer, which it would only pass over.
+MAX_WORDS: Final = 1_000_000
+
+OF_HISTORIC_FIELDS = (
+    "field {field_id} of Statistics: polars and DataFusion do not open the file, and readers of today"
+    " find no {name} there"
+)
+NAMES_TODAY: Final = {5: "max_value", 7: "is_max_value_exact"}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How many distinct values a chunk is expected to have, None to count them, and the target false
+    positive rate for so many."""
+
+    entries: int | None = None
+    fpp: float = DEFAULT_FPP
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsFilter:
+    """Filters inside the Statistics of column chunks, the dialect of parquet-format pull request 28.
+
+    strategy: how values are hashed, see parquet_bloom.legacy.statistics.strategies. expected_entries: size
+    for this many distinct values per chunk; None counts them. fpp: the target false positive rate,
+    0 to 1, exclusive. form: `list` of longs, `binary` with little-endian ones, or `java`, a long[]
+    as Java serializes it. field_id: of Statistics; 31420 is ours, and all readers pass over it; 5
+    and 7 are historic ones, with which some do not open the file. of_columns: what is expected of
+    single columns instead, by their dotted paths.
+
+    Raises ValueError for anything else.
+    """
+
+    strategy: StrategyName = "hive"
+    expected_entries: int | None = None
+    fpp: float = DEFAULT_FPP
+    form: Form = "list"
+    field_id: int = PRIVATE_FIELD
+    of_columns: Mapping[str, Expected] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("strategy", self.strategy, tuple(STRATEGIES)),
+            ("form", self.form, FORMS),
+            ("field_id", self.field_id, FIELD_IDS),
+        ):
+            if value not in choices:
+                raise ValueError(f"{name}: {value}, expected {', '.join(map(str, choices))}")
+        for expected in (self.expected_of(""), *self.of_columns.values()):
+            if expected.entries is not None and expected.entries < 1:
+                raise ValueError(f"expected_entries: {expected.entries}, expected 1 or more")
+            # Checks the rate.
+            self.of_strategy.size(expected.entries or 1, expected.fpp)
+
+    def expected_of(self, column: str) -> Expected:
+        """What is expected of the chunks of a column."""
+        return self.of_columns.get(column, Expected(self.expected_entries, self.fpp))
+
+    @property
+    def of_strategy(self) -> Strategy:
+        return STRATEGIES[self.strategy]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about the place of the filters."""
+        if self.field_id not in NAMES_TODAY:
+            return ()
+        name = NAMES_TODAY[self.field_id]
+        return (OF_HISTORIC_FIELDS.format(field_id=self.field_id, name=name),)

@@ -1,0 +1,1 @@
+"""What of a value of an ORC column is hashed."""

@@ -1,0 +1,1 @@
+"""The footer of a Parquet file: what it says, and its edits."""

@@ -1,0 +1,379 @@
+"""The footer: read as spans, edited as bytes.
+
+    | PAR1 | row groups | page indexes, Bloom filters | FileMetaData | length (4) | PAR1 |
+                                                      ^ start
+
+In an encrypted file the FileMetaData is sealed or signed, and the ColumnMetaData in it can be
+sealed once more; see protection and opened_chunks.
+
+`FileMetaData` is scanned once; what a caller needs is decoded when it is asked for, and an edit
+splices `bloom_filter_offset` (14) and `bloom_filter_length` (15) into the ColumnMetaData of the
+chunks that it names. Every other byte, unknown fields included, stays as it was.
+
+Spec: parquet-format, README.md "File format", parquet.thrift.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from parquet_bloom.errors import FooterError, FormatError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import Layout
+from parquet_bloom.parquet.footer.schema import LeafColumn, leaf_columns
+from parquet_bloom.parquet.sealed.modules import Modules, named
+from parquet_bloom.parquet.sealed.opened_chunks import Edit, Fields, OpenedChunks, Seal
+from parquet_bloom.parquet.sealed.protection import UNPROTECTED, Protection
+from parquet_bloom.parquet.thrift import ttypes
+
+Struct = TypeVar("Struct")
+
+# Ids, names and compact protocol types; a field of another type is not that field.
+_FILE_FIELDS = {
+    2: ("schema", compact.TYPE_LIST),
+    3: ("num_rows", compact.TYPE_I64),
+    4: ("row_groups", compact.TYPE_LIST),
+    5: ("key_value_metadata", compact.TYPE_LIST),
+    6: ("created_by", compact.TYPE_BINARY),
+    8: ("encryption_algorithm", compact.TYPE_STRUCT),
+    9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
+}
+_ROW_GROUP_FIELDS = {
+    1: ("columns", compact.TYPE_LIST),
+    3: ("num_rows", compact.TYPE_I64),
+    7: ("ordinal", compact.TYPE_I16),
+}
+_BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
+
+# The edit of a ColumnMetaData that has no filter any more.
+NO_POINTER: Fields = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPlace:
+    """Where a filter lies in the file: header and bitset, `length` bytes from `offset`.
+
+    `is_shown`: where a plaintext footer has a copy of sealed ColumnMetaData, the copy says so, too.
+    """
+
+    offset: int
+    length: int
+    is_shown: bool = field(default=False, compare=False)
+
+
+class Footer:
+    """A lossless view of the FileMetaData in `raw`, which begins at `start` in the file."""
+
+    def __init__(
+        self, raw: bytes, start: int, where: str, protection: Protection = UNPROTECTED
+    ) -> None:
+        """Scan `raw`. Raises FooterError if it is no FileMetaData; `where` names the file."""
+        self.protection = protection
+        self.raw = raw
+        self.start = start
+        self.where = where
+        self._fields = self._spans(0, _FILE_FIELDS)
+        for name in ("schema", "row_groups"):
+            if name not in self._fields:
+                raise FooterError(f"{where}: footer: no {name}")
+
+    def _damaged(self, error: _kernel.ScanError) -> FooterError:
+        return FooterError(f"{self.where}: footer: byte {error.position}: {error.problem}")
+
+    def _spans(
+        self, start: int, names: Mapping[int, tuple[str, int]]
+    ) -> dict[str, tuple[int, int]]:
+        """Where the values of the named fields of the struct at `start` lie."""
+        try:
+            fields = _kernel.fields(self.raw, start)
+        except _kernel.ScanError as error:
+            raise self._damaged(error) from None
+        return {
+            names[field_id][0]: (value, end)
+            for field_id, field_type, _, value, end in fields
+            if field_type == names.get(field_id, ("", None))[1]
+        }
+
+    def _boundaries(self, start: int) -> array[int]:
+        try:
+            return _kernel.elements(self.raw, start)
+        except _kernel.ScanError as error:
+            raise self._damaged(error) from None
+
+    @cached_property
+    def created_by(self) -> str:
+        """The writer's own words, empty if it has none."""
+        return (self._binary("created_by") or b"").decode(errors="replace")
+
+    def _binary(self, name: str) -> bytes | None:
+        if name not in self._fields:
+            return None
+        start, end = self._fields[name]
+        length, at = compact.read_varint(self.raw, start)
+        return self.raw[at : min(at + length, end)]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of the file's key-value metadata."""
+        if "key_value_metadata" not in self._fields:
+            return frozenset()
+        pairs = self._decoded(ttypes.KeyValue, "key_value_metadata")
+        return frozenset(pair.key or "" for pair in pairs)
+
+    def _decoded(self, struct_class: type[Struct], name: str) -> list[Struct]:
+        """The elements of a list of the FileMetaData."""
+        boundaries = self._boundaries(self._fields[name][0])
+        return [self._struct(struct_class, name, start) for start in boundaries[:-1]]
+
+    def _struct(self, struct_class: type[Struct], name: str, start: int) -> Struct:
+        try:
+            return compact.decode(struct_class, self.raw, start)[0]
+        except (FormatError, _kernel.ScanError) as error:
+            raise FooterError(f"{self.where}: footer: {name}: {error}") from None
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether columns are encrypted under a plaintext footer, which is then signed."""
+        return "encryption_algorithm" in self._fields
+
+    @property
+    def encryption_algorithm(self) -> ttypes.EncryptionAlgorithm:
+        """Of a signed footer."""
+        start, _ = self._fields["encryption_algorithm"]
+        return self._struct(ttypes.EncryptionAlgorithm, "encryption_algorithm", start)
+
+    @property
+    def footer_signing_key_metadata(self) -> bytes | None:
+        """What the writer says of the key, of a signed footer."""
+        return self._binary("footer_signing_key_metadata")
+
+    @cached_property
+    def num_rows(self) -> int:
+        return self._integer(self._fields, "num_rows")
+
+    def ordinal(self, row_group: int) -> int | None:
+        """What the row group says is its place in the file; None if it says nothing."""
+        group = self._row_groups[row_group]
+        return self._integer(group, "ordinal") if "ordinal" in group else None
+
+    @cached_property
+    def repeated_ordinals(self) -> frozenset[int]:
+        """The row groups with an ordinal that others have, too: their encrypted modules are bound to
+        one place, and can be exchanged."""
+        ordinals = [self.ordinal(row_group) for row_group in range(self.num_row_groups)]
+        effective = [
+            row_group if found is None else found for row_group, found in enumerate(ordinals)
+        ]
+        counts = Counter(effective)
+        return frozenset(
+            row_group for row_group, found in enumerate(effective) if counts[found] > 1
+        )
+
+    def _integer(self, spans: Mapping[str, tuple[int, int]], name: str) -> int:
+        if name not in spans:
+            return 0
+        return compact.read_zigzag(self.raw, spans[name][0])
+
+    @cached_property
+    def leaves(self) -> tuple[LeafColumn, ...]:
+        """The leaf columns. Raises FooterError if the schema is damaged."""
+        elements = self._decoded(ttypes.SchemaElement, "schema")
+        try:
+            return leaf_columns(elements)
+        except FooterError as error:
+            raise FooterError(f"{self.where}: {error}") from None
+
+    @cached_property
+    def _row_groups(self) -> list[dict[str, tuple[int, int]]]:
+        boundaries = self._boundaries(self._fields["row_groups"][0])
+        return [self._spans(start, _ROW_GROUP_FIELDS) for start in boundaries[:-1]]
+
+    @property
+    def num_row_groups(self) -> int:
+        return len(self._row_groups)
+
+    def row_group_num_rows(self, row_group: int) -> int:
+        return self._integer(self._row_groups[row_group], "num_rows")
+
+    def check_row_counts(self) -> None:
+        """Raise FooterError if the row groups do not hold the file's rows.
+
+        A row group that got lost must not make a value seem absent.
+        """
+        held = sum(self.row_group_num_rows(group) for group in range(self.num_row_groups))
+        if held != self.num_rows:
+            raise FooterError(
+                f"{self.where}: footer: the row groups hold {held} rows, the file {self.num_rows}"
+            )
+
+    @property
+    def chunks(self) -> ChunkTable:
+        """What the scan finds of every column chunk."""
+        return self._opened.table
+
+    @cached_property
+    def _opened(self) -> OpenedChunks:
+        shape = self.num_row_groups, len(self.leaves)
+        if shape[0] * shape[1] > len(self.raw):
+            raise FooterError(
+                f"{self.where}: footer: {shape[0]} row groups of {shape[1]} columns in"
+                f" {len(self.raw)} bytes"
+            )
+        scanned = ChunkTable(map(self._chunks_of, range(shape[0])), shape[1])
+        return OpenedChunks(
+            self.raw, self.where, self.protection, self.leaves, self.ordinal, scanned
+        )
+
+    def _chunks_of(self, row_group: int) -> array[int]:
+        group = self._row_groups[row_group]
+        if "columns" not in group:
+            raise FooterError(f"{self.where}: footer: row group {row_group} has no columns")
+        try:
+            return _kernel.chunks(self.raw, group["columns"][0], len(self.leaves))
+        except _kernel.ScanError as error:
+            raise self._damaged(error) from None
+
+    def chunk(self, row_group: int, leaf: LeafColumn) -> ColumnChunk:
+        """The chunk of `leaf` in `row_group`."""
+        found = self.chunks.of(row_group, leaf.index)
+
+        def number(name: str) -> int | None:
+            return None if found[name] == _kernel.ABSENT else found[name]
+
+        return ColumnChunk(
+            row_group=row_group,
+            leaf=leaf,
+            meta_start=number("meta_start"),
+            has_file_path=bool(found["has_file_path"]),
+            has_crypto_metadata=bool(found["has_crypto_metadata"]),
+            type=number("type"),
+            codec=number("codec"),
+            num_values=number("num_values"),
+            total_uncompressed_size=number("total_uncompressed_size"),
+            total_compressed_size=number("total_compressed_size"),
+            data_page_offset=number("data_page_offset"),
+            dictionary_page_offset=number("dictionary_page_offset"),
+            bloom_filter_offset=number("bloom_filter_offset"),
+            bloom_filter_length=number("bloom_filter_length"),
+            modules=self._opened.modules(row_group, leaf.index),
+        )
+
+    def column_meta_data(self, chunk: ColumnChunk) -> ttypes.ColumnMetaData:
+        """All that the footer says of the chunk, decoded. Raises FooterError if it is damaged."""
+        try:
+            text = self._opened.text
+            return compact.decode(ttypes.ColumnMetaData, text, chunk.meta_start or 0)[0]
+        except (FormatError, _kernel.ScanError) as error:
+            raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
+
+    def meta_data(self, chunk: ColumnChunk) -> tuple[bytes, int]:
+        """Bytes, and where in them the ColumnMetaData of the chunk begins, scanned as Thrift.
+
+        Raises FooterError if the footer has none of it.
+        """
+        if chunk.meta_start is None:
+            raise FooterError(f"{self.where}: {chunk.where}: no ColumnMetaData")
+        return self._opened.text, chunk.meta_start
+
+    def fields(self, chunk: ColumnChunk, numbers: Iterable[int]) -> Fields:
+        """These fields of the chunk's ColumnMetaData, as with_fields takes them; None for what it
+        lacks. Raises as meta_data."""
+        text, start = self.meta_data(chunk)
+        there = {
+            number: (kind, text[value:end])
+            for number, kind, _, value, end in _kernel.fields(text, start)
+        }
+        return {number: there.get(number) for number in numbers}
+
+    def shown_fields(self, row_group: int, column: int) -> frozenset[int]:
+        """The ids of the fields of an encrypted chunk's ColumnMetaData that whoever has the file,
+        or the footer's key alone, can read."""
+        start = self._opened.shown(row_group, column)
+        if start is None:
+            return frozenset()
+        return frozenset(field[0] for field in _kernel.fields(self.raw, start))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Which bytes of the file are taken by what."""
+        return Layout(self.chunks, self.start)
+
+    def with_filters(self, places: Mapping[ChunkKey, FilterPlace | None]) -> bytes:
+        """FileMetaData with the filters of chunks (row group, leaf index) set, or removed if None.
+
+        Every byte outside fields 14 and 15 of these chunks' ColumnMetaData is as in `raw`, but for
+        the header of the field behind them, which holds the distance to the id before it. Sealed
+        ColumnMetaData is sealed again; a redacted copy of it says no more of the filter than it
+        did, unless the place is to be shown. Raises EncryptionError if there is no key for that.
+        """
+        return self._edited(places, _sealed)
+
+    def without_filters(self, chunks: Iterable[ChunkKey]) -> bytes:
+        """The same without the filters of `chunks`, whose ColumnMetaData is not sealed: to compare
+        two footers, never to be written."""
+        return self._edited(dict.fromkeys(chunks), _opened)
+
+    def with_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
+        """FileMetaData with fields of chunks' ColumnMetaData set, or dropped; every other byte is as
+        in `raw`, but as in with_filters. Raises EncryptionError if there is no key for that."""
+        return self._with_fields(fields, _sealed)
+
+    def with_opened_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
+        """The same with ColumnMetaData that is not sealed: to compare two footers, never to be
+        written."""
+        return self._with_fields(fields, _opened)
+
+    def _with_fields(self, fields: Mapping[ChunkKey, Fields], seal: Seal) -> bytes:
+        edits = {chunk: Edit(new, is_shown=False) for chunk, new in fields.items()}
+        return self._with_edits(edits, seal)
+
+    def _edited(self, places: Mapping[ChunkKey, FilterPlace | None], seal: Seal) -> bytes:
+        edits = {
+            chunk: Edit(_filter_fields(place), is_shown=place is not None and place.is_shown)
+            for chunk, place in places.items()
+        }
+        return self._with_edits(edits, seal)
+
+    def _with_edits(self, edits: Mapping[ChunkKey, Edit], seal: Seal) -> bytes:
+        for row_group, column in edits:
+            if self.chunks.of(row_group, column)["meta_start"] == _kernel.ABSENT:
+                raise FooterError(
+                    f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "
+                    "no ColumnMetaData to point from"
+                )
+        return self._opened.edited(edits, seal)
+
+    def edited(self, places: Mapping[ChunkKey, FilterPlace | None]) -> Footer:
+        """The footer as it would be with these filters."""
+        return Footer(self.with_filters(places), self.start, self.where, self.protection)
+
+    def tail(self, places: Mapping[ChunkKey, FilterPlace | None]) -> bytes:
+        """What stands at the end of a file with these filters: the footer, and what follows it."""
+        raw = self.with_filters(places)
+        with named(self.where):
+            return self.protection.tail(raw)
+
+
+def _sealed(modules: Modules, meta_data: bytes) -> bytes:
+    return modules.seal_meta_data(meta_data)
+
+
+def _opened(modules: Modules, meta_data: bytes) -> bytes:
+    return meta_data
+
+
+def _filter_fields(place: FilterPlace | None) -> Fields:
+    if place is None:
+        return NO_POINTER
+    return {
+        _BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
+        _BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
+    }

@@ -1,0 +1,160 @@
+"""Which bytes of a file are taken, so that a filter can be told from what only looks like one.
+
+    | PAR1 | column chunks, page indexes, Bloom filters, gaps | footer
+
+A footer that lies about one chunk makes every range behind that chunk doubtful.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator
+from itertools import accumulate
+
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer.chunk_table import ChunkTable
+
+MAGIC_BYTES = 4
+
+Range = tuple[int, int]
+
+
+class Layout:
+    """The ranges that a footer, which begins at `end`, gives to pages, page indexes and filters."""
+
+    def __init__(self, chunks: ChunkTable, end: int) -> None:
+        self._end = end
+        self._filters = list(_filter_ranges(chunks, end))
+        self._pages = _Ranges(_pages(chunks, end))
+        self._indexes = _Ranges(_indexes(chunks, end))
+        there = [found for found in self._filters if found[0] != _kernel.ABSENT]
+        self._there = _Ranges(there)
+
+    def reaches_past_the_end(self, replaced: Collection[int]) -> bool:
+        """Whether pages, or a pointer to a filter, lead behind the end of the data: what is written
+        there would be taken for that. `replaced` are the chunks, counted row group by row group,
+        whose filters are about to go."""
+        return self.pages_reach_past_the_end or any(
+            max(end, start + 1) > self._end
+            for chunk, (start, end) in enumerate(self._filters)
+            if chunk not in replaced
+        )
+
+    @property
+    def pages_reach_past_the_end(self) -> bool:
+        """Whether there are pages of an impossible place or size."""
+        return self._pages.last > self._end
+
+    def overlaps_data(self, start: int, end: int) -> bool:
+        """Whether [start, end) touches the magic, a column chunk, a page index or the footer."""
+        return (
+            self.is_outside(start, end)
+            or self.overlaps_pages(start, end)
+            or self.overlaps_indexes(start, end)
+        )
+
+    def data_in(self, start: int, end: int) -> list[Range]:
+        """The ranges of column chunks and page indexes that share bytes with [start, end)."""
+        return [*self._pages.sharing(start, end), *self._indexes.sharing(start, end)]
+
+    def is_outside(self, start: int, end: int) -> bool:
+        """Whether [start, end) touches the magic or the footer."""
+        return start < MAGIC_BYTES or end > self._end
+
+    def overlaps_pages(self, start: int, end: int) -> bool:
+        """Whether [start, end) touches a column chunk."""
+        return self._pages.overlap(start, end)
+
+    def overlaps_indexes(self, start: int, end: int) -> bool:
+        """Whether [start, end) touches a page index."""
+        return self._indexes.overlap(start, end)
+
+    def overlaps_filters(self, start: int, end: int) -> bool:
+        """Whether the filter at [start, end) shares bytes with another one."""
+        return self._there.overlap_another(start, end)
+
+    def num_filters_at(self, start: int) -> int:
+        """How many filters begin at `start`."""
+        return self._there.num_at(start)
+
+
+class _Ranges:
+    """Ranges in order of their starts, and for each the greatest end up to there."""
+
+    def __init__(self, ranges: Iterable[Range]) -> None:
+        self._ordered = sorted(ranges)
+        self._starts = [start for start, _ in self._ordered]
+        self._ends = list(accumulate((end for _, end in self._ordered), max))
+
+    @property
+    def last(self) -> int:
+        """The greatest end; 0 if there are no ranges."""
+        return self._ends[-1] if self._ends else 0
+
+    def overlap(self, start: int, end: int) -> bool:
+        """Whether one of them shares bytes with [start, end)."""
+        before = bisect_left(self._starts, end)
+        return before > 0 and self._ends[before - 1] > start
+
+    def sharing(self, start: int, end: int) -> list[Range]:
+        """Those of them that share bytes with [start, end)."""
+        before = self._ordered[: bisect_left(self._starts, end)]
+        return [found for found in before if found[1] > start]
+
+    def overlap_another(self, start: int, end: int) -> bool:
+        """The same for [start, end) that is among them."""
+        first = bisect_left(self._starts, start)
+        behind = bisect_left(self._starts, end)
+        return behind - first > 1 or (first > 0 and self._ends[first - 1] > start)
+
+    def num_at(self, start: int) -> int:
+        return bisect_right(self._starts, start) - bisect_left(self._starts, start)
+
+
+def without(whole: Range, taken: Iterable[Range]) -> Iterator[Range]:
+    """The parts of `whole` that share no bytes with `taken`, in order."""
+    start, end = whole
+    for taken_start, taken_end in sorted(taken):
+        if start < min(taken_start, end):
+            yield start, min(taken_start, end)
+        start = max(start, taken_end)
+    if start < end:
+        yield start, end
+
+
+def _filter_ranges(chunks: ChunkTable, end: int) -> Iterator[Range]:
+    """Of every chunk: the filter as far as the footer tells its length; absent ones included."""
+    lengths = chunks.every("bloom_filter_length")
+    for start, length in zip(chunks.every("bloom_filter_offset"), lengths, strict=True):
+        yield start, start + min(max(length, 0), end)
+
+
+def _pages(chunks: ChunkTable, end: int) -> Iterator[Range]:
+    """Where a chunk has values, a size that cannot be stands for all that follows and more, and a
+    start that cannot be for the whole file."""
+    for meta, elsewhere, num_values, dictionary, data, size in zip(
+        chunks.every("meta_start"),
+        chunks.every("has_file_path"),
+        chunks.every("num_values"),
+        chunks.every("dictionary_page_offset"),
+        chunks.every("data_page_offset"),
+        chunks.every("total_compressed_size"),
+        strict=True,
+    ):
+        if meta == _kernel.ABSENT or elsewhere or num_values == 0:
+            continue
+        start = dictionary if 0 < dictionary < data else data
+        if not MAGIC_BYTES <= start <= end:
+            yield MAGIC_BYTES, end + 1
+        elif not 0 < size <= end - start:
+            yield start, end + 1
+        else:
+            yield start, start + size
+
+
+def _indexes(chunks: ChunkTable, end: int) -> Iterator[Range]:
+    for kind in ("offset_index", "column_index"):
+        lengths = chunks.every(f"{kind}_length")
+        for start, length in zip(chunks.every(f"{kind}_offset"), lengths, strict=True):
+            if 0 < start < end and 0 < length <= end - start:
+                yield start, start + length

@@ -1,0 +1,222 @@
+"""The schema: a list of SchemaElements in depth-first order, and the leaf columns in it.
+
+A leaf column's values are what pages, statistics and Bloom filters are about; groups only nest.
+Definition and repetition levels count the optional and repeated steps on the way to a leaf.
+
+Spec: parquet-format, README.md "Nested Encoding", LogicalTypes.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parquet_bloom.errors import ColumnError, FooterError
+from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.values.types import LeafType, LogicalType
+
+MAX_DEPTH = 500
+
+DECIMAL_TYPES = ("INT32", "INT64", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+
+_CONVERTED = {
+    "UTF8": LogicalType("STRING"),
+    "ENUM": LogicalType("ENUM"),
+    "JSON": LogicalType("JSON"),
+    "BSON": LogicalType("BSON"),
+    "DATE": LogicalType("DATE"),
+    "INTERVAL": LogicalType("INTERVAL"),
+    "TIME_MILLIS": LogicalType("TIME", unit="MILLIS", utc=True),
+    "TIME_MICROS": LogicalType("TIME", unit="MICROS", utc=True),
+    "TIMESTAMP_MILLIS": LogicalType("TIMESTAMP", unit="MILLIS", utc=True),
+    "TIMESTAMP_MICROS": LogicalType("TIMESTAMP", unit="MICROS", utc=True),
+    **{
+        f"{sign}INT_{bits}": LogicalType("INTEGER", bit_width=bits, signed=not sign)
+        for sign in ("", "U")
+        for bits in (8, 16, 32, 64)
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LeafColumn:
+    """One leaf of the schema; `index` is its place in every row group."""
+
+    index: int
+    path: tuple[str, ...]
+    type: LeafType
+    max_definition_level: int
+    max_repetition_level: int
+
+    @property
+    def name(self) -> str:
+        """The dotted path."""
+        return ".".join(self.path)
+
+
+def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, ...]:
+    """The leaves in order. Raises FooterError if the elements do not form a tree."""
+    if not elements:
+        raise FooterError("schema: empty, expected a root")
+    leaves: list[LeafColumn] = []
+    end = _walk(elements, 0, _Level((), 0, 0), leaves)
+    if end != len(elements):
+        raise FooterError(f"schema: {len(elements)} elements, expected {end}")
+    return tuple(leaves)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    path: tuple[str, ...]
+    definition: int
+    repetition: int
+
+    def below(self, element: ttypes.SchemaElement) -> _Level:
+        optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
+        repeated = element.repetition_type == ttypes.FieldRepetitionType.REPEATED
+        return _Level(
+            (*self.path, element.name or ""),
+            self.definition + (optional or repeated),
+            self.repetition + repeated,
+        )
+
+
+def _walk(
+    elements: Sequence[ttypes.SchemaElement], at: int, level: _Level, leaves: list[LeafColumn]
+) -> int:
+    """Collect the leaves of the group at `at`; returns the position past the group."""
+    if len(level.path) > MAX_DEPTH:
+        raise FooterError(f"schema: nested deeper than {MAX_DEPTH}")
+    children = elements[at].num_children or 0
+    at += 1
+    for _ in range(children):
+        if at >= len(elements):
+            raise FooterError("schema: ends inside a group")
+        element = elements[at]
+        below = level.below(element)
+        if element.type is None:
+            at = _walk(elements, at, below, leaves)
+        else:
+            leaves.append(
+                LeafColumn(
+                    len(leaves), below.path, _leaf_type(element), below.definition, below.repetition
+                )
+            )
+            at += 1
+    return at
+
+
+def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
+    physical = ttypes.Type._VALUES_TO_NAMES.get(element.type)
+    if physical is None:
+        raise FooterError(f"schema: column {element.name}: physical type {element.type} unknown")
+    length = element.type_length or 0
+    if physical != "FIXED_LEN_BYTE_ARRAY":
+        length = 0
+    if length < 0:
+        raise FooterError(f"schema: column {element.name}: type_length {length} is negative")
+    logical = _logical_type(element)
+    if logical and not _fits(logical, physical, length):
+        logical = None
+    return LeafType(physical, length, logical)
+
+
+def _fits(logical: LogicalType, physical: str, length: int) -> bool:
+    """Whether the annotation is one that the format allows on this type; it is ignored if not."""
+    match logical.name:
+        case "FLOAT16" | "UUID" | "INTERVAL":
+            return length == {"FLOAT16": 2, "UUID": 16, "INTERVAL": 12}[logical.name]
+        case "INTEGER":
+            widths = {"INT32": (8, 16, 32), "INT64": (64,)}
+            return logical.bit_width in widths.get(physical, ())
+        case "DATE":
+            return physical == "INT32"
+        case "TIME":
+            return physical == ("INT32" if logical.unit == "MILLIS" else "INT64")
+        case "TIMESTAMP":
+            return physical == "INT64"
+        case "DECIMAL":
+            return physical in DECIMAL_TYPES and logical.precision > 0 and logical.scale >= 0
+        case "STRING" | "ENUM" | "JSON" | "BSON":
+            return physical == "BYTE_ARRAY"
+        case _:
+            return True
+
+
+def _logical_type(element: ttypes.SchemaElement) -> LogicalType | None:
+    """The union wins over the older ConvertedType, unless it says that it does not know."""
+    logical = _from_union(element)
+    if logical is None or logical.name == "UNKNOWN":
+        return _from_converted(element) or logical
+    return logical
+
+
+def _from_union(element: ttypes.SchemaElement) -> LogicalType | None:
+    union = element.logicalType
+    if union is None:
+        return None
+    member = next((name for name in union.__slots__ if getattr(union, name) is not None), None)
+    if member is None:
+        return None
+    details = getattr(union, member)
+    match member:
+        case "INTEGER":
+            return LogicalType(
+                member, bit_width=details.bitWidth or 0, signed=bool(details.isSigned)
+            )
+        case "TIME" | "TIMESTAMP":
+            return _time_type(member, details)
+        case "DECIMAL":
+            return LogicalType(member, precision=details.precision or 0, scale=details.scale or 0)
+        case _:
+            return LogicalType(member)
+
+
+def _time_type(name: str, details: ttypes.TimestampType) -> LogicalType | None:
+    unit = details.unit and next(
+        (unit for unit in details.unit.__slots__ if getattr(details.unit, unit) is not None), None
+    )
+    return LogicalType(name, unit=unit, utc=bool(details.isAdjustedToUTC)) if unit else None
+
+
+def _from_converted(element: ttypes.SchemaElement) -> LogicalType | None:
+    name = ttypes.ConvertedType._VALUES_TO_NAMES.get(element.converted_type, "")
+    if name == "DECIMAL":
+        return LogicalType(name, precision=element.precision or 0, scale=element.scale or 0)
+    return _CONVERTED.get(name)
+
+
+def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
+    """The leaf with this dotted path. Raises ColumnError, naming what was probably meant."""
+    found = [leaf for leaf in leaves if leaf.name == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ColumnError(f"column {name}: {len(found)} leaf columns have this path")
+    below = [leaf.name for leaf in leaves if leaf.name.startswith(f"{name}.")]
+    if below:
+        raise ColumnError(f"column {name}: a group, expected a leaf column such as {_some(below)}")
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [leaf.name for leaf in leaves], n=3, cutoff=0.5)
+    hint = f"did you mean {_some(close)}" if close else f"the file has {_some(_names(leaves))}"
+    raise ColumnError(f"column {name}: no such leaf column, {hint}")
+
+
+def _names(leaves: Sequence[LeafColumn]) -> list[str]:
+    return [leaf.name for leaf in leaves]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+
+
+def names_in(text: str) -> list[str]:
+    """Names with commas between them; as in CSV, one with a comma stands in quotes. An empty text is
+    one empty name. Raises ValueError for quotes that do not fit."""
+    import csv
+
+    try:
+        return next(csv.reader([text], strict=True), []) or [""]
+    except csv.Error as error:
+        raise ValueError(f"expected names with commas between them: {error}") from None

@@ -1,0 +1,90 @@
+"""The end of a file: the magic that tells how the footer is protected, its length, and the footer.
+
+Spec: parquet-format, README.md "File format".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_bloom.errors import (
+    EncryptionError,
+    FooterError,
+    MissingKeyError,
+    NotSupportedFileError,
+)
+from parquet_bloom.parquet.footer.footer import Footer
+from parquet_bloom.parquet.sealed.protection import MAGIC, MAGIC_ENCRYPTED, UnsignedFooter
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.source import Source
+
+TAIL_BYTES = 8
+
+
+def read_footer(source: Source, keys: Keys | None = None) -> Footer:
+    """Read and scan the footer of a file.
+
+    Raises NotSupportedFileError if it is no Parquet file, FooterError if the footer cannot be
+    there; of an encrypted one MissingKeyError, TamperedError, and UnsupportedError for encryption
+    that is not the format's; EncryptionError if it is not encrypted and `keys` have one for its
+    footer.
+    """
+    where = source.path
+    if source.size < len(MAGIC) + TAIL_BYTES:
+        raise NotSupportedFileError(
+            f"{where}: not a Parquet file: {source.size} bytes, expected {len(MAGIC) + TAIL_BYTES}"
+            " or more"
+        )
+    tail = bytes(source.read_at(source.size - TAIL_BYTES, TAIL_BYTES))
+    head = bytes(source.read_at(0, len(MAGIC)))
+    magic = MAGIC_ENCRYPTED if head == MAGIC_ENCRYPTED else MAGIC
+    if head != magic:
+        raise NotSupportedFileError(
+            f"{where}: not a Parquet file: starts with {head!r}, expected {MAGIC!r}"
+        )
+    if tail[4:] != magic:
+        raise NotSupportedFileError(
+            f"{where}: truncated or not a Parquet file: ends with {tail[4:]!r}, expected {magic!r}"
+        )
+    length = int.from_bytes(tail[:4], "little")
+    start = source.size - TAIL_BYTES - length
+    if start < len(MAGIC):
+        raise FooterError(
+            f"{where}: footer length: {length}, expected at most"
+            f" {source.size - TAIL_BYTES - len(MAGIC)}"
+        )
+    return _protected(bytes(source.read_at(start, length)), magic, start, where, keys)
+
+
+def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | None) -> Footer:
+    """The footer in `data`. What encrypted files need is imported only for them."""
+    if magic == MAGIC_ENCRYPTED:
+        from parquet_bloom.parquet.sealed.encrypted_footer import open_sealed_footer
+
+        return open_sealed_footer(data, start, where, keys)
+    footer = Footer(data, start, where)
+    if not footer.is_signed:
+        check_may_be_plain(keys, where)
+        is_plain = not any(footer.chunks.every("has_crypto_metadata"))
+        return footer if is_plain else Footer(data, start, where, UnsignedFooter())
+    from parquet_bloom.parquet.sealed.encrypted_footer import verify_signed_footer
+
+    return verify_signed_footer(footer, keys)
+
+
+def check_may_be_plain(keys: Keys | None, where: str) -> None:
+    """Raise EncryptionError if there is a key, or AAD prefix, that only an encrypted footer needs:
+    who can write the file can also take its encryption away, and nothing else would show it."""
+    if keys is None:
+        return
+    if keys.aad_prefix is None:
+        try:
+            keys.footer_key(None)
+        except MissingKeyError:
+            return
+    raise EncryptionError(
+        f"{where}: the footer is neither encrypted nor signed, expected one of the two, as a key or"
+        " an AAD prefix was given for it"
+    )

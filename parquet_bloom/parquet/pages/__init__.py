@@ -1,0 +1,1 @@
+"""Pages of a column chunk, and the values in them."""

@@ -1,0 +1,160 @@
+"""The value section of a page, in any encoding, as a run of stored values.
+
+PLAIN is used as it lies. DELTA_BINARY_PACKED is ours, because DuckDB writes INT32 with deltas of 33
+bits that pyarrow cannot read. Every other encoding goes through pyarrow on the physical view: the
+section becomes the only page of a file in memory, one required column of the stored type without a
+logical type or compression, and pyarrow returns the stored values.
+
+    | PAR1 | PageHeader | value section | FileMetaData | length | PAR1 |
+
+Spec: parquet-format, Encodings.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.pages.runs import FixedRun, PrefixedRun, Run, SlicedRun
+from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.parquet.thrift.ttypes import Encoding
+from parquet_bloom.values.types import LeafType
+
+MAGIC = b"PAR1"
+
+# Far beyond any writer's pages, which aim at one mebibyte.
+MAX_DECODED_BYTES = 128 << 20
+
+
+def plain_run(values: memoryview, leaf: LeafType) -> Run:
+    """PLAIN values that fill a buffer."""
+    return PrefixedRun(values) if leaf.width is None else FixedRun(values, leaf.width)
+
+
+def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
+    """The `count` values of a section in an encoding that is neither PLAIN nor a dictionary's.
+
+    Raises PageError if the section is damaged or holds another number of values,
+    UnsupportedError if nobody knows the encoding.
+    """
+    if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):
+        yield from _delta_runs(leaf, values, count)
+    else:
+        if encoding == Encoding.DELTA_BYTE_ARRAY:
+            _check_decoded_size(values)
+        yield _arrow_run(encoding, leaf, values, count)
+
+
+def _delta_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
+    try:
+        decoder = _kernel.DeltaDecoder(values)
+        if decoder.count != count:
+            raise PageError(f"DELTA_BINARY_PACKED: {decoder.count} values, expected {count}")
+        for part in decoder:
+            stored = part.astype("<u4") if leaf.physical == "INT32" else part
+            yield FixedRun(stored.data.cast("B"), leaf.width or 0)
+    except ValueError as error:
+        raise PageError(str(error)) from None
+
+
+def _check_decoded_size(values: memoryview) -> None:
+    """DELTA_BYTE_ARRAY starts with the lengths of the prefixes that values share with the one
+    before, so a few bytes can stand for any number; refuse to decode more than a page may take."""
+    try:
+        size = sum(int(part.sum(dtype="f8")) for part in _kernel.DeltaDecoder(values))
+    except ValueError as error:
+        raise PageError(f"DELTA_BYTE_ARRAY: {error}") from None
+    if size > MAX_DECODED_BYTES:
+        raise UnsupportedError(
+            f"DELTA_BYTE_ARRAY: a page of {size} bytes, expected at most {MAX_DECODED_BYTES}"
+        )
+
+
+def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(pa.BufferReader(_one_page_file(encoding, leaf, values, count)))
+        column = file.read().column(0)
+    except (NotImplementedError, pa.ArrowNotImplementedError) as error:
+        raise UnsupportedError(f"encoding {_name(encoding)}: {_line(error)}") from None
+    except (OSError, pa.ArrowException) as error:
+        problem = f"encoding {_name(encoding)}: {_line(error)}"
+        if encoding not in ttypes.Encoding._VALUES_TO_NAMES:
+            raise UnsupportedError(problem) from None
+        raise PageError(problem) from None
+    if len(column) != count:
+        raise PageError(f"encoding {_name(encoding)}: {len(column)} values, expected {count}")
+    return _run(column.combine_chunks(), leaf)
+
+
+def _name(encoding: int) -> str:
+    return str(ttypes.Encoding._VALUES_TO_NAMES.get(encoding, encoding))
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _run(array: Any, leaf: LeafType) -> Run:
+    import numpy as np
+
+    width = leaf.width
+    if width is not None:
+        data = memoryview(array.buffers()[1] or b"").cast("B")
+        return FixedRun(data[array.offset * width : (array.offset + len(array)) * width], width)
+    _, offset_buffer, data_buffer = array.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
+    return SlicedRun(memoryview(data_buffer or b"").cast("B"), offsets.astype(np.int64))
+
+
+def _one_page_file(encoding: int, leaf: LeafType, values: memoryview, count: int) -> bytes:
+    page = ttypes.PageHeader(
+        type=ttypes.PageType.DATA_PAGE,
+        uncompressed_page_size=len(values),
+        compressed_page_size=len(values),
+        data_page_header=ttypes.DataPageHeader(
+            num_values=count,
+            encoding=encoding,
+            definition_level_encoding=ttypes.Encoding.RLE,
+            repetition_level_encoding=ttypes.Encoding.RLE,
+        ),
+    )
+    pages = compact.encode(page) + bytes(values)
+    footer = compact.encode(_file_meta_data(encoding, leaf, count, len(pages)))
+    return b"".join([MAGIC, pages, footer, len(footer).to_bytes(4, "little"), MAGIC])
+
+
+def _file_meta_data(encoding: int, leaf: LeafType, count: int, size: int) -> ttypes.FileMetaData:
+    physical = ttypes.Type._NAMES_TO_VALUES[leaf.physical]
+    column = ttypes.ColumnChunk(
+        file_offset=0,
+        meta_data=ttypes.ColumnMetaData(
+            type=physical,
+            encodings=[encoding],
+            path_in_schema=["values"],
+            codec=ttypes.CompressionCodec.UNCOMPRESSED,
+            num_values=count,
+            total_uncompressed_size=size,
+            total_compressed_size=size,
+            data_page_offset=len(MAGIC),
+        ),
+    )
+    return ttypes.FileMetaData(
+        version=2,
+        schema=[
+            ttypes.SchemaElement(name="schema", num_children=1),
+            ttypes.SchemaElement(
+                name="values",
+                type=physical,
+                type_length=leaf.length or None,
+                repetition_type=ttypes.FieldRepetitionType.REQUIRED,
+            ),
+        ],
+        num_rows=count,
+        row_groups=[ttypes.RowGroup(columns=[column], total_byte_size=size, num_rows=count)],
+    )

@@ -1,0 +1,91 @@
+"""The headers and bodies of a column chunk's pages, one after the other."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from parquet_bloom.errors import PageError
+from parquet_bloom.parquet.pages.page import Page
+from parquet_bloom.parquet.pages.read_ahead import ReadAhead
+from parquet_bloom.parquet.thrift.ttypes import PageType
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.storage.source import Source
+
+# A page larger than this and larger than the footer's total for the chunk is a lie.
+LARGE_PAGE_BYTES = 16 << 20
+
+DATA_PAGES = (PageType.DATA_PAGE, PageType.DATA_PAGE_V2)
+_DICTIONARY_FIRST = (PageType.DICTIONARY_PAGE, PageType.DATA_PAGE)
+_DATA_FIRST = (PageType.DATA_PAGE, PageType.DICTIONARY_PAGE)
+_ONLY_DATA = (PageType.DATA_PAGE,)
+
+
+def _pages_end(chunk: ColumnChunk, start: int) -> int:
+    """Where the footer says that the pages end. In 2018 writers had the filter of a chunk counted to
+    it, behind its pages."""
+    end = start + (chunk.total_compressed_size or 0)
+    filter_start = chunk.bloom_filter_offset or 0
+    return filter_start if start < filter_start < end else end
+
+
+class PageReader:
+    """The pages of one chunk, in order; a body is read only if somebody asks for it."""
+
+    def __init__(self, source: Source, footer: Footer, chunk: ColumnChunk) -> None:
+        start = chunk.pages_start or 0
+        self._modules = chunk.modules
+        self._ahead = ReadAhead(source, footer.start)
+        self._at = start
+        self._chunk_end = _pages_end(chunk, start)
+        self._largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
+        self._ordinal = 0
+        self._expected: Sequence[int] = (
+            _DICTIONARY_FIRST if chunk.dictionary_page_offset else _DATA_FIRST
+        )
+
+    @property
+    def position(self) -> int:
+        """Where the next page would begin."""
+        return self._at
+
+    def check_end(self) -> None:
+        """Raise PageError if the footer counts more bytes to the chunk than its pages take.
+
+        The opposite is harmless: old writers left the dictionary page's header out of the size.
+        """
+        if self._at < self._chunk_end:
+            raise PageError(f"pages end at {self._at}, the footer says {self._chunk_end}")
+
+    def next_page(self) -> Page:
+        """The next page, of which only the header has been read."""
+        start, end = self._at, self._ahead.end
+        header, length = self._modules.page_header(
+            self._ahead, start, self._ordinal, self._expected
+        )
+        body, plain = header.compressed_page_size, header.uncompressed_page_size
+        if body is None or plain is None or body < 0 or not 0 <= plain <= self._largest:
+            raise PageError(f"page at {start}: sizes {body} and {plain} cannot be")
+        if start + length + body > end:
+            raise PageError(f"page at {start}: {body} bytes, expected to end by {end}")
+        page = Page(header, start + length, body, self._ordinal)
+        self._at = page.start + page.size
+        self._expected = _ONLY_DATA
+        self._ordinal += header.type in DATA_PAGES
+        return page
+
+    def body(self, page: Page) -> memoryview:
+        """The bytes that the writer compressed, or what came of it; the checksum of those in the
+        file is verified if there is one."""
+        stored = self._ahead.at(page.start, page.size)[: page.size]
+        crc = page.header.crc
+        if crc is not None and zlib.crc32(stored) != crc & 0xFFFFFFFF:
+            raise PageError(
+                f"page at {page.start}: checksum {zlib.crc32(stored):08x},"
+                f" expected {crc & 0xFFFFFFFF:08x}"
+            )
+        return self._modules.page_body(stored, page)

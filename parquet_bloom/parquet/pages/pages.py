@@ -1,0 +1,317 @@
+"""The values of one column chunk, page by page, as the bytes that are hashed.
+
+    | dictionary page | data page | data page | ...
+    page      | PageHeader (Thrift) | body: compressed_page_size bytes |
+    v1 body   compressed( repetition levels | definition levels | values )
+    v2 body   repetition levels | definition levels | compressed( values )
+
+A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
+dictionary page, so its body is not even read. A PLAIN page holds the non-null values and nothing
+else, so levels are skipped and nesting needs no special case; other encodings need to know from the
+levels how many values there are. One page is in memory at a time.
+
+Spec: parquet-format, README.md "Data Pages", Encodings.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.pages.codecs import check_supported, decompress
+from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
+from parquet_bloom.parquet.pages.page import Page
+from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
+from parquet_bloom.parquet.pages.runs import Run
+from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.storage.source import Source
+    from parquet_bloom.values.types import LeafType
+
+DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
+
+PADDING = bytes(8)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRun:
+    """Values of one page: the data page with this number, counted from 0 in the chunk, or the
+    dictionary page (None), where each value is once."""
+
+    page: int | None
+    run: Run
+
+    @property
+    def is_dictionary(self) -> bool:
+        return self.page is None
+
+
+@contextmanager
+def located(footer: Footer, chunk: ColumnChunk) -> Iterator[None]:
+    """Errors in here are about this chunk, and say so."""
+    try:
+        yield
+    except ParquetBloomError as error:
+        raise type(error)(f"{footer.where}: {chunk.where}: {error}") from None
+
+
+def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
+    """Raise unless the footer says enough, and nothing impossible, about the chunk's pages.
+
+    Raises FormatError for contradictions, UnsupportedError for what this version cannot read,
+    MissingKeyError for what is encrypted and there is no key to.
+    """
+    chunk.modules.check_readable()
+    if chunk.has_file_path:
+        raise UnsupportedError("the column chunk lies in another file")
+    if chunk.meta_start is None:
+        raise FormatError("no ColumnMetaData")
+    if chunk.codec is None or chunk.num_values is None or chunk.pages_start is None:
+        raise FormatError("ColumnMetaData lacks codec, num_values or data_page_offset")
+    stored_type = Type._VALUES_TO_NAMES.get(chunk.type)
+    if stored_type != chunk.leaf.type.physical:
+        raise FormatError(
+            f"ColumnMetaData says {stored_type}, the schema {chunk.leaf.type.physical}"
+        )
+    _check_num_values(footer, chunk, chunk.num_values)
+    if chunk.num_values > 0 and not 4 <= chunk.pages_start < footer.start:
+        raise FormatError(f"pages at {chunk.pages_start}, expected between 4 and {footer.start}")
+    check_supported(chunk.codec)
+
+
+def _check_num_values(footer: Footer, chunk: ColumnChunk, num_values: int) -> None:
+    """Where nothing repeats there is a value, or a null, in every row."""
+    num_rows = footer.row_group_num_rows(chunk.row_group)
+    if num_values < 0 or (chunk.leaf.max_repetition_level == 0 and num_values != num_rows):
+        raise FormatError(f"num_values is {num_values}, expected {num_rows}")
+
+
+def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRun]:
+    """Every non-null value of the chunk, at least once, in runs.
+
+    Raises PageError for damage, UnsupportedError for codecs and encodings that cannot be read;
+    a run can raise PageError too, when its values are used (see `located`).
+    """
+    reader = PageReader(source, footer, chunk)
+    has_dictionary = False
+    for page in _pages(reader, footer, chunk):
+        if page.header.type == PageType.DICTIONARY_PAGE:
+            has_dictionary = True
+            yield ChunkRun(None, _dictionary_run(reader, page, chunk))
+            continue
+        _, encoding = _num_values_and_encoding(page)
+        if encoding not in DICTIONARY_ENCODINGS:
+            for run in _data_runs(reader, page, chunk, encoding):
+                yield ChunkRun(page.ordinal, run)
+        elif not has_dictionary:
+            raise PageError("a dictionary-encoded page without a dictionary page")
+
+
+def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
+    """Where the chunk's last page ends. Raises as chunk_runs."""
+    reader = PageReader(source, footer, chunk)
+    for _ in _pages(reader, footer, chunk):
+        pass
+    return reader.position
+
+
+def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries: int) -> bytearray:
+    """For each of the dictionary's `num_entries`: 1 if a data page refers to it, else 0.
+
+    A writer may leave entries in a dictionary that no row has. Raises as chunk_runs.
+    """
+    reader = PageReader(source, footer, chunk)
+    used = bytearray(num_entries)
+    for page in _pages(reader, footer, chunk):
+        if page.header.type == PageType.DICTIONARY_PAGE:
+            continue
+        _, encoding = _num_values_and_encoding(page)
+        if encoding in DICTIONARY_ENCODINGS:
+            _mark_used(_value_section(reader, page, chunk), page, used)
+    return used
+
+
+def _mark_used(section: _Section, page: Page, used: bytearray) -> None:
+    """| bit width (1) | indices in the RLE hybrid |"""
+    num_non_null = section.num_non_null()
+    if num_non_null == 0:
+        return
+    if not len(section.values):
+        raise PageError(f"page at {page.start}: no dictionary indices")
+    try:
+        _kernel.mark_indices(section.values[1:], section.values[0], num_non_null, used)
+    except ValueError as error:
+        raise PageError(f"page at {page.start}: {error}") from None
+
+
+def _pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[Page]:
+    """The dictionary page and the data pages, until they hold as many values as the footer says."""
+    check_readable(footer, chunk)
+    assert chunk.num_values is not None
+    seen = 0
+    while seen < chunk.num_values:
+        page = reader.next_page()
+        if page.header.type == PageType.DICTIONARY_PAGE:
+            yield page
+        elif page.header.type in DATA_PAGES:
+            num_values, _ = _num_values_and_encoding(page)
+            seen += num_values
+            yield page
+    if seen != chunk.num_values:
+        raise PageError(f"pages hold {seen} values, the footer says {chunk.num_values}")
+    if seen:
+        reader.check_end()
+
+
+def _num_values_and_encoding(page: Page) -> tuple[int, int]:
+    """What the header of a data page says of its values."""
+    v1 = page.header.type == PageType.DATA_PAGE
+    details = page.header.data_page_header if v1 else page.header.data_page_header_v2
+    if details is None or details.num_values is None or details.encoding is None:
+        raise PageError(f"page at {page.start}: no num_values or encoding in its header")
+    if details.num_values < 0:
+        raise PageError(f"page at {page.start}: num_values is {details.num_values}")
+    return details.num_values, details.encoding
+
+
+def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
+    details = page.header.dictionary_page_header
+    if details is None or details.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
+        raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
+    assert chunk.codec is not None
+    values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size)
+    run = plain_run(_without_padding(values, chunk.leaf.type, details.num_values), chunk.leaf.type)
+    if len(run) != details.num_values:
+        raise PageError(
+            f"dictionary page at {page.start}: {len(run)} values, expected {details.num_values}"
+        )
+    return run
+
+
+def _without_padding(values: memoryview, leaf: LeafType, count: int | None) -> memoryview:
+    """PLAIN values without the 8 bytes of zeros that fastparquet leaves behind the `count`th.
+
+    Only values of one width tell where they end; of the others the padding is taken for two empty
+    values, which are two too many and do no harm.
+    """
+    end = (leaf.width or 0) * (count or 0)
+    return values[:end] if leaf.width and values[end:] == PADDING else values
+
+
+def _data_runs(reader: PageReader, page: Page, chunk: ColumnChunk, encoding: int) -> Iterator[Run]:
+    section = _value_section(reader, page, chunk)
+    leaf = chunk.leaf.type
+    if encoding != Encoding.PLAIN:
+        yield from decoded_runs(encoding, leaf, section.values, section.num_non_null())
+        return
+    values = section.values
+    if leaf.width and values[-len(PADDING) :] == PADDING:
+        values = _without_padding(values, leaf, section.num_non_null())
+    run = plain_run(values, leaf)
+    if leaf.width is not None and not section.may_hold(len(run)):
+        raise PageError(
+            f"page at {page.start}: {len(run)} values, its header says {section.num_values}"
+        )
+    yield run
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """The value section of a data page, and the definition levels beside it."""
+
+    values: memoryview
+    num_values: int
+    max_level: int
+    levels: memoryview
+    bit_packed: bool
+
+    def may_hold(self, count: int) -> bool:
+        """Whether `count` values can be stored: all, unless some are null."""
+        if self.max_level == 0:
+            return count == self.num_values
+        return count <= self.num_values
+
+    def num_non_null(self) -> int:
+        """How many values are stored, counted in the definition levels."""
+        if self.max_level == 0:
+            return self.num_values
+        count = _kernel.count_bit_packed_levels if self.bit_packed else _kernel.count_levels
+        try:
+            return count(self.levels, self.max_level.bit_length(), self.num_values, self.max_level)
+        except ValueError as error:
+            raise PageError(str(error)) from None
+
+
+def _value_section(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
+    body = reader.body(page)
+    if page.header.type == PageType.DATA_PAGE:
+        return _section_v1(body, page, chunk)
+    return _section_v2(body, page, chunk)
+
+
+def _section_v1(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
+    header = page.header.data_page_header
+    leaf = chunk.leaf
+    assert chunk.codec is not None
+    rest = decompress(chunk.codec, body, page.header.uncompressed_page_size)
+    if leaf.max_repetition_level:
+        encoding = header.repetition_level_encoding
+        _, rest = _split_levels(rest, encoding, leaf.max_repetition_level, header.num_values)
+    levels = memoryview(b"")
+    if leaf.max_definition_level:
+        encoding = header.definition_level_encoding
+        levels, rest = _split_levels(rest, encoding, leaf.max_definition_level, header.num_values)
+    return _Section(
+        rest,
+        header.num_values,
+        leaf.max_definition_level,
+        levels,
+        header.definition_level_encoding == Encoding.BIT_PACKED,
+    )
+
+
+def _split_levels(
+    data: memoryview, encoding: int, max_level: int, num_values: int
+) -> tuple[memoryview, memoryview]:
+    """The levels at the start of a v1 page, without their length prefix, and what follows."""
+    if encoding == Encoding.BIT_PACKED:
+        start, end = 0, (num_values * max_level.bit_length() + 7) // 8
+    elif encoding == Encoding.RLE:
+        start = 4
+        end = 4 + int.from_bytes(data[:4], "little")
+    else:
+        raise UnsupportedError(f"levels in encoding {encoding}")
+    if end > len(data):
+        raise PageError(f"levels take {end} bytes of a page of {len(data)}")
+    return data[start:end], data[end:]
+
+
+def _section_v2(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
+    header = page.header.data_page_header_v2
+    if header is None:
+        raise PageError(f"page at {page.start}: no data_page_header_v2")
+    repetition = header.repetition_levels_byte_length or 0
+    end = repetition + (header.definition_levels_byte_length or 0)
+    if not 0 <= repetition <= end <= len(body):
+        raise PageError(f"levels take {end} bytes of a page of {len(body)}")
+    values = body[end:]
+    size = page.header.uncompressed_page_size - end
+    if size < 0:
+        raise PageError(f"levels take {end} bytes, the whole page {size + end}")
+    if header.is_compressed is not False and (size or len(values)):
+        assert chunk.codec is not None
+        values = decompress(chunk.codec, values, size)
+    return _Section(
+        values,
+        header.num_values,
+        chunk.leaf.max_definition_level,
+        body[repetition:end],
+        bit_packed=False,
+    )

@@ -1,0 +1,1 @@
+"""What is encrypted in a Parquet file."""

@@ -1,0 +1,207 @@
+"""The column chunks of a footer, each with its ColumnMetaData, even if that is sealed.
+
+    text     | FileMetaData as it is | list of ColumnChunk, each with nothing but its ColumnMetaData,
+             |                       | opened from encrypted_column_metadata, in file order
+
+The positions in the table are those in `text`, so that nobody who reads need know which of the two
+parts a ColumnMetaData is in. An edit seals those of the second part again, puts them back where
+they came from, and leaves every other byte of the footer as it is.
+
+Spec: parquet-format, Encryption.md section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from parquet_bloom.errors import EncryptionError, FooterError, UnsupportedError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable
+from parquet_bloom.parquet.sealed.modules import PLAIN, LockedModules, Modules, named
+from parquet_bloom.parquet.sealed.protection import EncryptedChunk
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.schema import LeafColumn
+    from parquet_bloom.parquet.sealed.protection import Protection
+
+_META_DATA, _CRYPTO_METADATA, _ENCRYPTED_COLUMN_METADATA = 3, 8, 9
+_KINDS = {
+    _META_DATA: compact.TYPE_STRUCT,
+    _CRYPTO_METADATA: compact.TYPE_STRUCT,
+    _ENCRYPTED_COLUMN_METADATA: compact.TYPE_BINARY,
+}
+
+# What stands around a ColumnMetaData in the ColumnChunk that the kernel scans.
+_BEFORE = bytes([_META_DATA << 4 | compact.TYPE_STRUCT])
+_BEHIND = b"\0"
+
+# Thrift fields to set: id -> (type, encoded value), or None to drop it.
+Fields = Mapping[int, tuple[int, bytes] | None]
+
+# What is written for a ColumnMetaData.
+Seal = Callable[[Modules, bytes], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Fields of one ColumnMetaData. Of a redacted copy those that it has change, too; with
+    `is_shown` it gets all of them."""
+
+    fields: Fields
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SealedMetaData:
+    """A ColumnChunk from `start` to `end` whose ColumnMetaData is sealed; `copy_start` is where its
+    redacted copy in plaintext begins, None if there is none."""
+
+    start: int
+    end: int
+    copy_start: int | None
+    modules: Modules
+
+    def edited(self, raw: bytes, meta_data: bytes, edit: Edit, seal: Seal) -> bytes:
+        """The ColumnChunk with another ColumnMetaData."""
+        sealed = seal(self.modules, meta_data)
+        binary = compact.varint(len(sealed)) + sealed
+        new = {_ENCRYPTED_COLUMN_METADATA: (compact.TYPE_BINARY, binary)}
+        if self.copy_start is not None:
+            told = {field[0] for field in _kernel.fields(raw, self.copy_start)}
+            shown = {
+                number: field
+                for number, field in edit.fields.items()
+                if edit.is_shown or number in told
+            }
+            copy = compact.splice(raw, self.copy_start, shown)
+            new[_META_DATA] = (compact.TYPE_STRUCT, copy)
+        return compact.splice(raw, self.start, new)
+
+
+class OpenedChunks:
+    """The chunks of one footer. `table` has the numbers of each, `text` its ColumnMetaData."""
+
+    def __init__(
+        self,
+        raw: bytes,
+        where: str,
+        protection: Protection,
+        leaves: Sequence[LeafColumn],
+        ordinal_of: Callable[[int], int | None],
+        scanned: ChunkTable,
+    ) -> None:
+        """`raw`: FileMetaData, of the file that messages call `where`. `ordinal_of`: what a row
+        group says is its own. `scanned`: what the scan of `raw` found; opened ones get the numbers
+        that are theirs.
+
+        Raises EncryptionError for what does not open, FooterError for what opens and is no
+        ColumnMetaData.
+        """
+        self.table = scanned
+        self._raw = raw
+        self._protection = protection
+        self._where = where
+        self._leaves = leaves
+        self._modules: dict[ChunkKey, Modules] = {}
+        self._sealed: dict[ChunkKey, SealedMetaData] = {}
+        self._opened: dict[ChunkKey, bytes] = {}
+        is_encrypted = scanned.every("has_crypto_metadata")
+        for index in compress(range(len(is_encrypted)), is_encrypted):
+            key = divmod(index, len(self._leaves))
+            try:
+                self._add(key, ordinal_of(key[0]))
+            except (EncryptionError, UnsupportedError):
+                with named(self._named(key)):
+                    raise
+        self.text = raw
+        if self._opened:
+            self._take_opened()
+
+    def modules(self, row_group: int, column: int) -> Modules:
+        """How a chunk lies in the file."""
+        return self._modules.get((row_group, column), PLAIN)
+
+    def shown(self, row_group: int, column: int) -> int | None:
+        """Where the ColumnMetaData of an encrypted chunk is that the footer shows without the
+        chunk's key; None if it shows none."""
+        sealed = self._sealed.get((row_group, column))
+        if sealed is not None:
+            return sealed.copy_start
+        start = self.table.of(row_group, column)["meta_start"]
+        return None if self._protection.hides_footer or start == _kernel.ABSENT else start
+
+    def _add(self, key: ChunkKey, ordinal: int | None) -> None:
+        start, end = self.table.span(*key)
+        fields = self._spans(start)
+        crypto = self._raw[slice(*fields.get(_CRYPTO_METADATA, (0, 0)))]
+        chunk = EncryptedChunk(*key, ordinal, self._leaves[key[1]].path, crypto)
+        modules = self._modules[key] = self._protection.modules(chunk)
+        if _ENCRYPTED_COLUMN_METADATA not in fields:
+            return
+        copy_start, _ = fields.get(_META_DATA, (None, None))
+        self._sealed[key] = SealedMetaData(start, end, copy_start, modules)
+        if not isinstance(modules, LockedModules):
+            sealed = self._binary(fields[_ENCRYPTED_COLUMN_METADATA])
+            self._opened[key] = self._meta_data(key, modules.open_meta_data(sealed))
+
+    def _spans(self, start: int) -> dict[int, tuple[int, int]]:
+        """Where the values of the fields are that a ColumnChunk has for encryption."""
+        return {
+            number: (value, end)
+            for number, kind, _, value, end in _kernel.fields(self._raw, start)
+            if kind == _KINDS.get(number)
+        }
+
+    def _named(self, key: ChunkKey) -> str:
+        """How a message names a chunk."""
+        return f"{self._where}: row group {key[0]}, column {self._leaves[key[1]].name}"
+
+    def _binary(self, span: tuple[int, int]) -> bytes:
+        """A binary value without its length."""
+        value, end = span
+        while self._raw[value] >= 0x80:
+            value += 1
+        return self._raw[value + 1 : end]
+
+    def _meta_data(self, key: ChunkKey, opened: bytes) -> bytes:
+        """An opened ColumnMetaData; writers leave zeros behind it."""
+        try:
+            return opened[: _kernel.struct_end(opened)]
+        except _kernel.ScanError as error:
+            raise FooterError(f"{self._named(key)}: no ColumnMetaData: {error.problem}") from None
+
+    def _take_opened(self) -> None:
+        """What was opened is what the chunks have."""
+        header = compact.list_header(compact.TYPE_STRUCT, len(self._opened))
+        chunks = (_BEFORE + meta_data + _BEHIND for meta_data in self._opened.values())
+        self.text = b"".join([self._raw, header, *chunks])
+        # This cannot fail: each is one struct, and the scan passes over what it does not know.
+        scanned = _kernel.chunks(self.text, len(self._raw), len(self._opened))
+        table = ChunkTable([scanned], len(self._opened))
+        for index, key in enumerate(self._opened):
+            self.table.take_meta_data(*key, table, index)
+
+    def edited(self, edits: Mapping[ChunkKey, Edit], seal: Seal) -> bytes:
+        """FileMetaData with `edits` in the ColumnMetaData of chunks."""
+        pieces: list[bytes] = []
+        done = 0
+        for key in sorted(edits):
+            start, end, new = self._edit(key, edits[key], seal)
+            pieces += [self._raw[done:start], new]
+            done = end
+        return b"".join([*pieces, self._raw[done:]])
+
+    def _edit(self, key: ChunkKey, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
+        """What stands from where to where instead."""
+        found = self.table.of(*key)
+        start, end = found["meta_start"], found["meta_end"]
+        meta_data = compact.splice(self.text, start, edit.fields)
+        sealed = self._sealed.get(key)
+        if sealed is None:
+            return start, end, meta_data
+        with named(self._named(key)):
+            return sealed.start, sealed.end, sealed.edited(self._raw, meta_data, edit, seal)

@@ -1,0 +1,281 @@
+"""An atomic output: a hidden temporary file that takes the target's name when it is complete.
+
+It lies in the target's own folder, so that a kill at any point leaves what was there or the new
+file. What is lost if the machine goes down depends on what was there. A Replacement is on the disk
+before it takes the place of a file, and its folder after that: the old content has no other copy. A
+NewFile is as durable as what other writers write, which nobody syncs; its source is still there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
+from parquet_bloom.storage.temp_files import TEMPORARY_SUFFIX, hidden_name
+
+COPY_CHUNK = 16 << 20
+
+# Mode of a file that is made from none, before the umask.
+DEFAULT_MODE = 0o666
+
+# How a file system says that it has no copy_file_range between these files, no hard links, no
+# fsync of folders, or no such attribute or owner for us.
+NO_KERNEL_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
+NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
+NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+
+
+class Output(ABC):
+    """A temporary file that becomes the target on commit() and disappears otherwise.
+
+    It begins with the first `prefix` bytes of a source; what is appended follows them. Use as a
+    context manager. OSErrors name `target`.
+    """
+
+    temporary: Path
+
+    def __init__(self, target: object, prefix: int) -> None:
+        self._target = target
+        self._prefix = prefix
+        self.size = prefix
+
+    def __enter__(self) -> Self:
+        with naming(self._target):
+            self._descriptor = self._create()
+        return self
+
+    @abstractmethod
+    def _create(self) -> int:
+        """Open a new file, which only its owner may read, at `temporary`."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        os.close(self._descriptor)
+
+    def copy_prefix(self, source: Source) -> None:
+        """Copy the prefix from `source`, inside the kernel where that is possible.
+
+        Another thread may append meanwhile.
+        """
+        self._copy(source, 0, self._prefix, 0)
+
+    def _copy(self, source: Source, start: int, length: int, to: int) -> None:
+        """Copy `length` bytes from `start` in `source` to `to`."""
+        done = 0
+        if isinstance(source, LocalSource):
+            done = self._copy_in_kernel(source, start, length, to)
+        while done < length:
+            data = source.read_at(start + done, min(COPY_CHUNK, length - done))
+            self._write_at(to + done, data)
+            done += len(data)
+
+    def _copy_in_kernel(self, source: LocalSource, start: int, length: int, to: int) -> int:
+        """copy_file_range, which shares the blocks on file systems that can (Btrfs, XFS)."""
+        done, into = 0, self._descriptor
+        with naming(self._target), tolerating(NO_KERNEL_COPY):
+            while done < length and (
+                copied := os.copy_file_range(
+                    source.descriptor, into, length - done, start + done, to + done
+                )
+            ):
+                done += copied
+        return done
+
+    def _write_at(self, offset: int, data: bytes | memoryview) -> None:
+        view = memoryview(data)
+        with naming(self._target):
+            while view:
+                written = os.pwrite(self._descriptor, view, offset)
+                if written == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                offset += written
+                view = view[written:]
+
+    def append(self, data: bytes | memoryview) -> int:
+        """Write `data` at the end; returns its offset."""
+        offset = self.size
+        self._write_at(offset, data)
+        self.size += len(data)
+        return offset
+
+    def append_from(self, source: Source, start: int, end: int) -> None:
+        """Write the bytes [start, end) of `source` at the end."""
+        self._copy(source, start, end - start, self.size)
+        self.size += end - start
+
+    def erase(self, start: int, end: int) -> None:
+        """Overwrite with zeros what was copied from the source; nothing of what was appended."""
+        end = min(end, self._prefix)
+        for at in range(start, end, COPY_CHUNK):
+            self._write_at(at, bytes(min(COPY_CHUNK, end - at)))
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Nothing more will be appended: make it ready."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Take the target's name."""
+
+
+class LocalOutput(Output):
+    """An output beside its target. A target that is a link is written where the link points."""
+
+    def __init__(self, target: Path, mode: int, prefix: int) -> None:
+        super().__init__(target, prefix)
+        self.path = Path(os.path.realpath(target))
+        self._mode = stat.S_IMODE(mode)
+        self.temporary = self.path.with_name(hidden_name(self.path.name))
+
+    def _create(self) -> int:
+        return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, traceback)
+        self.temporary.unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        """Give the file its mode."""
+        with naming(self._target):
+            os.fchmod(self._descriptor, self._mode)
+
+    def commit(self) -> None:
+        with naming(self._target), self._checksum_aside():
+            self._take_name()
+
+    @abstractmethod
+    def _take_name(self) -> None: ...
+
+    @contextmanager
+    def _checksum_aside(self) -> Iterator[None]:
+        """Without the Hadoop checksum of another file, for which Spark would refuse the new one.
+
+        It goes before the name is taken, and comes back if that fails.
+        """
+        checksum = self.path.with_name(f".{self.path.name}.crc")
+        aside = self.temporary.with_suffix(".crc" + TEMPORARY_SUFFIX)
+        try:
+            os.rename(checksum, aside)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+                raise
+            yield
+            return
+        try:
+            yield
+        except BaseException:
+            os.rename(aside, checksum)
+            raise
+        aside.unlink()
+
+
+class NewFile(LocalOutput):
+    """An output where nothing was. commit() raises RewriteError if something is there now."""
+
+    def _take_name(self) -> None:
+        try:
+            self._link()
+        except FileExistsError:
+            raise RewriteError(f"{self._target}: appeared meanwhile, not overwritten") from None
+
+    def _link(self) -> None:
+        try:
+            os.link(self.temporary, self.path)
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            self._rename()
+
+    def _rename(self) -> None:
+        """Where there are no links, an empty file reserves the name: a rename alone replaces."""
+        os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            os.replace(self.temporary, self.path)
+        except BaseException:
+            self.path.unlink()
+            raise
+
+
+class Replacement(LocalOutput):
+    """An output in the place of a file, whose mode, owner, group and attributes it takes over."""
+
+    def copy_prefix(self, source: Source) -> None:
+        super().copy_prefix(source)
+        # Most of the bytes, while another thread still works on the rest.
+        with naming(self._target):
+            os.fdatasync(self._descriptor)
+
+    def flush(self) -> None:
+        with naming(self._target):
+            self._keep_owner()
+            self._keep_attributes()
+        super().flush()
+        with naming(self._target):
+            os.fsync(self._descriptor)
+
+    def _keep_owner(self) -> None:
+        old = os.stat(self.path)
+        new = os.fstat(self._descriptor)
+        # One by one: many may give a file to a group of theirs, few to another owner.
+        if new.st_gid != old.st_gid:
+            with tolerating(NO_ATTRIBUTE):
+                os.fchown(self._descriptor, -1, old.st_gid)
+        if new.st_uid != old.st_uid:
+            with tolerating(NO_ATTRIBUTE):
+                os.fchown(self._descriptor, old.st_uid, -1)
+
+    def _keep_attributes(self) -> None:
+        """Extended attributes, access control lists among them."""
+        with tolerating(NO_ATTRIBUTE):
+            for name in os.listxattr(self.path):
+                with tolerating(NO_ATTRIBUTE | {errno.ENODATA}):
+                    os.setxattr(self._descriptor, name, os.getxattr(self.path, name))
+
+    def commit(self) -> None:
+        super().commit()
+        with naming(self._target), tolerating(NO_FOLDER_SYNC):
+            _sync_folder(self.path.parent)
+
+    def _take_name(self) -> None:
+        os.replace(self.temporary, self.path)
+
+
+def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> LocalOutput:
+    """A Replacement of what is there and may be overwritten, or a NewFile with `mode`."""
+    if overwrite and target.exists():
+        return Replacement(target, target.stat().st_mode, prefix)
+    return NewFile(target, mode, prefix)
+
+
+def default_mode() -> int:
+    """The mode of a new file."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return DEFAULT_MODE & ~umask
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

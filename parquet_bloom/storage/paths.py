@@ -1,0 +1,107 @@
+"""From what a user names to files: paths, globs, folders and URLs; and where outputs of them go."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import NamedTuple
+
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.source import is_url, local_path
+
+# How files are called that folders are searched for; what is named may have any name.
+SUFFIXES = (".parquet", ".parq", ".pq", ".orc")
+NO_FILES = "no Parquet or ORC files"
+
+
+class Input(NamedTuple):
+    """A file, and its place below the folder that was searched for it (else its name alone)."""
+
+    path: str
+    place: Path
+
+
+def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
+    """The files behind `names` in order, and an error for each empty name, and each glob or folder
+    without any.
+
+    Globs are expanded and folders searched for Parquet and ORC files, by their names. Hidden files
+    and those that begin with an underscore are metadata or temporary, and skipped in folders.
+    """
+    inputs: list[Input] = []
+    errors: list[OSError] = []
+    for name in names:
+        if not name:
+            # An unset variable of a shell must not mean the current folder.
+            errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a file"))
+            continue
+        found = _expand_name(name)
+        inputs += found
+        if not found:
+            errors.append(FileNotFoundError(errno.ENOENT, NO_FILES, name))
+    return inputs, errors
+
+
+def _expand_name(name: str) -> list[Input]:
+    if is_url(name):
+        return [Input(name, Path(Path(name).name))]
+    if has_magic(name) and not local_path(name).exists():
+        matches = [found for path in sorted(glob(name, recursive=True)) for found in _at(path)]
+        # A pattern with ** matches a folder and the files in it.
+        return list({os.path.normpath(found.path): found for found in matches}.values())
+    return list(_at(name))
+
+
+def _at(name: str) -> Iterator[Input]:
+    """The file `name`, or those below the folder `name`."""
+    root = local_path(name)
+    if not root.is_dir():
+        yield Input(name, Path(root.name))
+        return
+    for file in sorted(root.rglob("*")):
+        place = file.relative_to(root)
+        hidden = any(part.startswith((".", "_")) for part in place.parts)
+        if file.suffix in SUFFIXES and not hidden and file.is_file():
+            yield Input(str(file), place)
+
+
+def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
+    """Where the new version of each input goes, by its path: below `folder` as it was below its own.
+
+    Raises RewriteError if two go to the same place, or one to the place of an input.
+    """
+    sources = {_identity(local_path(path)): path for path, _ in inputs if not is_url(path)}
+    outputs: dict[str, Path] = {}
+    takers: dict[str, str] = {}
+    for path, place in inputs:
+        target = folder / place
+        if target.exists() and _identity(target) in sources:
+            raise RewriteError(
+                f"{target}: is the input itself, no place for the new version of {path}"
+            )
+        other = takers.setdefault(os.path.realpath(target), path)
+        if path in outputs or other != path:
+            raise RewriteError(f"{target}: would be the new version of both {other} and {path}")
+        outputs[path] = target
+    return outputs
+
+
+def _identity(path: Path) -> tuple[int, int] | str:
+    """The same for all names of a file, links included."""
+    try:
+        status = path.stat()
+    except OSError:
+        return str(path)
+    return status.st_dev, status.st_ino
+
+
+def with_parent(target: Path) -> Path:
+    """`target`, with its folder made. Raises RewriteError if something else is in the place."""
+    try:
+        os.makedirs(target.parent, exist_ok=True)
+    except FileExistsError:
+        raise RewriteError(f"{target.parent}: exists and is no folder") from None
+    return target

@@ -1,0 +1,132 @@
+"""Files as the formats need them: ranged reads of a source.
+
+A source is a local path or a URL of a file system that pyarrow knows (`s3://`, `gs://`, …). What is
+behind URLs is in `remote`, which only they import.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from parquet_bloom.errors import FormatError, RewriteError
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+class Source(Protocol):
+    """A file that is read by ranges. `bytes_read` counts what `read_at` returned."""
+
+    path: str
+    size: int
+    bytes_read: int
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Exactly `length` bytes from `offset`; raises FormatError if the file ends before."""
+
+    def check_unchanged(self) -> None:
+        """Raise RewriteError if the path no longer names the file as it was opened."""
+
+    def close(self) -> None: ...
+
+
+@contextmanager
+def naming(path: object) -> Iterator[None]:
+    """Let OSErrors name `path`: those of descriptors name nothing, some name a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+@contextmanager
+def tolerating(errors: set[int]) -> Iterator[None]:
+    """Do without what the file system cannot do, if it says so by one of `errors`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in errors:
+            raise
+
+
+def is_url(path: str) -> bool:
+    """Whether `path` names a file elsewhere: `scheme://…`. `file:` URLs are local."""
+    return _URL.match(path) is not None and not path.startswith("file:")
+
+
+def local_path(path: str | os.PathLike[str]) -> Path:
+    """The local path behind `path`, which may be `file://…`, or `file:/…` as Spark writes it."""
+    text = os.fspath(path)
+    if text.startswith("file://"):
+        from urllib.parse import unquote
+
+        return Path("/" + unquote(text[7:].partition("/")[2], errors="surrogateescape"))
+    return Path(text.removeprefix("file:") if text.startswith("file:/") else text)
+
+
+def check_length(path: str, offset: int, expected: int, found: int) -> None:
+    """Raise FormatError unless a read gave all the bytes that were asked for."""
+    if found != expected:
+        raise FormatError(
+            f"{path}: bytes {offset} to {offset + expected}: expected {expected} bytes,"
+            f" found {found}"
+        )
+
+
+def changed(path: str, before: int, now: int) -> RewriteError:
+    """What is wrong with a file of `before` bytes that has become another one, of `now` bytes."""
+    return RewriteError(
+        f"{path}: changed while it was read: expected it as opened, {before} bytes, found {now}"
+        " bytes; nothing was written"
+    )
+
+
+class LocalSource:
+    """A local file, read with pread so that threads can share it."""
+
+    def __init__(self, file: Path, path: str | None = None) -> None:
+        self.path = path or str(file)
+        self.file = file
+        self.bytes_read = 0
+        # Without O_NONBLOCK, opening a named pipe waits for somebody to write into it.
+        self.descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        self.status = os.fstat(self.descriptor)
+        self.size = self.status.st_size
+        if not stat.S_ISREG(self.status.st_mode):
+            os.close(self.descriptor)
+            kind = "a folder" if stat.S_ISDIR(self.status.st_mode) else "a pipe or device"
+            code = errno.EISDIR if stat.S_ISDIR(self.status.st_mode) else errno.EINVAL
+            raise OSError(code, f"is {kind}, expected a file", self.path)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        with naming(self.path):
+            data = os.pread(self.descriptor, length, offset)
+            while len(data) < length and (
+                more := os.pread(self.descriptor, length - len(data), offset + len(data))
+            ):
+                data += more
+        check_length(self.path, offset, length, len(data))
+        self.bytes_read += length
+        return data
+
+    def check_unchanged(self) -> None:
+        now = os.stat(self.file)
+        if _identity(now) != _identity(self.status):
+            raise changed(self.path, self.size, now.st_size)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """Contents can change under the same size and st_mtime; st_ctime cannot be set back."""
+    return (
+        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Values and their text, and the bytes that are hashed."""

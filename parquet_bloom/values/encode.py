@@ -1,0 +1,327 @@
+"""From a value to the bytes that are hashed: the PLAIN encoding of the column's stored type.
+
+| type                                    | bytes                                                |
+|-----------------------------------------|------------------------------------------------------|
+| INT32, with INTEGER(8..32), DATE, TIME  | 4, little-endian                                     |
+| INT64, with INTEGER(64), TIME, TIMESTAMP| 8, little-endian, in the column's unit               |
+| INT96                                   | 12: nanoseconds of the day (8), Julian day (4)       |
+| FLOAT, DOUBLE, FLOAT16                  | 4, 8, 2: IEEE 754, little-endian                     |
+| BYTE_ARRAY                              | the bytes, without their length                      |
+| FIXED_LEN_BYTE_ARRAY, UUID, INTERVAL    | the bytes                                            |
+| DECIMAL                                 | as INT32 or INT64; else two's complement, big-endian |
+
+One value can have several encodings: both zeros are equal, and a DECIMAL in a BYTE_ARRAY may be
+padded to any length. NaN has too many to try.
+
+Spec: parquet-format, BloomFilter.md "Hash Function", Encodings.md "PLAIN", LogicalTypes.md.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from math import isfinite, isnan
+from typing import Any
+from uuid import UUID
+
+from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.values.floats import FLOAT_FORMAT, zeros
+from parquet_bloom.values.temporal import Days, TimeNanos, TimestampNanos
+from parquet_bloom.values.types import PHYSICAL_WIDTH, LeafType, LogicalType
+
+NANOS = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
+NANOS_PER_DAY = 86_400_000_000_000
+UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+UNIX_EPOCH_JULIAN_DAY = 2_440_588
+
+MICROSECOND = timedelta(microseconds=1)
+
+BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
+# Far more digits than a DECIMAL of any stored length has; bounds what is computed for a literal.
+MOST_DIGITS = 1_000
+LONGEST_SHOWN = 200
+
+# pandas has a datetime that is none.
+PANDAS_NULL = "NaT"
+
+
+@dataclass(frozen=True, slots=True)
+class Encodings:
+    """Every byte string that a value may be stored as, or the reason why they cannot be listed."""
+
+    plain: tuple[bytes, ...]
+    unknown: str = ""
+
+
+def encode(leaf: LeafType, value: Any) -> Encodings:
+    """The stored bytes of a Python, numpy or pandas value.
+
+    Takes int, float, Decimal, date, datetime, time, UUID, str, bytes, whichever the column holds;
+    an int is also the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a
+    TIMESTAMP, and bytes of the right length the stored bytes of any FIXED_LEN_BYTE_ARRAY or INT96.
+    Raises ValueTypeError for anything that cannot be a value of the column.
+    """
+    if type(value).__module__ == "numpy":
+        from parquet_bloom.values.arrays import from_numpy
+
+        value = from_numpy(value)
+    if leaf.physical == "BOOLEAN":
+        return Encodings((), "BOOLEAN has no Bloom filter")
+    if value is None or (isinstance(value, datetime) and str(value) == PANDAS_NULL):
+        return Encodings((), "nulls are not in a Bloom filter")
+    if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
+        return _encode_stored(leaf, bytes(value))
+    return _encoder(leaf)(leaf, value)
+
+
+def _encoder(leaf: LeafType) -> Callable[[LeafType, Any], Encodings]:
+    if leaf.is_float:
+        return _encode_float
+    if leaf.logical_name == "DECIMAL":
+        return _encode_decimal
+    match leaf.physical:
+        case "INT32" | "INT64":
+            return _encode_integer
+        case "INT96":
+            return _encode_int96
+        case _:
+            return _encode_text
+
+
+def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
+    """The one wording for a value that the column cannot hold."""
+    return ValueTypeError(f"{_shown(value)}: cannot be a value of {leaf}: expected {expected}")
+
+
+def _shown(value: object) -> str:
+    """A value as text of bearable length."""
+    if isinstance(value, int) and value.bit_length() > 8 * LONGEST_SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    text = str(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
+def _encode_stored(leaf: LeafType, value: bytes) -> Encodings:
+    if leaf.width is not None and len(value) != leaf.width:
+        expected = f"{leaf.width} bytes, found {len(value)}"
+        raise not_a_value(leaf, f"0x{value.hex()}", expected)
+    return Encodings((value,))
+
+
+def integer_range(leaf: LeafType) -> tuple[int, int]:
+    """The least and the greatest integer that an INT32 or INT64 column stands for."""
+    bits = 8 * PHYSICAL_WIDTH[leaf.physical]
+    logical = leaf.logical
+    if logical and logical.name == "INTEGER":
+        if not logical.signed:
+            return 0, (1 << logical.bit_width) - 1
+        bits = logical.bit_width
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def _encode_integer(leaf: LeafType, value: Any) -> Encodings:
+    number = _stored_integer(leaf, value)
+    low, high = integer_range(leaf)
+    if not low <= number <= high:
+        raise not_a_value(leaf, value, f"{low} to {high}")
+    width = PHYSICAL_WIDTH[leaf.physical]
+    return Encodings(((number & ((1 << 8 * width) - 1)).to_bytes(width, "little"),))
+
+
+def _stored_integer(leaf: LeafType, value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    unit = leaf.logical.unit if leaf.logical else ""
+    match leaf.logical_name:
+        case "DATE" if (days := _days(value)) is not None:
+            return days
+        case "TIME" if (nanos := _time_nanos(value)) is not None:
+            return _in_unit(leaf, value, nanos, unit)
+        case "TIMESTAMP" if (nanos := _timestamp_nanos(leaf, value)) is not None:
+            return _in_unit(leaf, value, nanos, unit)
+    expected = {"DATE": "a date", "TIME": "a time", "TIMESTAMP": "a timestamp"}
+    raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
+
+
+def _days(value: Any) -> int | None:
+    """Days since 1970 of a date; None for anything else."""
+    if isinstance(value, Days):
+        return value.days
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.toordinal() - UNIX_EPOCH_ORDINAL
+    return None
+
+
+def _time_nanos(value: Any) -> int | None:
+    """Nanoseconds since midnight of a time without a zone; None for anything else."""
+    if isinstance(value, TimeNanos):
+        return value.nanos
+    return clock_nanos(value) if isinstance(value, time) and value.tzinfo is None else None
+
+
+def clock_nanos(value: time | datetime) -> int:
+    """Nanoseconds since midnight by the clock; pandas adds nanoseconds to Python's fields."""
+    seconds = (value.hour * 60 + value.minute) * 60 + value.second
+    nanosecond: int = getattr(value, "nanosecond", 0)
+    return seconds * 1_000_000_000 + value.microsecond * 1_000 + nanosecond
+
+
+def _timestamp_nanos(leaf: LeafType, value: Any) -> int | None:
+    """Nanoseconds since 1970; a value without zone counts as UTC. None for anything else."""
+    days = _days(value)
+    if days is not None:
+        return days * NANOS_PER_DAY
+    if not isinstance(value, datetime | TimestampNanos):
+        return None
+    zoned = value.zoned if isinstance(value, TimestampNanos) else value.tzinfo is not None
+    if zoned and leaf.logical and not leaf.logical.utc:
+        raise not_a_value(leaf, value, "a local timestamp, without a zone")
+    if isinstance(value, TimestampNanos):
+        return value.nanos
+    offset = (value.utcoffset() or timedelta()) // MICROSECOND * 1_000
+    days = value.toordinal() - UNIX_EPOCH_ORDINAL
+    return days * NANOS_PER_DAY + clock_nanos(value) - offset
+
+
+def _in_unit(leaf: LeafType, value: object, nanos: int, unit: str) -> int:
+    count, rest = divmod(nanos, NANOS[unit])
+    if rest:
+        raise not_a_value(leaf, value, f"whole {unit.lower()}")
+    return count
+
+
+def _encode_int96(leaf: LeafType, value: Any) -> Encodings:
+    nanos = _timestamp_nanos(leaf, value)
+    if nanos is None:
+        raise not_a_value(leaf, value, "a timestamp or 12 bytes")
+    days, nanos_of_day = divmod(nanos, NANOS_PER_DAY)
+    julian_day = days + UNIX_EPOCH_JULIAN_DAY
+    if not -(1 << 31) <= julian_day < 1 << 31:
+        raise not_a_value(leaf, value, "a day that fits 32 bits")
+    return Encodings((struct.pack("<qi", nanos_of_day, julian_day),))
+
+
+def _encode_float(leaf: LeafType, value: Any) -> Encodings:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise not_a_value(leaf, value, "a number")
+    if _is_nan(value):
+        return Encodings((), "NaN has many encodings")
+    width = leaf.width or 8
+    try:
+        number = float(value)
+        plain = struct.pack(FLOAT_FORMAT[width], number)
+    except OverflowError:
+        number, plain = float("inf"), b""
+    if not isfinite(number) and _is_finite(value):
+        raise not_a_value(leaf, value, f"a number that fits {8 * width} bits")
+    # A number too small for the type rounds to zero, and zero is stored in two ways.
+    return Encodings(zeros(width) if plain in zeros(width) else (plain,))
+
+
+def _is_nan(value: float | Decimal) -> bool:
+    """Without a conversion, which large integers and signaling NaNs do not survive."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float) and isnan(value)
+
+
+def _is_finite(value: float | Decimal) -> bool:
+    return isinstance(value, int) or (
+        value.is_finite() if isinstance(value, Decimal) else isfinite(value)
+    )
+
+
+def _encode_decimal(leaf: LeafType, value: Any) -> Encodings:
+    logical = leaf.logical
+    assert logical is not None
+    unscaled = _unscaled(leaf, value, logical)
+    match leaf.physical:
+        case "INT32" | "INT64":
+            width = PHYSICAL_WIDTH[leaf.physical]
+            _check_decimal_fits(leaf, value, unscaled, width)
+            return Encodings((unscaled.to_bytes(width, "little", signed=True),))
+        case "FIXED_LEN_BYTE_ARRAY":
+            _check_decimal_fits(leaf, value, unscaled, leaf.length)
+            return Encodings((unscaled.to_bytes(leaf.length, "big", signed=True),))
+        case _:
+            shortest = signed_bytes(unscaled)
+            longest = max(16, signed_bytes(10 ** _precision(logical)), shortest)
+            return Encodings(
+                tuple(
+                    unscaled.to_bytes(length, "big", signed=True)
+                    for length in range(shortest, longest + 1)
+                )
+            )
+
+
+def signed_bytes(number: int) -> int:
+    """The fewest bytes that hold `number` in two's complement."""
+    magnitude = number if number >= 0 else ~number
+    return magnitude.bit_length() // 8 + 1
+
+
+def _check_decimal_fits(leaf: LeafType, value: object, unscaled: int, width: int) -> None:
+    if signed_bytes(unscaled) > width:
+        raise not_a_value(leaf, value, f"a number that fits {width} bytes")
+
+
+def _unscaled(leaf: LeafType, value: Any, logical: LogicalType) -> int:
+    """The integer that is stored. Exact, and in bounds before any large power is computed."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise not_a_value(leaf, value, "a decimal")
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise not_a_value(leaf, value, "a finite decimal")
+    precision = _precision(logical)
+    too_long = not_a_value(leaf, value, f"at most {precision} digits")
+    if isinstance(value, Decimal) and len(value.as_tuple().digits) > 2 * MOST_DIGITS:
+        raise too_long
+    digits, exponent = _integer_and_exponent(value)
+    shift = exponent + logical.scale
+    if digits == 0:
+        return 0
+    if shift < -2 * MOST_DIGITS or (shift < 0 and digits % 10**-shift):
+        raise not_a_value(leaf, value, f"at most {logical.scale} digits after the point")
+    if shift > precision:
+        raise too_long
+    unscaled: int = digits * 10**shift if shift >= 0 else digits // 10**-shift
+    if unscaled >= 10**precision:
+        raise too_long
+    return -unscaled if value < 0 else unscaled
+
+
+def _precision(logical: LogicalType) -> int:
+    """The digits of a DECIMAL; a schema may claim more than anybody could compute with."""
+    return min(logical.precision, MOST_DIGITS)
+
+
+def _integer_and_exponent(value: int | Decimal) -> tuple[int, int]:
+    """Digits and exponent of a finite number, without the sign."""
+    if isinstance(value, int):
+        return abs(value), 0
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    return int("".join(map(str, digits))), exponent
+
+
+def _encode_text(leaf: LeafType, value: Any) -> Encodings:
+    if leaf.logical_name == "UUID":
+        return _encode_uuid(leaf, value)
+    if isinstance(value, UUID) and leaf.logical is None:
+        return _encode_stored(leaf, value.bytes)
+    if not isinstance(value, str) or leaf.logical_name == "INTERVAL":
+        expected = "bytes" if leaf.logical_name == "INTERVAL" else "text or bytes"
+        raise not_a_value(leaf, value, expected)
+    try:
+        return _encode_stored(leaf, value.encode())
+    except UnicodeEncodeError:
+        raise not_a_value(leaf, ascii(value), "text that is valid Unicode") from None
+
+
+def _encode_uuid(leaf: LeafType, value: Any) -> Encodings:
+    try:
+        return Encodings(((value if isinstance(value, UUID) else UUID(value)).bytes,))
+    except (AttributeError, TypeError, ValueError):
+        raise not_a_value(leaf, value, "a UUID") from None

@@ -1,0 +1,96 @@
+"""The table of engines: what it says, and that the manual says the same."""
+
+import pytest
+from conftest import ROOT
+
+from parquet_bloom.advice.engines import ENGINES, engine_uses, kind_of
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.values.types import LeafType, LogicalType
+
+
+def leaf(physical, logical=None, path=("c",), repeated=0, length=0):
+    return LeafColumn(0, path, LeafType(physical, length, logical), repeated, repeated)
+
+
+def uses(column):
+    return {use.engine: use.uses for use in engine_uses(column)}
+
+
+def reason(column, engine):
+    return next(use.reason for use in engine_uses(column) if use.engine == engine)
+
+
+def test_a_plain_integer_is_used_by_all_that_use_any():
+    engines = {engine.name: not engine.never for engine in ENGINES}
+    assert uses(leaf("INT64")) == engines
+    assert [name for name, used in engines.items() if not used] == ["pyarrow", "Polars"]
+
+
+@pytest.mark.parametrize(
+    ("column", "users"),
+    [
+        (leaf("INT96"), set()),
+        (leaf("BOOLEAN"), set()),
+        (leaf("FIXED_LEN_BYTE_ARRAY", LogicalType("INTERVAL"), length=12), set()),
+        (leaf("INT64", path=("l", "list", "element"), repeated=1), set()),
+        (
+            leaf("INT64", path=("s", "id")),
+            {"Spark", "DuckDB", "Iceberg", "Impala"},
+        ),
+        (
+            leaf("INT64", LogicalType("TIMESTAMP", unit="MICROS", utc=False)),
+            {"DuckDB", "Iceberg"},
+        ),
+        (
+            leaf("INT64", LogicalType("TIMESTAMP", unit="MICROS", utc=True)),
+            {"Spark", "DuckDB", "Iceberg"},
+        ),
+        (leaf("INT64", LogicalType("TIMESTAMP", unit="NANOS", utc=True)), {"DuckDB"}),
+        (
+            leaf("INT32", LogicalType("INTEGER", bit_width=32, signed=False)),
+            {"DuckDB", "DataFusion", "ClickHouse"},
+        ),
+        (
+            leaf("FIXED_LEN_BYTE_ARRAY", LogicalType("UUID"), length=16),
+            {"DuckDB", "DataFusion", "Trino", "Iceberg"},
+        ),
+        (leaf("BYTE_ARRAY", LogicalType("DECIMAL", precision=9)), set()),
+        (
+            leaf("FIXED_LEN_BYTE_ARRAY", LogicalType("DECIMAL", precision=30), length=13),
+            {"Spark", "DataFusion", "Iceberg"},
+        ),
+        (leaf("BYTE_ARRAY", LogicalType("ENUM")), {"DuckDB", "DataFusion", "Iceberg"}),
+        (leaf("DOUBLE"), {"Spark", "DuckDB", "DataFusion", "Trino", "Iceberg", "Impala"}),
+    ],
+    ids=lambda case: f"{kind_of(case.type)} {case.name}" if isinstance(case, LeafColumn) else "",
+)
+def test_who_uses_what(column, users):
+    assert {engine for engine, used in uses(column).items() if used} == users
+
+
+def test_reasons():
+    assert reason(leaf("INT96"), "Spark") == "not for INT96"
+    assert reason(leaf("INT64", path=("s", "id")), "Trino") == "not for members of structs"
+    assert reason(leaf("INT64", repeated=1), "DuckDB") == "not for elements of lists and maps"
+    assert reason(leaf("INT64"), "pyarrow") == "its readers never ask a filter"
+    assert reason(leaf("INT64"), "Spark") == ""
+    text = leaf("BYTE_ARRAY", LogicalType("STRING"))
+    assert reason(text, "Spark") == "not for CHAR(n) and collated columns"
+    local = leaf("INT64", LogicalType("TIMESTAMP", unit="MILLIS", utc=False))
+    assert reason(local, "Spark") == "not for local TIMESTAMP in MILLIS"
+
+
+def test_the_manual_has_the_table():
+    """One row per kind, one column per engine that uses any filter."""
+    text = (ROOT / "docs" / "advise.md").read_text()
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text[text.index("| values |") :].split("\n\n")[0].splitlines()
+    ]
+    names = [engine.name for engine in ENGINES if not engine.never]
+    assert rows[0] == ["values", *names]
+    told = {row[0]: [cell != "" for cell in row[1:]] for row in rows[2:]}
+    kinds = set().union(*(engine.types for engine in ENGINES))
+    assert told == {
+        kind: [kind in engine.types for engine in ENGINES if not engine.never] for kind in kinds
+    }

@@ -1,0 +1,131 @@
+"""Look-up values from a file."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.hostile import outcome
+
+import parquet_bloom as pb
+from parquet_bloom.advice.value_sample import read_value_sample
+
+
+def sample(tmp_path, text, *columns):
+    path = tmp_path / "values.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    return read_value_sample(path, columns)
+
+
+@pytest.mark.parametrize("text", ["1\n2\n2\n", "1\r\n2\r\n2", "1\n2\n2"])
+def test_one_column_has_a_value_on_each_line(tmp_path, text):
+    assert sample(tmp_path, text, "a") == {"a": ["1", "2", "2"]}
+
+
+def test_a_line_is_a_value_as_it_is(tmp_path):
+    text = 'a,b\n"x"\n\nü\n \none\u2028line\x0b\x85\n\n'
+    assert sample(tmp_path, text, "s") == {"s": ["a,b", '"x"', "ü", " ", "one\u2028line\x0b\x85"]}
+
+
+def test_several_columns_are_csv(tmp_path):
+    text = 'a,"b,c"\n1,x\n,"y,\nz"\n2\n'
+    assert sample(tmp_path, text) == {"a": ["1", "2"], "b,c": ["x", "y,\nz"]}
+    assert sample(tmp_path, text, "a", "b,c") == sample(tmp_path, text)
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    assert sample(tmp_path, "\ufeff1\r\n2\r\n", "a") == {"a": ["1", "2"]}
+    assert sample(tmp_path, "\ufeffa,b\r\n1,2\r\n") == {"a": ["1"], "b": ["2"]}
+
+
+def test_a_column_without_a_name_is_left_out(tmp_path):
+    """Such as the index that pandas writes."""
+    assert sample(tmp_path, ",a\n0,7\n1,8\n") == {"a": ["7", "8"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: expected the names of leaf columns"),
+        ("a\n1,2\n", "line 2: more cells than columns in line 1"),
+        ("a,b,a\n1,2,3\n", "line 1: a column is named twice"),
+    ],
+)
+def test_what_is_no_table_is_an_error(tmp_path, text, message):
+    with pytest.raises(pb.ColumnError, match=f"^{tmp_path}/values.txt: {message}$"):
+        sample(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a\n"1\n', "expected CSV: unexpected end of data"),
+        ("a,b\n1,\n2,\n", "no values of column b, expected at least one"),
+        ("a\n", "no values of column a, expected at least one"),
+    ],
+)
+def test_what_has_no_values_is_an_error(tmp_path, text, message):
+    with pytest.raises(pb.ValueTypeError, match=f"^{tmp_path}/values.txt: {message}$"):
+        sample(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["", "\n\r\n"])
+def test_an_empty_file_is_no_sample(tmp_path, text):
+    with pytest.raises(pb.ValueTypeError, match=r"no values of column a, expected at least one$"):
+        sample(tmp_path, text, "a")
+
+
+@pytest.mark.parametrize("columns", [(), ("a",)])
+def test_bytes_that_are_no_text_are_an_error(tmp_path, columns):
+    path = tmp_path / "values.txt"
+    path.write_bytes(b"a\n1\n\xff\xfe\n")
+    with pytest.raises(pb.ValueTypeError, match=f"^{path}: byte 4: expected UTF-8$"):
+        read_value_sample(path, columns)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "t.parquet"
+    values = [(row * 7919) % 40_000 for row in range(40_000)]
+    pq.write_table(pa.table({"a": values}), path, row_group_size=4000, use_dictionary=False)
+    return path
+
+
+def test_the_command_measures_with_the_values_of_the_file(tmp_path, table):
+    (tmp_path / "ids").write_text("17\n20000\n123456\n")
+    result = outcome("advise", table, "-c", "a", "--value-sample", tmp_path / "ids", "--json")
+    report = json.loads(result.stdout)
+    (column,) = report["columns"]
+    assert (result.code, report["recommended"]) == (0, ["a"])
+    assert (column["basis"], column["values_asked"], column["values_stored"]) == (
+        "value sample", 3, 2,
+    )  # fmt: skip
+    # Two of three are in one of ten row groups each, and min/max excludes the third.
+    assert column["row_groups_statistics"] == pytest.approx(20 / 3, abs=0.1)
+    assert column["row_groups_filter"] == pytest.approx(2 / 3, abs=0.1)
+
+
+def test_the_command_says_what_is_wrong_with_the_sample(tmp_path, table):
+    (tmp_path / "ids").write_text("seventeen\n")
+    result = outcome("advise", table, "-c", "a", "--value-sample", tmp_path / "ids")
+    assert result.code == 2
+    assert "value sample: column a: seventeen: cannot be a value of INT64" in result.complaint
+    result = outcome("advise", table, "-c", "a", "--value-sample", tmp_path / "none")
+    assert (result.code, result.complaint) == (2, f"{tmp_path}/none: No such file or directory")
+
+
+def test_auto_builds_what_is_recommended(tmp_path, table):
+    output = tmp_path / "out.parquet"
+    assert outcome("build", table, "--auto", "-o", output).code == 0
+    assert len(pb.inspect(output).row_groups[0].columns) == 1
+    assert pb.inspect(output).filter_bytes > 0
+    assert pb.validate(output).ok
+    assert outcome("build", table, "--auto", "-c", "a", "-o", output).code == 2
+    assert outcome("build", table, "-o", output).code == 2
+
+
+def test_details_name_engines_and_writers(table):
+    text = outcome("advise", table, "--details").stdout
+    for name in ("Spark uses it", "pyarrow does not use it", "DataFusion:", "Iceberg:", "DuckDB:"):
+        assert f"  {name}" in text
+    assert f"pbloom build {table} -c a --fpp 0.01 -o out.parquet" in text

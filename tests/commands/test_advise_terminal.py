@@ -1,0 +1,83 @@
+"""What `pbloom advise` shows on a terminal: nothing squeezed into the last column of a table."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.hostile import outcome
+
+ROWS = 30_000
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("terminal") / "t.parquet"
+    numbers = np.random.default_rng(4).permutation(ROWS)
+    pq.write_table(
+        pa.table({"user_id": numbers, "status": numbers % 5, "when": np.sort(numbers)}),
+        path,
+        row_group_size=ROWS // 5,
+        use_dictionary=False,
+    )
+    return path
+
+
+def on_a_terminal(columns, *arguments):
+    """The lines that appear on a terminal of so many columns, without what moves the cursor."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "parquet_bloom", *map(str, arguments)],
+        stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
+        env=os.environ | {"COLUMNS": str(columns), "TERM": "xterm", "PYTHONUTF8": "1"},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = bytearray()
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:  # Linux: the other side is closed.
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    assert process.wait() == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode().replace("\r", ""))
+    return [line.rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_reasons_have_lines_of_their_own(path, columns):
+    piped = outcome("advise", path).stdout.splitlines()
+    reasons = {row.split("\t")[0]: row.split("\t")[-1] for row in piped[2:]}
+    lines = on_a_terminal(columns, "advise", path)
+    assert lines[0] == piped[0]
+    assert lines[-3:] == [f"{column}: {reason}" for column, reason in reasons.items()]
+    table = lines[1:-3]
+    assert max(map(len, table)) <= columns
+    assert [line.split()[0] for line in table if line.strip()][2:] == list(reasons)
+    assert any(line.startswith(" user_id") and "5.00 → 1.0" in line for line in table)
+
+
+def test_details_do_not_repeat_the_reasons(path):
+    lines = on_a_terminal(80, "advise", path, "--details")
+    assert sum("a look-up reads 1.0" in line for line in lines) == 1
+    details = lines[lines.index("user_id: build") :]
+    assert details[1] == "  Spark uses it"
+    assert not [line for line in details if line.startswith(("status", "when"))]
+
+
+def test_a_caveat_is_a_but(tmp_path):
+    path = tmp_path / "text.parquet"
+    names = [f"user-{n}" for n in np.random.default_rng(5).permutation(ROWS)]
+    pq.write_table(pa.table({"name": names}), path, row_group_size=ROWS // 5)
+    lines = outcome("advise", path, "--details").stdout.splitlines()
+    assert "  Spark uses it, but not for CHAR(n) and collated columns" in lines
+    assert "  DuckDB uses it" in lines
+    assert "  Polars does not use it: does not ask filters yet" in lines

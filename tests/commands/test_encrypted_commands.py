@@ -1,0 +1,133 @@
+"""Every command takes keys; and plain files are worked on without anything of encryption."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import FIXTURES
+from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.hostile import outcome
+from parquet.test_encrypted_reading import OWN
+
+import parquet_bloom as pb
+
+RECIPE = Recipe(columns={"int64": OWN, "string": OWN, "int32": None})
+PLAIN = FIXTURES / "pyarrow_types.parquet"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """file.parquet is encrypted, filtered.parquet is it with filters; keys.json opens both."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FOOTER", FOOTER_KEY.hex())
+    keys = {"footer": "env:FOOTER,hex", "columns": {"int64": f"ascii:{OWN.decode()}"}}
+    (tmp_path / "keys.json").write_text(json.dumps(keys))
+    (tmp_path / "keys.json").chmod(0o600)
+    (tmp_path / "file.parquet").write_bytes(encrypt(PLAIN.read_bytes(), RECIPE).data)
+    built = pb.read_keys("keys.json")
+    pb.build("file.parquet", "filtered.parquet", columns=["int64"], keys=built)
+    return tmp_path
+
+
+COMMANDS = [
+    ("advise", "file.parquet"),
+    ("build", "file.parquet", "-c", "int64,int32", "-o", "out.parquet"),
+    ("build", "file.parquet", "--auto", "-o", "out.parquet"),
+    ("diff", "filtered.parquet", "filtered.parquet", "-c", "int64"),
+    ("dump", "filtered.parquet", "-c", "int64"),
+    ("dump", "filtered.parquet", "-c", "int64", "--decrypt", "--format", "npy"),
+    ("inspect", "filtered.parquet"),
+    ("inspect", "filtered.parquet", "--histogram"),
+    ("probe", "filtered.parquet", "-c", "int64", "-v", "0"),
+    ("probe", "filtered.parquet", "-c", "int64", "-v", "0", "--explain"),
+    ("repair", "filtered.parquet", "-c", "int64,int32", "--rebuild", "--in-place"),
+    ("report", "filtered.parquet", "-o", "page.html"),
+    ("strip", "filtered.parquet", "--in-place"),
+    ("validate", "filtered.parquet", "-c", "int64"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_with_keys_it_works(command, folder):
+    name, *rest = command
+    result = outcome(name, "--keys", "keys.json", *rest)
+    assert (result.code, result.stderr) == (0 if name != "probe" else result.code, "")
+    assert result.code in (0, 1)
+    given = outcome(
+        name, "--footer-key", "env:FOOTER,hex", "--column-key", f"int64=ascii:{OWN.decode()}",
+        *rest, *(["--overwrite"] if "-o" in rest else []),
+    )  # fmt: skip
+    assert given.code == result.code
+    assert given.stderr == ""
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_without_keys_it_says_so(command, folder):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    result = outcome(*command)
+    assert result.code == 2
+    assert result.complaint.startswith(f"{command[1]}: the footer is encrypted: no key for the")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_build_says_what_readers_make_of_it(folder):
+    result = outcome(
+        "build", "file.parquet", "-c", "int64,string", "-o", "out.parquet", "--keys", "keys.json"
+    )
+    assert result.code == 0
+    assert "skipped string, row groups 0, 1, 2: encrypted, no key\n" in result.stdout
+    assert result.stdout.endswith(
+        "note: DuckDB, up to 2.0, does not read encrypted columns that have a filter\n"
+    )
+    ctr = Recipe(columns={"int64": OWN}, algorithm="AES_GCM_CTR_V1")
+    (folder / "ctr.parquet").write_bytes(encrypt(PLAIN.read_bytes(), ctr).data)
+    report = pb.build(
+        "ctr.parquet", "ctr.out.parquet", columns=["int64"], keys=pb.read_keys("keys.json")
+    )
+    assert [note.split(",")[0] for note in report.notes] == [
+        "DuckDB", "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"
+    ]  # fmt: skip
+    plain = pb.build("ctr.parquet", "plain", columns=["int32"], keys=pb.read_keys("keys.json"))
+    assert plain.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(0o600, 0o600), (0o640, 0o640), (0o444, 0o644), (0o666, 0o644)]
+)
+@pytest.mark.parametrize("command", [("dump", "-c", "int64", "--decrypt"), ("report",)])
+def test_none_may_read_the_bits_who_may_not_read_the_file(mode, expected, command, folder):
+    (folder / "filtered.parquet").chmod(mode)
+    umask = os.umask(0o022)
+    try:
+        name, *rest = command
+        result = outcome(name, "filtered.parquet", *rest, "-o", "out", "--keys", "keys.json")
+    finally:
+        os.umask(umask)
+    assert result.code == 0
+    assert (folder / "out").stat().st_mode & 0o777 == expected
+
+
+def test_plain_files_load_nothing_of_encryption(tmp_path):
+    """It would take longer than most files take to build."""
+    code = (
+        "import sys, parquet_bloom as pb;"
+        f"pb.build({str(PLAIN)!r}, {str(tmp_path / 'out')!r}, columns=['int64']);"
+        f"pb.strip({str(tmp_path / 'out')!r}, in_place=True);"
+        "print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    ours = {name for name in loaded if name.startswith("parquet_bloom.parquet.")}
+    assert "parquet_bloom.parquet.footer.tail" in ours
+    assert (
+        not {
+            "parquet_bloom.encryption.cipher",
+            "parquet_bloom.parquet.sealed.encrypted_footer",
+            "parquet_bloom.parquet.sealed.sealed_modules",
+            "parquet_bloom.encryption.keys",
+        }
+        & ours
+    )
+    assert not {"cryptography", "hashlib", "numpy", "pyarrow"} & loaded

@@ -1,0 +1,272 @@
+"""The command among users, shells and names: signals, closed pipes, and what paints a terminal."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import missing
+from make.hostile import (
+    ABSENT_VALUE,
+    HONEST,
+    Column,
+    Outcome,
+    build_refused,
+    edited,
+    files_in,
+    forge,
+    outcome,
+    verdicts,
+)
+
+import parquet_bloom as pb
+from parquet_bloom.parquet.thrift import ttypes
+
+pytest_plugins = ["make.hostile_files"]
+
+ROWS = 4
+
+
+def test_one_bad_file_among_good_ones(tmp_path: Path, plain: bytes, expected: bytes) -> None:
+    for name, data in (("a", plain), ("b", plain[:-3]), ("c", plain)):
+        (tmp_path / f"{name}.parquet").write_bytes(data)
+    result = outcome("build", tmp_path / "*.parquet", "-c", "a", "--in-place")
+    assert result.code == 2
+    assert result.complaint.startswith(f"{tmp_path}/b.parquet: ")
+    assert files_in(tmp_path) == {
+        "a.parquet": expected, "b.parquet": plain[:-3], "c.parquet": expected,
+    }  # fmt: skip
+
+
+def test_a_glob_without_files_among_good_ones(source: Path) -> None:
+    result = outcome("inspect", source.parent / "none*.parquet", source, source.parent / "no")
+    assert result.code == 2
+    assert str(source) in result.stdout
+    assert len(result.stderr.splitlines()) == 2
+
+
+def test_a_glob_that_matches_folders(source: Path) -> None:
+    """Spark writes folders named `x.parquet`: the same answer quoted and unquoted."""
+    folder = source.parent / "table.parquet"
+    folder.mkdir()
+    shutil.copy(source, folder / "part-0.parquet")
+    result = outcome("inspect", source.parent / "t*.parquet")
+    assert result.code == 0, result
+    assert str(folder / "part-0.parquet") in result.stdout
+
+
+def test_files_with_other_schemas(source: Path, plain: bytes) -> None:
+    """A literal that one file's column cannot hold: that file is named, the others answer."""
+    text = source.with_name("text.parquet")
+    pq.write_table(pa.table({"a": ["x"]}), text)
+    result = outcome("probe", source, text, "-c", "a", "-v", "x")
+    assert result.code == 2
+    assert result.complaint.startswith(f"{source}: ")
+    assert str(text) in result.stdout
+
+
+def _closing(*arguments: object, lines: int) -> tuple[int, str]:
+    """Read so many lines of stdout and close it; exit code and stderr."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "parquet_bloom", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    for _ in range(lines):
+        process.stdout.readline()
+    process.stdout.close()
+    complaints = process.stderr.read()
+    process.stderr.close()
+    return process.wait(), complaints
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_reader_that_has_seen_enough(tmp_path: Path, filtered: bytes, lines: int) -> None:
+    """`pbloom inspect … | head -1`: nobody wants to hear of it, and it is no `absent` either."""
+    for number in range(100):
+        (tmp_path / f"{number}.parquet").write_bytes(filtered)
+    code, complaints = _closing("inspect", tmp_path, lines=lines)
+    assert complaints == ""
+    assert code != 1
+
+
+def test_standard_output_that_is_full(source: Path) -> None:
+    if not Path("/dev/full").exists():
+        missing("/dev/full")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "parquet_bloom", "inspect", source],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert Outcome(done.returncode, "", done.stderr).complaint == (
+        f"standard output: {os.strerror(errno.ENOSPC)}"
+    )
+    assert done.returncode == 2
+
+
+def test_standard_output_that_is_closed(source: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$0" -m parquet_bloom inspect "$1" >&-', sys.executable, source],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert Outcome(done.returncode, "", done.stderr).complaint
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted(source: Path, plain: bytes, number: int) -> None:
+    """A signal in the middle of a build: no temporary file, and the exit code of the signal."""
+    program = (
+        "import os, time\n"
+        "from parquet_bloom.cli import main\n"
+        "copy = os.copy_file_range\n"
+        "def slow(*arguments):\n"
+        "    print('copying', flush=True)\n"
+        "    time.sleep(1)\n"
+        "    return copy(*arguments)\n"
+        "os.copy_file_range = slow\n"
+        "main()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "build", source, "-c", "a", "--in-place", "--threads", "1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "copying\n"
+    assert len(os.listdir(source.parent)) == 2
+    process.send_signal(number)
+    _, complaints = process.communicate(timeout=20)
+    assert process.returncode in (128 + number, -number)
+    assert "Traceback" not in complaints
+    assert files_in(source.parent) == {source.name: plain}
+
+
+NAMES = [
+    b"caf\xc3\xa9.parquet", b"\xff\xfe.parquet", b"new\nline.parquet", b"tab\t.parquet",
+    b"[x].parquet", b"a*b?.parquet", b"part:1.parquet", b"s3:x.parquet", b"2024-01-01T10:00.parquet",
+    b"a%20b#c?d.parquet", b"-c.parquet", b" .parquet",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_names_of_files(tmp_path: Path, plain: bytes, expected: bytes, name: bytes) -> None:
+    path = os.fsencode(tmp_path) + b"/" + name
+    with open(path, "wb") as file:
+        file.write(plain)
+    done = [
+        _in_folder(tmp_path, *arguments)
+        for arguments in (
+            (b"build", b"-c", b"a", b"--in-place", b"--", name),
+            (b"inspect", b"--json", b"--", name),
+            (b"inspect", b"--", name),
+            (b"probe", b"-c", b"a", b"-v", b"7", b"--rows", b"--", name),
+        )
+    ]
+    assert [(item.returncode, item.stderr) for item in done] == [(0, b"")] * 4
+    with open(path, "rb") as file:
+        assert file.read() == expected
+    assert json.loads(done[1].stdout)["num_rows"] == ROWS
+    assert done[3].stdout.count(b"\n") == 1
+
+
+def _in_folder(folder: Path, *arguments: bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [os.fsencode(sys.executable), b"-m", b"parquet_bloom", *arguments],
+        cwd=folder, capture_output=True, check=False,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+    )  # fmt: skip
+
+
+COLUMN_NAMES = [
+    "",
+    "a.b",
+    "ü",
+    "名前",
+    "new\nline",
+    "tab\t",
+    "a,b",
+    " ",
+    "\x1b[31mred",
+    '"',
+    "x" * 5000,
+]
+
+
+@pytest.mark.parametrize("name", COLUMN_NAMES, ids=range(len(COLUMN_NAMES)))
+def test_names_of_columns(write: Callable[[bytes], Path], name: str) -> None:
+    path = write(forge(Column([HONEST], 3, name=name), Column([HONEST], 3, name="other")))
+    pb.build(path, in_place=True, columns=[name])
+    assert verdicts(path, name, 2) == ["maybe"]
+    shown = outcome("inspect", path)
+    assert shown.code == 0
+    assert len(shown.stdout.splitlines()) == 4
+    assert "\x1b" not in shown.stdout
+    assert (
+        json.loads(outcome("inspect", path, "--json").stdout)["row_groups"][0]["columns"][0][
+            "column"
+        ]
+        == name
+    )
+    if not name:
+        # Rather an unset variable than a column; the library can ask about it.
+        assert outcome("probe", path, "-c", name, "-v", "2").code == 2
+        return
+    assert outcome("probe", path, "-c", name, "-v", "2").code == 0
+    assert outcome("probe", path, "-c", name, "-v", str(ABSENT_VALUE)).code == 1
+
+
+def test_a_column_name_with_a_comma_can_be_built(write: Callable[[bytes], Path]) -> None:
+    path = write(forge(Column([HONEST], 3, name="a,b")))
+    assert outcome("build", path, "-c", '"a,b"', "--in-place").code == 0
+    assert verdicts(path, "a,b", 2) == ["maybe"]
+
+
+def test_two_columns_of_one_name(write: Callable[[bytes], Path]) -> None:
+    path = write(forge(Column([HONEST], 3), Column([HONEST], 3)))
+    assert "2 leaf columns" in build_refused(path)
+    assert outcome("inspect", path).code == 0
+    assert "2 leaf columns" in outcome("probe", path, "-c", "a", "-v", "1").complaint
+
+
+def test_a_writer_that_paints_the_terminal(write: Callable[[bytes], Path], plain: bytes) -> None:
+    """created_by goes to a terminal: escapes, line breaks and turned text stay out of it."""
+
+    def paint(footer: ttypes.FileMetaData) -> None:
+        footer.created_by = "\x1b]0;owned\x07\nPAR1 \u202egnp.\u2066"
+
+    result = outcome("inspect", write(edited(plain, paint)))
+    assert "\x1b" not in result.stdout
+    assert "\nPAR1" not in result.stdout
+    assert "PAR1 \\u202egnp.\\u2066" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--fpp", "nan"), ("--fpp", "1e-400"), ("--fpp", "0"), ("--ndv", "0"), ("--ndv", "-1"),
+        ("--ndv", "9" * 400), ("--max-bytes", "0"), ("--max-bytes", "²"), ("--max-bytes", "-5"),
+        ("--max-bytes", "1GiB"), ("--threads", "0"), ("-g", "99"), ("-g", "-1"), ("-g", "9" * 30),
+        ("-c", "b"), ("--existing", "never"),
+    ],
+)  # fmt: skip
+def test_options_that_make_no_sense(source: Path, plain: bytes, options: tuple[str, str]) -> None:
+    output = source.with_name("out.parquet")
+    result = outcome("build", source, "-c", "a", "-o", output, *options)
+    assert result.code == 2, result
+    assert "internal error" not in result.stderr
+    assert files_in(source.parent) == {source.name: plain}
+
+
+def test_the_smallest_fpp(source: Path) -> None:
+    result = outcome("build", source, "-c", "a", "--fpp", "1e-300", "--in-place")
+    assert result.code == 0
+    assert verdicts(source, "a", 7)[0] in ("maybe", "unknown")

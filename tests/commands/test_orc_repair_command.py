@@ -1,0 +1,130 @@
+"""`pbloom repair` on ORC files, and what readers make of the files that it has mended."""
+
+import json
+import re
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from conftest import FIXTURES, ROOT, missing
+from make.orc_defect_files import ROWS, STRIDE
+from make.orc_defects import by_pyarrow, by_pyorc, encrypted, exchanged, index_behind_data, narrow
+from oracle import readers
+from oracle.readers import ParquetJava
+from pyarrow import orc
+
+from parquet_bloom.cli import cli
+from parquet_bloom.verbs.orc.repair import LeftOrcFilters, OrcRepairReport, RepairedOrcFilters
+from parquet_bloom.verbs.repair import repair
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(data: bytes, name: str = "a.orc"):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["repair", *map(str, arguments)])
+
+
+def test_files_of_both_formats_in_one_run(write, tmp_path):
+    path = write(exchanged())
+    other = write((FIXTURES / "pyarrow_filters.parquet").read_bytes(), "b.parquet")
+    before = other.read_bytes()
+    ran = run(path, other, "--rebuild", "--in-place")
+    assert ran.exit_code == 0
+    first, second, third = ran.output.splitlines()
+    assert re.fullmatch(
+        rf"{re.escape(str(path))}: filters of 1 columns of stripes repaired, 0 left,"
+        r" \d+ B (added|removed), \d\.\d\d s", first,
+    )  # fmt: skip
+    assert second.startswith("rebuilt: column a, stripe 0: PB401 false-negatives: for example ")
+    assert third.startswith(f"{other}: 0 filters repaired, 0 left")
+    assert other.read_bytes() == before
+    ran = CliRunner().invoke(cli, ["validate", str(path), str(other), "--json"])
+    assert ran.exit_code == 0
+    found = [json.loads(line) for line in ran.output.splitlines()]
+    assert [each["format"] for each in found] == ["orc", "parquet"]
+
+
+def test_what_is_left_is_a_no(write):
+    ran = run(write(index_behind_data()), "--rebuild", "--in-place")
+    assert ran.exit_code == 1
+    assert ran.output.splitlines()[1].startswith("left: stripe 0: PB601 contradictory-stripe: an")
+
+
+def test_encrypted_columns_are_trouble_in_one_line(write):
+    ran = run(write(encrypted()), "--rebuild", "--in-place")
+    assert ran.exit_code == 2
+    assert "Traceback" not in ran.output
+
+
+def test_the_report_as_json(write):
+    ran = run(write(exchanged()), "--rebuild", "--in-place", "--json")
+    report = json.loads(ran.output)
+    assert set(report) == {field.name for field in fields(OrcRepairReport)}
+    (done,) = report["repaired"]
+    length = done.pop("length")
+    assert done.pop("offset") + length < report["size_after"]
+    assert re.match(r"\d+ of 1,000 stored values are not in the filter", done.pop("reason"))
+    assert done == {
+        "stripe": 0, "index_groups": [0, 1], "column": "a", "action": "rebuilt", "rule": "PB401",
+    }  # fmt: skip
+
+
+def test_every_key_is_documented():
+    text = (ROOT / "docs" / "json.md").read_text().split("## `pbloom repair`")[1].split("\n## ")[0]
+    keys = {
+        field.name
+        for kind in (OrcRepairReport, RepairedOrcFilters, LeftOrcFilters)
+        for field in fields(kind)
+    }
+    assert keys <= set(re.findall(r"`(\w+)`", text))
+
+
+# ------------------------------------------------------------------------------------------------
+# What readers see
+
+
+def test_the_values_are_the_same(write, tmp_path):
+    path = write(by_pyarrow(narrow()))
+    repair(path, tmp_path / "b.orc", rebuild=True)
+    assert orc.read_table(path).equals(orc.read_table(tmp_path / "b.orc"))
+
+
+@pytest.mark.interop
+def test_orc_java_loses_no_rows_any_more(write, tmp_path):
+    """BYTE by ORC C++, and FLOAT by pyorc, whose filters are of other numbers than are stored."""
+    if not ParquetJava.is_here():
+        missing(ParquetJava.needs)
+    numbers = sorted(set(narrow().to_pylist()))
+    # Between the smallest and the largest of each group, so that only the filter decides.
+    floats = np.float32(np.arange(1, ROWS) / 7)
+    asked = [float(value) for value in floats[10::400]]
+    broken = {
+        "byte": (write(by_pyarrow(narrow()), "byte.orc"), "LONG", numbers[1:-1]),
+        "float": (write(by_pyorc("float", *(row / 7 for row in range(ROWS))), "float.orc"),
+                  "FLOAT", asked),
+    }  # fmt: skip
+    queries, expected = [], []
+    for name, (path, kind, literals) in broken.items():
+        mended = tmp_path / f"{name}.mended.orc"
+        repair(path, mended, rebuild=True)
+        for file in (path, mended):
+            queries += [(str(file), "a", kind, repr(value)) for value in literals]
+            expected.append((file == mended, len(literals)))
+    path = tmp_path / "queries.tsv"
+    readers._write_queries(path, queries)
+    rows = [int(found) for (found,) in ParquetJava(tmp_path)._java("OrcSearch", path)]
+    for is_mended, count in expected:
+        found, rows = rows[:count], rows[count:]
+        if is_mended:
+            assert min(found) >= STRIDE
+        else:
+            assert found.count(0) > count / 2

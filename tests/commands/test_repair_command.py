@@ -1,0 +1,240 @@
+"""pbloom repair: what it prints, files with random damage, and what other readers make of the result."""
+
+import json
+import os
+import random
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FIXTURES, ROOT, SHARED, missing
+from make.hostile import (
+    footer_start,
+    outcome,
+    pointer,
+    with_meta,
+)
+from make.repairs import (
+    GROUPS,
+    A,
+    S,
+    built,
+    errors,
+    stored_values,
+    with_length,
+    with_offset,
+    without_lengths,
+)
+from oracle import readers
+from oracle.readers import ArrowCpp, ParquetJava
+
+import parquet_bloom as pb
+from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport, repair
+
+pytest_plugins = ["make.hostile_files", "make.repair_files"]
+
+# ------------------------------------------------------------------------------------------------
+# The command
+
+
+def test_the_command_says_what_it_did(sound: bytes, write: Callable[[bytes], Path]) -> None:
+    path = write(with_offset(without_lengths(sound), -1))
+    result = outcome("repair", path, "--in-place")
+    assert (result.code, result.stderr) == (0, "")
+    lost = "missing: parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9) loses rows"
+    first = footer_start(sound) - 1
+    assert re.sub(r"\d\.\d\d s", "# s", result.stdout) == (
+        f"{path}: 4 filters repaired, 0 left, 7 B added, # s\n"
+        "pointer dropped: column a, row group 0: PB101 offset-outside-data: bloom_filter_offset"
+        f" leads to no byte of the data (expected 4 to {first}, found -1)\n"
+        "length set: column s, row groups 0, 1: PB111 length-missing: for example"
+        " bloom_filter_length is"
+        f" {lost} (expected 528)\n"
+        "length set: column a, row group 1: PB111 length-missing: bloom_filter_length is"
+        f" {lost} (expected 528)\n"
+    )
+
+
+def test_exit_codes(sound: bytes, write: Callable[[bytes], Path], zero: Path) -> None:
+    """0: nothing is left; 1: something is; 2: trouble."""
+    path = write(without_lengths(sound))
+    assert outcome("repair", path, "--dry-run").code == 0
+    assert outcome("repair", path, zero, "--dry-run", "--drop-bad").code == 1
+    assert outcome("repair", path, zero, "--dry-run", "--rebuild").code == 0
+    assert outcome("repair", path, zero, path.parent / "none", "--dry-run", "--drop-bad").code == 2
+    assert outcome("repair", path).code == 2
+
+
+def test_options_reach_the_library(sound: bytes, write: Callable[[bytes], Path]) -> None:
+    path = write(with_offset(sound, 1))
+    out = path.with_name("out.parquet")
+    options = ("--rebuild", "--fpp", "0.3", "--max-bytes", "64", "--threads", "1")
+    result = outcome("repair", path, "-o", out, "-c", "a", "-g", "0", *options)
+    assert result.code == 0
+    assert "not rebuilt: FPP" in result.stdout
+    assert outcome("repair", path, "-o", out, *options).complaint.startswith(f"{out}: exists")
+
+
+def test_json(sound: bytes, write: Callable[[bytes], Path], zero: Path) -> None:
+    path = write(with_length(sound, -1))
+    result = outcome("repair", path, zero, "--dry-run", "--drop-bad", "--json")
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert set(first) == {field.name for field in fields(RepairReport)}
+    offset, length = pointer(sound, 0, A)
+    assert first["repaired"] == [
+        {
+            "row_group": 0,
+            "column": "a",
+            "action": "length set",
+            "rule": "PB112",
+            "reason": "bloom_filter_length cuts the filter off: readers that trust it lose rows"
+            f" (expected {length}, found {length - 1})",
+            "offset": offset,
+            "length": length,
+        }
+    ]
+    assert [item["rule"] for item in second["left"]] == ["PB403"]
+
+
+def test_every_key_is_documented() -> None:
+    text = (ROOT / "docs" / "json.md").read_text().split("## `pbloom repair`")[1].split("\n## ")[0]
+    documented = set(re.findall(r"`([\w ]+)`", text))
+    for report in (RepairReport, RepairedFilter, LeftFilter):
+        assert {field.name for field in fields(report)} <= documented
+    assert {"length set", "length removed", "pointer dropped", "rebuilt"} <= documented
+
+
+# ------------------------------------------------------------------------------------------------
+# Whatever comes
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_stored_value_is_absent_after_values_were_looked_up(
+    sound: bytes, write: Callable[[bytes], Path], seed: int
+) -> None:
+    """Bytes of filters and of the footer's places are changed at random."""
+    rng = random.Random(seed)
+    data = bytearray(sound)
+    for _ in range(rng.randint(1, 40)):
+        data[rng.randrange(pointer(sound, 0, A)[0], footer_start(sound))] ^= 1 << rng.randrange(8)
+    broken = bytes(data)
+    for group in range(GROUPS):
+        for column in (A, S):
+            if rng.random() < 0.5:
+                name = rng.choice(["bloom_filter_offset", "bloom_filter_length"])
+                number = rng.choice([-1, 0, 100, 1 << 30, None, rng.randrange(len(sound))])
+                broken = with_meta(broken, group, column, **{name: number})
+    path = write(broken)
+    options = rng.choice([("--drop-bad",), ("--rebuild",)])
+    result = outcome("repair", path, "--in-place", *options)
+    assert (result.code, result.stderr) == (0, "")
+    assert errors(path) == set()
+    with pb.open(path) as file:
+        for group in range(GROUPS):
+            for value in stored_values(path, group):
+                assert file.probe("a", value)[group].verdict != "absent"
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_damaged_footer_gives_one_line_or_a_sound_one(
+    sound: bytes, write: Callable[[bytes], Path], seed: int
+) -> None:
+    rng = random.Random(seed)
+    data = bytearray(sound)
+    for _ in range(rng.randint(1, 3)):
+        data[rng.randrange(footer_start(sound), len(sound) - 8)] = rng.randrange(256)
+    path = write(bytes(data))
+    output = path.with_name("out.parquet")
+    result = outcome("repair", path, "-o", output)
+    if result.code == 2:
+        assert result.complaint.startswith(f"{path}: ")
+        assert os.listdir(path.parent) == [path.name]
+        return
+    assert result.code == 0
+    structural = {rule for rule in errors(output, deep=False) if rule < "PB115"}
+    assert structural == set()
+
+
+# ------------------------------------------------------------------------------------------------
+# Other readers
+
+
+@pytest.fixture(scope="module")
+def parquet_java(tmp_path_factory: pytest.TempPathFactory) -> ParquetJava:
+    if not ParquetJava.is_here():
+        missing(ParquetJava.needs)
+    return ParquetJava(tmp_path_factory.mktemp("parquet_java"))
+
+
+@pytest.fixture(scope="module")
+def arrow_cpp(tmp_path_factory: pytest.TempPathFactory) -> ArrowCpp:
+    if not ArrowCpp.is_here():
+        missing(ArrowCpp.needs)
+    return ArrowCpp(tmp_path_factory.mktemp("arrow_cpp"))
+
+
+FILES = ["pyarrow_types", "java_types", "duckdb_types", "datafusion_types"]
+
+
+def mended_fixture(folder: Path, name: str) -> tuple[Path, Path]:
+    """A fixture with filters and no lengths, and that file mended."""
+    source = FIXTURES / f"{name}.parquet"
+    columns = [column["column"] for column in readers.describe(source)["columns"]]
+    broken, mended = folder / f"{name}-broken.parquet", folder / f"{name}-mended.parquet"
+    broken.write_bytes(without_lengths(built(folder, source.read_bytes(), *columns)))
+    repair(broken, mended)
+    return broken, mended
+
+
+@pytest.mark.interop
+def test_parquet_java_finds_every_value(tmp_path: Path, parquet_java: ParquetJava) -> None:
+    asked, homes, files = [], [], {}
+    for name in FILES:
+        broken, mended = mended_fixture(tmp_path, name)
+        before, after = broken.read_bytes(), mended.read_bytes()
+        start = footer_start(before)
+        assert before[:start] == after[:start]
+        assert without_lengths(after) == before
+        files[name] = broken, mended
+        described = readers.describe(FIXTURES / f"{name}.parquet")["columns"]
+        for column, leaf in zip(described, readers.leaves(mended, described).values(), strict=True):
+            for home, row_group in enumerate(column["row_groups"]):
+                for literal in row_group["present"]:
+                    for value in readers.stored_values(leaf, literal):
+                        asked.append((mended, value))
+                        homes.append((home, leaf, literal))
+    assert len(asked) > 500
+    lost: dict[tuple[Any, ...], bool] = {}
+    for home, kept in zip(homes, parquet_java.kept(asked), strict=True):
+        assert not isinstance(kept, str), (home, kept)
+        # A decimal is asked in every length that it may have: one of them must be found.
+        lost[home] = lost.get(home, True) and home[0] not in kept
+    assert [home for home, is_lost in lost.items() if is_lost] == []
+    bitsets = parquet_java.bitsets(*(mended for _, mended in files.values()))
+    rows = parquet_java.rows(*(path for pair in files.values() for path in pair))
+    for broken, mended in files.values():
+        assert bitsets[mended] == readers.bitsets(mended)
+        assert bitsets[mended]
+        assert rows[mended] == rows[broken]
+        assert rows[mended][0] > 0
+
+
+@pytest.mark.interop
+def test_arrow_cpp_reads_every_filter(tmp_path: Path, arrow_cpp: ArrowCpp) -> None:
+    for name in FILES:
+        _, mended = mended_fixture(tmp_path, name)
+        assert arrow_cpp.bitsets(mended) == readers.bitsets(mended)
+
+
+def test_a_file_of_parquet_testing_gets_its_length() -> None:
+    path = SHARED / "data" / "parquet-testing" / "data_index_bloom_encoding_stats.parquet"
+    if not path.exists():
+        missing("../shared/data/parquet-testing")
+    report = repair(path, dry_run=True, drop_bad=True)
+    assert [(item.rule, item.action, item.length) for item in report.repaired] == [
+        ("PB111", "length set", 1040)
+    ]
+    assert report.left == ()

@@ -1,0 +1,672 @@
+"""Every hypothesis is recognised on a file made that way: hashes, places, pages, other chunks.
+
+Other bytes of the value: test_diagnosis_forms.py. That nothing is claimed without reason:
+test_diagnosis_soundness.py.
+"""
+
+import random
+import re
+import struct
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import xxhash
+from conftest import ROOT
+from make import handmade
+from make import wrong_writers as wrong
+from make.wrong_writers import Column, Writer, make_column
+from oracle import specification as spec
+
+import parquet_bloom as pb
+from parquet_bloom.diagnosis.diagnose import diagnose
+from parquet_bloom.diagnosis.forms import forms
+from parquet_bloom.diagnosis.hashes import OTHER_HASHES
+from parquet_bloom.diagnosis.insertions import spelled
+from parquet_bloom.diagnosis.layouts import layouts
+from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.membership import check_membership
+from parquet_bloom.rules.catalogue import Diagnosis
+from parquet_bloom.values.types import LeafType, LogicalType
+
+
+def diagnosed(path: Path, row_group: int = 0, column: str = "values") -> Diagnosis | None:
+    with pb.open(path) as file:
+        chunk = file.chunk(row_group, column)
+        stored = bloom.read_header(file.source, file.footer, chunk)
+        assert stored is not None
+        filter = bloom.read_bitset(file.source, stored)
+        return diagnose(file, chunk, stored, check_membership(file, chunk, filter))
+
+
+def diagnosed_after(path: Path, column: Column, writer: Writer, **options) -> Diagnosis | None:
+    """What is said of a file of this writer."""
+    wrong.write(path, column, **options)
+    num_blocks = wrong.header(path).num_blocks
+    wrong.overwrite(path, writer.bitset(column.plain, num_blocks))
+    return diagnosed(path)
+
+
+def check(diagnosis: Diagnosis | None, name: str, clause: str = "") -> None:
+    assert diagnosis is not None
+    assert diagnosis.hypothesis == name
+    assert clause in diagnosis.explanation
+    assert diagnosis.hits == diagnosis.tried >= 4
+
+
+def prefixed(plain: bytes) -> bytes:
+    return struct.pack("<I", len(plain)) + plain
+
+
+# --- another hash ---------------------------------------------------------------------------------
+
+HASHES = [
+    *(
+        ("xxh64-seed", lambda plain, seed=seed: wrong.xxh64(plain, seed), f"seed {seed} instead")
+        for seed in (1, 42, 104729, 0x9747B28C, 0xFFFFFFFF, 2**64 - 1)
+    ),
+    *(
+        ("murmur3", wrong.murmur3(seed), f"seed {seed}, of which the first")
+        for seed in (0, 42, 104729, 1361930890)
+    ),
+    *(
+        ("murmur3-last-half", wrong.murmur3_last(seed), f"seed {seed}, of which the last")
+        for seed in (0, 42, 104729)
+    ),
+    (
+        "xxh32",
+        lambda plain: xxhash.xxh32_intdigest(plain) * 0x100000001,
+        "choose both the block and the bits",
+    ),
+    ("xxh3", xxhash.xxh3_64_intdigest, "by XXH3 with 64 bits"),
+    ("xxh3-128", lambda plain: xxhash.xxh3_128_intdigest(plain) % 2**64, "with 128 bits"),
+    ("fnv-1a", wrong.fnv_1a, "by FNV-1a"),
+]
+
+
+@pytest.mark.parametrize("column", ["text", "int64"])
+@pytest.mark.parametrize(("name", "hash", "clause"), HASHES)
+def test_hashes(tmp_path, column, name, hash, clause):
+    diagnosis = diagnosed_after(tmp_path / "x.parquet", make_column(column), Writer(hash=hash))
+    check(diagnosis, name, clause)
+
+
+def test_djb2(tmp_path):
+    """Of text only: of 8 bytes its high half, and so the block, is one of a few numbers."""
+    path = tmp_path / "x.parquet"
+    check(diagnosed_after(path, make_column("text"), Writer(hash=wrong.djb2)), "djb2", "by djb2")
+
+
+def test_xxh32_in_the_low_half_fills_one_block(tmp_path):
+    """With so few values that the block still excludes something."""
+    column = make_column("text")
+    few = Column(column.array[:12], column.plain[:12], {})
+    writer = Writer(hash=xxhash.xxh32_intdigest)
+    diagnosis = diagnosed_after(tmp_path / "x.parquet", few, writer, ndv=400)
+    check(diagnosis, "xxh32", "leave the high half 0")
+
+
+# --- another place in the filter ------------------------------------------------------------------
+
+LAYOUTS = [
+    (
+        "halves-swapped",
+        Writer(block=lambda hash, z: (hash % 2**32) * z >> 32, key=lambda hash: hash >> 32),
+        "by the bits that the high half chooses",
+    ),
+    (
+        "hash-byte-order",
+        Writer(hash=lambda plain: wrong.swap64(wrong.xxh64(plain))),
+        "the 8 bytes in reverse order",
+    ),
+    ("low-half-twice", Writer(block=lambda hash, z: (hash % 2**32) * z >> 32), "the low half"),
+    ("high-half-twice", Writer(key=lambda hash: hash >> 32), "the high half of its hash"),
+    (
+        "block-by-modulo",
+        Writer(block=lambda hash, z: (hash >> 32) % z),
+        "the remainder of the high half of its hash",
+    ),
+    ("block-by-modulo", Writer(block=lambda hash, z: hash % z), "the remainder of its whole hash"),
+    (
+        "block-by-modulo",
+        Writer(block=lambda hash, z: hash % z, key=lambda hash: hash >> 32),
+        "the remainder of its whole hash",
+    ),
+    (
+        "folded-by-halves",
+        Writer(block=lambda hash, z: ((hash >> 32) * 8 * z >> 32) % z),
+        "folded by its halves",
+    ),
+    ("words-big-endian", Writer(store=wrong.words_big_endian), "stored big-endian"),
+    ("words-swapped-in-pairs", Writer(store=wrong.words_in_pairs), "swapped in pairs"),
+    ("longs-big-endian", Writer(store=wrong.longs_big_endian), "big-endian words of 64 bits"),
+    ("salts-reversed", Writer(mask=wrong.mask_with_salts_reversed), "in reverse order"),
+    ("bits-from-the-top", Writer(mask=wrong.mask_from_the_top), "counted from its highest"),
+]
+
+
+@pytest.mark.parametrize("exact_blocks", [False, True])
+@pytest.mark.parametrize("column", ["text", "int32"])
+@pytest.mark.parametrize(("name", "writer", "clause"), LAYOUTS)
+def test_layouts(tmp_path, column, name, writer, clause, exact_blocks):
+    diagnosis = diagnosed_after(
+        tmp_path / "x.parquet", make_column(column), writer, exact_blocks=exact_blocks
+    )
+    check(diagnosis, name, clause)
+
+
+@pytest.mark.parametrize(
+    ("block", "clause"),
+    [
+        (lambda hash, z: (hash >> 32) & (z - 1), "the high half of its hash and the mask"),
+        (lambda hash, z: hash & (z - 1), "its whole hash and the mask"),
+        (lambda hash, z: (hash >> 32) & (2 ** (z.bit_length() - 1) - 1), "the mask"),
+    ],
+)
+def test_blocks_by_mask(tmp_path, block, clause):
+    diagnosis = diagnosed_after(
+        tmp_path / "x.parquet",
+        make_column("text"),
+        Writer(block=block),
+        exact_blocks=True,
+        ndv=1300,
+    )
+    check(diagnosis, "block-by-mask", clause)
+
+
+# --- another place in the file --------------------------------------------------------------------
+
+
+def sound_bits(path: Path, **options) -> bytes:
+    wrong.write(path, make_column("text"), **options)
+    return wrong.read_bits(path)
+
+
+@pytest.mark.parametrize(("shift", "spelled"), [(1, "1 byte"), (4, "4 bytes"), (15, "15 bytes")])
+def test_bitset_later_than_the_header_says(tmp_path, shift, spelled):
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path)
+    header = bloom.encode_header(len(bits))
+    wrong.append(path, header + bytes(shift) + bits, len(header) + len(bits))
+    check(diagnosed(path), "bitset-shifted", f"begins {spelled} later")
+
+
+@pytest.mark.parametrize("shift", [32, 64])
+def test_bitset_whole_blocks_later(tmp_path, shift):
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path)
+    header = bloom.encode_header(len(bits))
+    wrong.append(path, header + bytes(shift) + bits, len(header) + len(bits))
+    check(diagnosed(path), "bitset-shifted", f"begins {shift} bytes later")
+
+
+def test_bitset_that_begins_with_the_header(tmp_path):
+    """The header lies on the first bits, so the values of block 0 prove nothing."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path)
+    header = bloom.encode_header(len(bits))
+    region = header + bits[len(header) :]
+    wrong.append(path, region + bytes(len(header)), len(region))
+    diagnosis = diagnosed(path)
+    check(diagnosis, "bitset-shifted", f"begins {len(header)} bytes earlier")
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "clause"),
+    [
+        ("size-in-bits", lambda size: size * 8, "numBytes counts bits"),
+        ("size-in-words", lambda size: size // 4, "numBytes counts words"),
+        ("size-in-blocks", lambda size: size // 32, "numBytes counts blocks"),
+    ],
+)
+def test_size_in_another_unit(tmp_path, name, said, clause):
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=10_000)
+    header = bloom.encode_header(said(len(bits)))
+    filler = random.Random(3).randbytes(len(bits) * 8)
+    wrong.append(path, header + bits + filler, len(header) + said(len(bits)))
+    check(diagnosed(path), name, clause)
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+PAGE_VALUES = 50
+
+
+def paged_column(path: Path, num_pages: int) -> list[list[bytes]]:
+    """PLAIN pages of text, the values of each."""
+    pages = [
+        [f"page {page} value {i}".encode() for i in range(PAGE_VALUES)] for page in range(num_pages)
+    ]
+    encoded = [handmade.data_page(handmade.prefixed(*page), PAGE_VALUES) for page in pages]
+    return _built(path, encoded, pages)
+
+
+def fallback_column(path: Path, num_plain: int) -> list[list[bytes]]:
+    """A dictionary with one page that refers to it, and PLAIN pages."""
+    entries = [f"entry {i}".encode() for i in range(PAGE_VALUES)]
+    indices = spec.packed_run(range(PAGE_VALUES), 6)
+    pages = [
+        [f"page {page} value {i}".encode() for i in range(PAGE_VALUES)] for page in range(num_plain)
+    ]
+    encoded = [
+        handmade.dictionary_page(handmade.prefixed(*entries), PAGE_VALUES),
+        handmade.data_page(
+            b"\x06" + indices, PAGE_VALUES, encoding=handmade.Encoding.RLE_DICTIONARY
+        ),
+        *(handmade.data_page(handmade.prefixed(*page), PAGE_VALUES) for page in pages),
+    ]
+    return _built(path, encoded, [entries, *pages], num_values=PAGE_VALUES * (num_plain + 1))
+
+
+def _built(path, encoded, pages, num_values=None):
+    bare = path.with_suffix(".bare")
+    handmade.write(bare, encoded, num_values or sum(map(len, pages)))
+    pb.build(bare, path, columns=["values"])
+    return pages
+
+
+def insert_only(path: Path, values: Iterable[bytes]) -> None:
+    wrong.overwrite(path, Writer().bitset(values, wrong.header(path).num_blocks))
+
+
+def flat(pages: Iterable[list[bytes]]) -> list[bytes]:
+    return [value for page in pages for value in page]
+
+
+@pytest.mark.parametrize(
+    ("inserted", "words"),
+    [
+        ([0, 1, 2, 3], "data pages 0 to 3 of 12"),
+        ([11], "data page 11 of 12"),
+        ([0, 2, 3, 4, 9, 11], "data pages 0, 2 to 4, 9, 11 of 12"),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], "data pages 1 to 11 of 12"),
+    ],
+)
+def test_pages_not_inserted(tmp_path, inserted, words):
+    path = tmp_path / "x.parquet"
+    pages = paged_column(path, 12)
+    insert_only(path, flat(pages[i] for i in inserted))
+    diagnosis = diagnosed(path)
+    check(diagnosis, "pages-not-inserted", f"only the values of {words} were inserted")
+    assert diagnosis.tried == PAGE_VALUES * len(inserted)
+
+
+def test_values_that_are_on_other_pages_too(tmp_path):
+    """Of the pages that were not inserted, most values are found: they are on page 0."""
+    path = tmp_path / "x.parquet"
+    shared = [f"everywhere {i}".encode() for i in range(40)]
+    pages = [[*shared, *(f"page {page} {i}".encode() for i in range(10))] for page in range(6)]
+    encoded = [handmade.data_page(handmade.prefixed(*page), PAGE_VALUES) for page in pages]
+    _built(path, encoded, pages)
+    insert_only(path, flat(pages[:3]))
+    check(diagnosed(path), "pages-not-inserted", "data pages 0 to 2 of 6")
+
+
+def test_values_lost_here_and_there_are_not_pages(tmp_path):
+    """Half of the values of some pages."""
+    path = tmp_path / "x.parquet"
+    pages = paged_column(path, 12)
+    insert_only(path, flat(pages[:8]) + [page[i] for page in pages[8:] for i in range(25)])
+    assert diagnosed(path) is None
+
+
+def test_few_lost_values_are_not_a_page(tmp_path):
+    path = tmp_path / "x.parquet"
+    entries = [[b"%d %d" % (page, i) for i in range(PAGE_VALUES)] for page in range(4)]
+    entries.append([b"last 1", b"last 2", b"last 3"])
+    encoded = [handmade.data_page(handmade.prefixed(*page), len(page)) for page in entries]
+    _built(path, encoded, entries)
+    insert_only(path, flat(entries[:4]))
+    assert diagnosed(path) is None
+
+
+def test_dictionary_not_inserted(tmp_path):
+    path = tmp_path / "x.parquet"
+    pages = fallback_column(path, 3)
+    insert_only(path, flat(pages[1:]))
+    check(diagnosed(path), "dictionary-not-inserted", "the values of the dictionary were not")
+
+
+def test_only_the_dictionary_inserted(tmp_path):
+    path = tmp_path / "x.parquet"
+    pages = fallback_column(path, 3)
+    insert_only(path, pages[0])
+    check(diagnosed(path), "only-dictionary-inserted", "only the dictionary was inserted")
+
+
+def test_dictionary_and_some_pages_inserted(tmp_path):
+    path = tmp_path / "x.parquet"
+    pages = fallback_column(path, 4)
+    insert_only(path, flat(pages[:3]))
+    words = "only the values of the dictionary and data pages 1 to 2 of 5 were inserted"
+    check(diagnosed(path), "pages-not-inserted", words)
+
+
+def test_few_lost_entries_are_not_a_dictionary(tmp_path):
+    """All four that a row has; that the other sixty are not found is as it should be."""
+    path = tmp_path / "x.parquet"
+    entries = [b"entry %d" % i for i in range(64)]
+    page = [b"value %d" % i for i in range(PAGE_VALUES)]
+    indices = b"\x06" + spec.packed_run(range(4), 6)
+    encoded = [
+        handmade.dictionary_page(handmade.prefixed(*entries), 64),
+        handmade.data_page(indices, 4, encoding=handmade.Encoding.RLE_DICTIONARY),
+        handmade.data_page(handmade.prefixed(*page), PAGE_VALUES),
+    ]
+    _built(path, encoded, [page], num_values=PAGE_VALUES + 4)
+    insert_only(path, page)
+    assert diagnosed(path) is None
+
+
+def test_small_pages_that_are_found_by_luck(tmp_path):
+    """Two values each, and bits of nothing, of which some pages meet enough."""
+    path = tmp_path / "x.parquet"
+    pages = [[b"a%d" % i, b"b%d" % i] for i in range(40)]
+    encoded = [handmade.data_page(handmade.prefixed(*page), 2) for page in pages]
+    _built(path, encoded, pages)
+    size = len(wrong.read_bits(path))
+    for seed in range(10):
+        bits = np.random.default_rng(seed).random(8 * size) < 0.9
+        wrong.overwrite(path, np.packbits(bits).tobytes())
+        assert diagnosed(path) is None
+
+
+def test_spelled_pages():
+    assert spelled([3]) == "data page 3"
+    assert spelled([None, 1, 2, 3, 7]) == "the dictionary and data pages 1 to 3, 7"
+    many = "data pages 0, 2, 4, 6, 8, 10, 12, 14 and 49,992 more ranges"
+    assert spelled(range(0, 100_000, 2)) == many
+
+
+def test_entries_that_no_row_has_are_no_evidence(tmp_path):
+    """A length prefix, and a dictionary of which half is not used and was rightly not inserted."""
+    path = tmp_path / "x.parquet"
+    entries = [b"entry %d" % i for i in range(64)]
+    encoded = [
+        handmade.dictionary_page(handmade.prefixed(*entries), 64),
+        handmade.data_page(
+            b"\x05" + spec.packed_run(range(32), 5), 32, encoding=handmade.Encoding.RLE_DICTIONARY
+        ),
+    ]
+    _built(path, encoded, [entries], num_values=32)
+    writer = Writer(form=prefixed)
+    wrong.overwrite(path, writer.bitset(entries[:32], wrong.header(path).num_blocks))
+    check(diagnosed(path), "length-prefix")
+
+
+# --- the filter of another chunk ------------------------------------------------------------------
+
+
+def four_chunks(path: Path) -> Path:
+    """Two row groups of two columns."""
+    left, right = make_column("int64", 1), make_column("int64", 2)
+    table = pa.table({"left": left.array, "right": right.array})
+    return wrong.write_table(path, table, row_group_size=200)
+
+
+def test_filters_of_columns_swapped(tmp_path):
+    path = four_chunks(tmp_path / "x.parquet")
+    wrong.point_to(path, {(0, 0): (0, "right"), (0, 1): (0, "left")})
+    check(
+        diagnosed(path, 0, "left"),
+        "filter-of-another-chunk",
+        "the filter is that of row group 0, column right",
+    )
+    check(diagnosed(path, 0, "right"), "filter-of-another-chunk", "row group 0, column left")
+    assert diagnosed(path, 1, "left") is None
+
+
+def test_filter_of_the_next_row_group(tmp_path):
+    path = four_chunks(tmp_path / "x.parquet")
+    wrong.point_to(path, {(0, 0): (1, "left")})
+    check(diagnosed(path, 0, "left"), "filter-of-another-chunk", "row group 1, column left")
+
+
+def test_own_filter_at_another_chunk(tmp_path):
+    """This chunk points to bits of nothing, and the other one to the filter of this one."""
+    path = four_chunks(tmp_path / "x.parquet")
+    wrong.point_to(path, {(1, 1): (0, "left"), (0, 0): (1, "right")})
+    size = len(wrong.read_bits(path, 0, "left"))
+    wrong.overwrite(path, random.Random(1).randbytes(size), 0, "left")
+    assert diagnosed(path, 0, "left") is None
+    wrong.point_to(path, {(0, 1): (1, "right")})
+    check(
+        diagnosed(path, 0, "left"),
+        "filter-at-another-chunk",
+        "the missing values are found in the filter of row group 0, column right",
+    )
+
+
+def test_the_same_values_in_another_row_group_prove_nothing(tmp_path):
+    """Both row groups hold the same values; one filter is broken."""
+    column = make_column("text")
+    table = pa.table({"values": pa.concat_arrays([column.array, column.array])})
+    path = wrong.write_table(tmp_path / "x.parquet", table, row_group_size=len(column.plain))
+    size = len(wrong.read_bits(path))
+    rng = random.Random(7)
+    wrong.overwrite(path, bytes(rng.getrandbits(8) & rng.getrandbits(8) for _ in range(size)))
+    assert diagnosed(path) is None
+
+
+# --- floating point numbers that are alike --------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["<e", "<f", "<d"])
+def test_zero_of_the_other_sign(tmp_path, code):
+    numbers = [1.5, 2.5, -0.0, 3.25]
+    types = {"<e": pa.float16(), "<f": pa.float32(), "<d": pa.float64()}
+    path = wrong.write_table(
+        tmp_path / "x.parquet", pa.table({"values": pa.array(numbers, types[code])})
+    )
+    plus = [struct.pack(code, n) for n in (1.5, 2.5, 0.0, 3.25)]
+    insert_only(path, plus)
+    diagnosis = diagnosed(path)
+    assert diagnosis == Diagnosis(
+        "zero-sign", "the missing values are found if each zero is hashed with the other sign", 1, 1
+    )
+
+
+def test_nans_made_alike(tmp_path):
+    odd = [struct.pack("<Q", 0xFFF8000000000001 + i) for i in range(3)]
+    plain = [struct.pack("<d", n) for n in (1.5, 2.5, 3.5)]
+    array = pa.array(np.frombuffer(b"".join([*plain, *odd]), "<f8"))
+    path = wrong.write_table(tmp_path / "x.parquet", pa.table({"values": array}))
+    insert_only(path, [*plain, struct.pack("<Q", 0x7FF8000000000000)])
+    diagnosis = diagnosed(path)
+    assert diagnosis == Diagnosis(
+        "nan-payload",
+        "the missing values are found if each NaN is hashed as the canonical NaN",
+        3,
+        3,
+    )
+
+
+def test_a_missing_number_beside_a_zero_is_another_matter(tmp_path):
+    array = pa.array([1.5, 2.5, -0.0, 3.25], pa.float64())
+    path = wrong.write_table(tmp_path / "x.parquet", pa.table({"values": array}))
+    insert_only(path, [struct.pack("<d", n) for n in (1.5, 0.0)])
+    assert diagnosed(path) is None
+
+
+def test_a_zero_that_is_found_by_luck_proves_nothing(tmp_path):
+    """In a filter that finds nearly everything."""
+    array = pa.array([1.5, 2.5, -0.0, 3.25], pa.float64())
+    path = wrong.write_table(tmp_path / "x.parquet", pa.table({"values": array}))
+    minus = Writer().bitset([struct.pack("<d", -0.0)], wrong.header(path).num_blocks)
+    lowest = next(i for i, byte in enumerate(minus) if byte)
+    bits = bytearray(b"\xff" * len(minus))
+    bits[lowest] &= ~minus[lowest]
+    wrong.overwrite(path, bytes(bits))
+    assert diagnosed(path) is None
+
+
+# --- two things at once ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "writer", "name"),
+    [
+        ("text", Writer(form=prefixed, hash=wrong.murmur3(0)), "length-prefix+murmur3"),
+        (
+            "int32",
+            Writer(
+                form=lambda plain: struct.pack("<q", *struct.unpack("<i", plain)),
+                hash=lambda plain: wrong.xxh64(plain, 42),
+            ),
+            "int64+xxh64-seed",
+        ),
+        (
+            "text",
+            Writer(hash=wrong.murmur3(1361930890), block=lambda hash, z: (hash >> 32) & (z - 1)),
+            "murmur3+block-by-modulo",
+        ),
+        (
+            "int64",
+            Writer(form=lambda plain: plain[::-1], store=wrong.words_big_endian),
+            "big-endian+words-big-endian",
+        ),
+        (
+            "uuid",
+            Writer(
+                form=lambda plain: uuid.UUID(bytes=plain).bytes_le,
+                block=lambda hash, z: hash % z,
+            ),
+            "uuid-guid+block-by-modulo",
+        ),
+    ],
+)
+def test_two_deviations(tmp_path, column, writer, name):
+    diagnosis = diagnosed_after(tmp_path / "x.parquet", make_column(column), writer)
+    check(diagnosis, name)
+    assert re.fullmatch(
+        r"the missing values are found if each is (hashed|looked up) .* and (hashed|looked up) .*",
+        diagnosis.explanation,
+    )
+
+
+# --- the rest -------------------------------------------------------------------------------------
+
+
+def test_damaged_pages_are_an_error(tmp_path):
+    """The pages were read once already; whoever damages them in between is told."""
+    path = wrong.write(tmp_path / "x.parquet", make_column("text"), compression="none")
+    insert_only(path, [b"nothing"])
+    with pb.open(path) as file:
+        chunk = file.chunk(0, "values")
+        stored = bloom.read_header(file.source, file.footer, chunk)
+        membership = check_membership(file, chunk, bloom.read_bitset(file.source, stored))
+        with path.open("r+b") as other:
+            other.seek(chunk.pages_start)
+            other.write(b"\xff" * 40)
+        with pytest.raises(ParquetBloomError, match="row group 0, column values"):
+            diagnose(file, chunk, stored, membership)
+
+
+def test_damaged_pages_of_another_chunk_are_no_evidence(tmp_path):
+    path = four_chunks(tmp_path / "x.parquet")
+    insert = random.Random(3).randbytes(len(wrong.read_bits(path, 0, "left")))
+    wrong.overwrite(path, insert, 0, "left")
+    with pb.open(path) as file:
+        starts = [file.chunk(1, "left").pages_start, file.chunk(0, "right").pages_start]
+    with path.open("r+b") as file:
+        for start in starts:
+            file.seek(start)
+            file.write(b"\xff" * 40)
+    assert diagnosed(path, 0, "left") is None
+
+
+def test_a_large_chunk_takes_less_than_two_seconds(tmp_path):
+    """Bits of nothing, so that everything is tried; many pages, and a dictionary."""
+    rng = np.random.default_rng(4)
+    array = pa.array(rng.integers(0, 2**62, 1_000_000))
+    path = wrong.write_table(tmp_path / "x.parquet", pa.table({"values": array}))
+    size = len(wrong.read_bits(path))
+    wrong.overwrite(
+        path,
+        (rng.random(size * 8) < 0.3)
+        .view(np.uint8)
+        .reshape(-1, 8)
+        .dot(1 << np.arange(8))
+        .astype(np.uint8)
+        .tobytes(),
+    )
+    with pb.open(path) as file:
+        chunk = file.chunk(0, "values")
+        stored = bloom.read_header(file.source, file.footer, chunk)
+        membership = check_membership(file, chunk, bloom.read_bitset(file.source, stored))
+        start = time.process_time()
+        assert diagnose(file, chunk, stored, membership) is None
+        assert time.process_time() - start < 2
+
+
+def long_values(path: Path, size: int) -> list[bytes]:
+    rng = random.Random(8)
+    values = [rng.randbytes(size) for _ in range(200)]
+    wrong.write(path, Column(pa.array(values, pa.binary()), values, {}))
+    return values
+
+
+def test_long_values_take_less_than_two_seconds(tmp_path):
+    path = tmp_path / "x.parquet"
+    long_values(path, 40_000)
+    size = len(wrong.read_bits(path))
+    wrong.overwrite(path, random.Random(9).randbytes(size))
+    start = time.process_time()
+    assert diagnosed(path) is None
+    assert time.process_time() - start < 2
+
+
+def test_long_values_are_diagnosed(tmp_path):
+    path = tmp_path / "x.parquet"
+    values = long_values(path, 40_000)
+    writer = Writer(form=prefixed)
+    wrong.overwrite(path, writer.bitset(values, wrong.header(path).num_blocks))
+    diagnosis = diagnosed(path)
+    check(diagnosis, "length-prefix")
+    assert diagnosis.tried < 100
+
+
+def test_values_that_are_too_long_are_left_out(tmp_path):
+    path = tmp_path / "x.parquet"
+    values = long_values(path, (64 << 10) + 1)
+    writer = Writer(form=prefixed)
+    wrong.overwrite(path, writer.bitset(values, wrong.header(path).num_blocks))
+    assert diagnosed(path) is None
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+OTHER_NAMES = {
+    "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
+    "pages-not-inserted", "dictionary-not-inserted", "only-dictionary-inserted",
+    "filter-of-another-chunk", "filter-at-another-chunk", "zero-sign", "nan-payload",
+}  # fmt: skip
+
+
+def every_name() -> set[str]:
+    decimal = LogicalType("DECIMAL", precision=9, scale=2)
+    types = [
+        *(LeafType(physical) for physical in ("INT32", "INT64", "INT96", "FLOAT", "DOUBLE")),
+        LeafType("BYTE_ARRAY"),
+        LeafType("FIXED_LEN_BYTE_ARRAY", 16),
+        LeafType("FIXED_LEN_BYTE_ARRAY", 2, LogicalType("FLOAT16")),
+        LeafType("INT64", logical=LogicalType("TIMESTAMP", unit="MICROS")),
+        *(LeafType(physical, 0, decimal) for physical in ("INT32", "INT64", "BYTE_ARRAY")),
+        LeafType("FIXED_LEN_BYTE_ARRAY", 5, decimal),
+    ]
+    of_values = {form.name for leaf in types for form in forms(leaf)}
+    of_hashes = {hash.name for hash in OTHER_HASHES}
+    of_layouts = {layout.name for num_blocks in (4, 5) for layout in layouts(num_blocks)}
+    return of_values | of_hashes | of_layouts | OTHER_NAMES
+
+
+def test_every_hypothesis_is_documented():
+    text = (ROOT / "docs" / "diagnosis.md").read_text().split("## ORC files")[0]
+    documented = set(re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE))
+    assert documented == every_name()

@@ -1,0 +1,222 @@
+"""Every other form of a value's bytes is recognised on a file made that way."""
+
+import random
+import struct
+import uuid
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from diagnosis.test_diagnosis import check, diagnosed, diagnosed_after, insert_only, prefixed
+from make import wrong_writers as wrong
+from make.wrong_writers import Column, Writer, make_column
+
+# --- other bytes of a value -----------------------------------------------------------------------
+
+
+def reverse(plain: bytes) -> bytes:
+    return plain[::-1]
+
+
+def recoded(read: str, write: str) -> Callable[[bytes], bytes]:
+    return lambda plain: struct.pack(write, struct.unpack(read, plain)[0])
+
+
+def resized(read: str, width: int, order: str = "little") -> Callable[[bytes], bytes]:
+    """A number in another width, cut if it does not fit."""
+
+    def form(plain: bytes) -> bytes:
+        number = struct.unpack(read, plain)[0]
+        return (number % 2 ** (8 * width)).to_bytes(width, order)
+
+    return form
+
+
+def scaled(read: str, numerator: int, denominator: int) -> Callable[[bytes], bytes]:
+    return lambda plain: struct.pack("<q", struct.unpack(read, plain)[0] * numerator // denominator)
+
+
+def spelled_out(read: str) -> Callable[[bytes], bytes]:
+    return lambda plain: str(struct.unpack(read, plain)[0]).encode()
+
+
+def big(width: int) -> Callable[[bytes], bytes]:
+    """A decimal of big-endian bytes in another width."""
+    return lambda plain: int.from_bytes(plain, "big", signed=True).to_bytes(
+        width, "big", signed=True
+    )
+
+
+def fewest_bytes(number: int) -> bytes:
+    for width in range(1, 40):
+        if -(2 ** (8 * width - 1)) <= number < 2 ** (8 * width - 1):
+            return number.to_bytes(width, "big", signed=True)
+    raise AssertionError(number)
+
+
+def fewest(order: str) -> Callable[[bytes], bytes]:
+    return lambda plain: fewest_bytes(int.from_bytes(plain, order, signed=True))
+
+
+def with_point(order: str, scale: int) -> Callable[[bytes], bytes]:
+    def form(plain: bytes) -> bytes:
+        number = int.from_bytes(plain, order, signed=True)
+        digits = str(abs(number)).rjust(scale + 1, "0")
+        sign = "-" if number < 0 else ""
+        return f"{sign}{digits[:-scale]}.{digits[-scale:]}".encode()
+
+    return form
+
+
+def little_integer(width: int) -> Callable[[bytes], bytes]:
+    return lambda plain: int.from_bytes(plain, "big", signed=True).to_bytes(
+        width, "little", signed=True
+    )
+
+
+def int96_in(divisor: int) -> Callable[[bytes], bytes]:
+    def form(plain: bytes) -> bytes:
+        nanos, day = struct.unpack("<qi", plain)
+        return struct.pack("<q", ((day - 2_440_588) * 86_400 * 10**9 + nanos) // divisor)
+
+    return form
+
+
+FORMS = [
+    ("int32", "big-endian", recoded("<i", ">i"), "as big-endian bytes"),
+    ("int32", "int64", recoded("<i", "<q"), "as an integer of 8 bytes"),
+    ("int32_small", "int64", recoded("<i", "<q"), "as an integer of 8 bytes"),
+    ("uint32", "uint64", recoded("<I", "<Q"), "which takes it for unsigned"),
+    ("int32", "uint64", recoded("<I", "<Q"), "which takes it for unsigned"),
+    ("int32", "int64-big-endian", recoded("<i", ">q"), "8 bytes, big-endian"),
+    ("int32", "int128", resized("<i", 16), "16 bytes"),
+    ("int32", "uint128", resized("<I", 16), "16 bytes, which takes it for unsigned"),
+    ("int32", "int128-big-endian", resized("<i", 16, "big"), "16 bytes, big-endian"),
+    ("int8", "int8", resized("<i", 1), "an integer of 1 byte"),
+    ("int16", "int16", resized("<i", 2), "an integer of 2 bytes"),
+    ("int16", "int16-big-endian", resized("<i", 2, "big"), "2 bytes, big-endian"),
+    ("int32_small", "float", recoded("<i", "<f"), "as a float"),
+    ("int32", "double", recoded("<i", "<d"), "as a double"),
+    ("int32", "text", spelled_out("<i"), "as text"),
+    ("uint32", "text", spelled_out("<I"), "as text"),
+    ("int64", "big-endian", recoded("<q", ">q"), "as big-endian bytes"),
+    ("int64_small", "int32", resized("<q", 4), "an integer of 4 bytes"),
+    ("int64", "int32", resized("<q", 4), "an integer of 4 bytes"),
+    ("int64_small", "int32-big-endian", resized("<q", 4, "big"), "4 bytes, big-endian"),
+    ("int64", "int128", resized("<q", 16), "16 bytes"),
+    ("int64", "double", recoded("<q", "<d"), "as a double"),
+    ("int64", "text", spelled_out("<q"), "as text"),
+    ("date", "other-unit", scaled("<i", 86_400_000_000, 1), "86,400,000,000 times as large"),
+    ("date", "int64", recoded("<i", "<q"), "as an integer of 8 bytes"),
+    ("timestamp", "other-unit", scaled("<q", 1000, 1), "hashed 1,000 times as large"),
+    ("timestamp", "other-unit", scaled("<q", 1, 1000), "hashed divided by 1,000,"),
+    ("timestamp", "other-unit", scaled("<q", 1, 10**6), "hashed divided by 1,000,000,"),
+    ("int96", "int96-as-int64", int96_in(1), "in nanoseconds"),
+    ("int96", "int96-as-int64", int96_in(1000), "in microseconds"),
+    ("int96", "reversed-bytes", reverse, "in reverse order"),
+    ("float", "double", recoded("<f", "<d"), "as a double"),
+    ("float", "big-endian", recoded("<f", ">f"), "as big-endian bytes"),
+    ("float", "text", lambda plain: str(np.frombuffer(plain, "<f4")[0]).encode(), "as text"),
+    ("double", "float", recoded("<d", "<f"), "as a float"),
+    ("double", "big-endian", recoded("<d", ">d"), "as big-endian bytes"),
+    ("double", "text", spelled_out("<d"), "as text"),
+    ("float16", "float", recoded("<e", "<f"), "as a float"),
+    ("float16", "double", recoded("<e", "<d"), "as a double"),
+    ("decimal_int32", "decimal-byte-order", reverse, "in big-endian order"),
+    ("decimal_int32", "decimal-width", lambda plain: big(16)(plain[::-1]), "as 16 big-endian"),
+    ("decimal_int32", "decimal-minimal", fewest("little"), "the fewest big-endian bytes"),
+    ("decimal_int32", "decimal-integer", recoded("<i", "<q"), "integer of 8 bytes"),
+    ("decimal_int32", "decimal-text", with_point("little", 2), "as text with a decimal point"),
+    ("decimal_int32", "text", spelled_out("<i"), "as text"),
+    ("decimal_int64", "decimal-byte-order", reverse, "in big-endian order"),
+    ("decimal_int64", "decimal-width", lambda plain: big(16)(plain[::-1]), "as 16 big-endian"),
+    ("decimal_int64", "double", recoded("<q", "<d"), "as a double"),
+    ("decimal_fixed", "decimal-width", big(16), "as 16 big-endian bytes"),
+    ("decimal_fixed", "decimal-minimal", fewest("big"), "the fewest big-endian bytes"),
+    ("decimal_fixed", "decimal-byte-order", reverse, "in little-endian order"),
+    ("decimal_fixed", "decimal-integer", little_integer(16), "integer of 16 bytes"),
+    ("decimal_fixed", "decimal-text", with_point("big", 5), "as text with a decimal point"),
+    ("decimal_fixed", "length-prefix", prefixed, "with its 4-byte length in front"),
+    ("decimal_fixed_small", "decimal-integer", little_integer(8), "integer of 8 bytes"),
+    ("uuid", "uuid-text", lambda plain: str(uuid.UUID(bytes=plain)).encode(), "with hyphens"),
+    (
+        "uuid",
+        "uuid-text-upper-case",
+        lambda plain: str(uuid.UUID(bytes=plain)).upper().encode(),
+        "with hyphens in upper case",
+    ),
+    ("uuid", "hex", lambda plain: plain.hex().encode(), "as hexadecimal digits"),
+    (
+        "uuid",
+        "uuid-hex-upper-case",
+        lambda plain: plain.hex().upper().encode(),
+        "hexadecimal digits in upper case",
+    ),
+    ("uuid", "uuid-guid", lambda plain: uuid.UUID(bytes=plain).bytes_le, "Microsoft GUID"),
+    (
+        "uuid",
+        "uuid-halves-reversed",
+        lambda plain: plain[:8][::-1] + plain[8:][::-1],
+        "two little-endian integers of 8 bytes",
+    ),
+    ("uuid", "uuid-halves-swapped", lambda plain: plain[8:] + plain[:8], "in front of the first"),
+    ("uuid", "reversed-bytes", reverse, "in reverse order"),
+    ("fixed7", "reversed-bytes", reverse, "in reverse order"),
+    ("fixed7", "length-prefix", prefixed, "with its 4-byte length in front"),
+    ("text", "length-prefix", prefixed, "with its 4-byte length in front"),
+    ("text", "zero-terminated", lambda plain: plain + b"\0", "with a zero byte behind it"),
+    ("text", "lower-case", lambda plain: plain.decode().lower().encode(), "in lower case"),
+    ("text", "upper-case", lambda plain: plain.decode().upper().encode(), "in upper case"),
+    ("text", "without-trailing-spaces", lambda plain: plain.rstrip(), "without the spaces"),
+    ("text", "utf-16", lambda plain: plain.decode().encode("utf-16-le"), "as UTF-16LE"),
+    ("text", "utf-16", lambda plain: plain.decode().encode("utf-16-be"), "as UTF-16BE"),
+    ("text", "reversed-bytes", reverse, "in reverse order"),
+    ("long_text", "truncated", lambda plain: plain[:64], "by its first 64 bytes only"),
+    ("long_text", "truncated", lambda plain: plain[:16], "by its first 16 bytes only"),
+    ("binary", "hex", lambda plain: plain.hex().encode(), "as hexadecimal digits"),
+    ("binary", "length-prefix", prefixed, "with its 4-byte length in front"),
+    ("uuid_text", "uuid-bytes", lambda plain: uuid.UUID(plain.decode()).bytes, "the UUID"),
+]
+
+
+@pytest.mark.parametrize(("column", "name", "form", "clause"), FORMS)
+def test_forms(tmp_path, column, name, form, clause):
+    diagnosis = diagnosed_after(tmp_path / "x.parquet", make_column(column), Writer(form=form))
+    check(diagnosis, name, clause)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "clause"),
+    [
+        ("decimal-width", big(16), "as 16 big-endian bytes"),
+        ("decimal-minimal", fewest("big"), "the fewest big-endian bytes"),
+        ("decimal-integer", little_integer(8), "integer of 8 bytes"),
+        ("length-prefix", prefixed, "with its 4-byte length in front"),
+    ],
+)
+def test_forms_of_byte_array_decimals(tmp_path, name, form, clause):
+    path, plain = wrong.byte_array_decimals(tmp_path / "x.parquet")
+    writer = Writer(form=form)
+    wrong.overwrite(path, writer.bitset(plain, wrong.header(path).num_blocks))
+    check(diagnosed(path), name, clause)
+
+
+@pytest.mark.parametrize("code", ["<i", "<q"])
+def test_dictionary_index(tmp_path, code):
+    column = make_column("text")
+    path = wrong.write(tmp_path / "x.parquet", column, use_dictionary=True)
+    indices = [struct.pack(code, index) for index in range(len(column.plain))]
+    wrong.overwrite(path, Writer().bitset(indices, wrong.header(path).num_blocks))
+    check(diagnosed(path), "dictionary-index", "its index in the dictionary")
+
+
+def test_an_index_that_is_a_stored_value_proves_nothing(tmp_path):
+    """The numbers below 500 in any order: the index of each that is lost is another number."""
+    numbers = random.Random(5).sample(range(500), 500)
+    lost = set(numbers[100:112])
+    assert not lost & set(range(100, 112))
+    column = Column(pa.array(numbers, pa.int32()), [struct.pack("<i", n) for n in numbers], {})
+    path = wrong.write(tmp_path / "x.parquet", column, use_dictionary=True, fpp=0.001)
+    insert_only(path, [struct.pack("<i", n) for n in numbers if n not in lost])
+    assert diagnosed(path) is None

@@ -1,0 +1,124 @@
+"""Nothing is claimed without need or evidence: sound filters, accidents, bits of nothing."""
+
+import random
+
+import numpy as np
+import pytest
+from conftest import FIXTURES
+from diagnosis.test_diagnosis import diagnosed, insert_only
+from make import wrong_writers as wrong
+from make.wrong_writers import make_column
+
+import parquet_bloom as pb
+from parquet_bloom.diagnosis.diagnose import diagnose
+from parquet_bloom.diagnosis.evidence import Trial
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.membership import check_membership
+
+# --- nothing is claimed without need or evidence --------------------------------------------------
+
+COLUMNS = ["int32", "int64", "double", "decimal_fixed", "uuid", "text", "timestamp", "float16"]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_bits_of_nothing(tmp_path, column):
+    path = wrong.write(tmp_path / "x.parquet", make_column(column), ndv=2000)
+    size = len(wrong.read_bits(path))
+    for seed, fill in enumerate([0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.999]):
+        bits = np.random.default_rng(seed).random(size * 8) < fill
+        wrong.overwrite(path, np.packbits(bits).tobytes())
+        assert diagnosed(path) is None, fill
+
+
+@pytest.mark.parametrize("byte", [b"\0", b"\xff"])
+def test_no_bits_and_all_bits(tmp_path, byte):
+    path = wrong.write(tmp_path / "x.parquet", make_column("text"))
+    wrong.overwrite(path, byte * len(wrong.read_bits(path)))
+    assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize("byte", [b"\0", b"\xff"])
+def test_blocks_without_bits_among_full_ones(tmp_path, byte):
+    """Whether a value is found depends on its block alone."""
+    path = wrong.write(tmp_path / "x.parquet", make_column("text"))
+    size = len(wrong.read_bits(path))
+    wrong.overwrite(path, (byte * 32 + bytes([255 - byte[0]]) * 32) * (size // 64))
+    assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_one_value_removed_or_one_bit_cleared(tmp_path, column, dictionary):
+    values = make_column(column)
+    path = wrong.write(tmp_path / "x.parquet", values, use_dictionary=dictionary)
+    assert diagnosed(path) is None
+    bits = wrong.read_bits(path)
+    insert_only(path, values.plain[1:])
+    assert diagnosed(path) is None
+    rng = random.Random(2)
+    for _ in range(20):
+        cleared = bytearray(bits)
+        cleared[rng.randrange(len(bits))] &= ~(1 << rng.randrange(8))
+        wrong.overwrite(path, bytes(cleared))
+        assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize("column", ["text", "int64"])
+def test_bits_of_other_values(tmp_path, column):
+    """A sound filter of values that the file does not hold."""
+    path = wrong.write(tmp_path / "x.parquet", make_column(column))
+    insert_only(path, make_column(column, seed=99).plain)
+    assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FIXTURES.glob("*_filters.parquet")))
+def test_sound_files_are_never_diagnosed(name):
+    with pb.open(FIXTURES / name) as file:
+        for leaf in file.footer.leaves:
+            for row_group in range(file.num_row_groups):
+                chunk = file.footer.chunk(row_group, leaf)
+                stored = bloom.read_header(file.source, file.footer, chunk)
+                if stored is None or leaf.type.physical == "BOOLEAN":
+                    continue
+                filter = bloom.read_bitset(file.source, stored)
+                membership = check_membership(file, chunk, filter)
+                assert diagnose(file, chunk, stored, membership) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["java_types", "duckdb_types_dictionary", "pyarrow_fallback_v1", "spark_nested"]
+)
+def test_accidents_of_every_type(tmp_path, name):
+    """Filters that lost a bit, many bits, or have nothing to do with the values."""
+    path = tmp_path / "x.parquet"
+    with pb.open(FIXTURES / f"{name}.parquet") as file:
+        pb.build(file.path, path, columns=file.columns, force=True)
+    rng = np.random.default_rng(6)
+    with pb.open(path) as file:
+        chunks = [file.footer.chunk(0, leaf) for leaf in file.footer.leaves]
+    for chunk in chunks:
+        if chunk.bloom_filter_offset is None:
+            continue
+        column = chunk.leaf.name
+        sound = np.frombuffer(wrong.read_bits(path, 0, column), np.uint8)
+        for share in (0.0001, 0.05):
+            lost = np.packbits(rng.random(8 * sound.size) < share)
+            lost[rng.integers(sound.size)] |= 0x24
+            wrong.overwrite(path, (sound & ~lost).tobytes(), 0, column)
+            assert diagnosed(path, 0, column) is None, column
+        nothing = np.packbits(rng.random(8 * sound.size) < 0.3)
+        wrong.overwrite(path, nothing.tobytes(), 0, column)
+        assert diagnosed(path, 0, column) is None, column
+
+
+def test_evidence_needs_more_than_luck():
+    assert Trial(hits=4, tried=4, chance=1e-4).is_convincing
+    assert not Trial(hits=3, tried=3, chance=1e-9).is_convincing
+    assert not Trial(hits=4, tried=4, chance=1e-3).is_convincing
+    assert Trial(hits=5, tried=5, chance=1e-3).is_convincing
+    assert not Trial(hits=1000, tried=1000, chance=0.6).is_convincing
+    assert Trial(hits=990, tried=1000, chance=0.4).is_convincing
+    assert not Trial(hits=989, tried=1000, chance=0.01).is_convincing
+    assert not Trial(hits=99, tried=99, chance=1.0).is_convincing
+    assert not Trial(hits=0, tried=0, chance=1.0).is_convincing
+    assert Trial(hits=10, tried=10, chance=0.1).log_luck == pytest.approx(-10 * np.log(10))

@@ -1,0 +1,205 @@
+"""README and docs say what is so: their commands are run, their tables compared with the code."""
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+from conftest import ROOT, missing
+
+from parquet_bloom.advice.engines import EngineUse
+from parquet_bloom.advice.settings import WriterSettings
+from parquet_bloom.cli import cli
+from parquet_bloom.orc.file import IndexGroupVerdict
+from parquet_bloom.orc.row_index import GroupStatistics
+from parquet_bloom.parquet.filter_builder import BuiltFilter, SkippedChunk
+from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport
+from parquet_bloom.values.literals import TYPES
+from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
+from parquet_bloom.verbs.build import BuildReport
+from parquet_bloom.verbs.diff import FileDiff, FilterDiff, FilterSide
+from parquet_bloom.verbs.inspect import (
+    ColumnInspection,
+    FileInspection,
+    FilterInspection,
+    RowGroupInspection,
+)
+from parquet_bloom.verbs.orc.build import BuiltOrcFilters, OrcBuildReport, SkippedStripeColumn
+from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
+from parquet_bloom.verbs.orc.inspect import (
+    FilterStream,
+    GroupFilterInspection,
+    IndexGroupInspection,
+    OrcColumnInspection,
+    OrcFilterInspection,
+    OrcInspection,
+    StripeInspection,
+)
+from parquet_bloom.verbs.orc.probe import OrcProbedValue, OrcProbeReport
+from parquet_bloom.verbs.orc.strip import OrcStripReport, RemovedOrcFilters
+from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
+from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
+from parquet_bloom.verbs.strip import RemovedFilter, StayingFilter, StripReport
+
+README = (ROOT / "README.md").read_text()
+JSON = (ROOT / "docs" / "json.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def comparable(text):
+    """Without what differs between runs and versions of the writer: times, sizes and offsets."""
+    text = re.sub(r"\d+\.\d\d s\b", "# s", text)
+    text = re.sub(r"version [\d.]+", "version #", text)
+    text = re.sub(r"[\d.]+ (B|KiB|MiB)\b", "# B", text)
+    text = re.sub(r"[\d.]+ %", "# %", text)
+    return re.sub(r"\t\d{8}\t|\b[\d,]+ bytes read", "#", text)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where `make demo` has been."""
+    folder = tmp_path_factory.mktemp("readme")
+    subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "demo.py")],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+def test_the_commands_print_what_the_readme_shows(folder):
+    pbloom = [sys.executable, "-m", "parquet_bloom"]
+    for name in ("with-filter.parquet", "without.parquet", "words.npy"):
+        (folder / "demo" / name).unlink(missing_ok=True)
+    for block in blocks("console"):
+        command, *expected = block.splitlines()
+        program, *arguments = command.removeprefix("$ ").split()
+        run = subprocess.run(
+            [*(pbloom if program == "pbloom" else [program]), *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, (command, run.stderr)
+        assert comparable(run.stdout) == comparable("".join(f"{line}\n" for line in expected))
+
+
+def test_the_python_example_runs(folder):
+    (example,) = blocks("python")
+    subprocess.run([sys.executable, "-c", example], cwd=folder, check=True)
+
+
+def test_make_has_the_targets_that_the_readme_names():
+    makefile = (ROOT / "Makefile").read_text()
+    for target in set(re.findall(r"\bmake (\w+)", README)):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def layout_places():
+    tables = README.split("## Finding your way")[1].split("## Development")[0]
+    rows = re.findall(r"^\| (`.*?) \|", tables, re.MULTILINE)
+    return re.findall(r"`([^`]+)`", " ".join(rows))
+
+
+def test_every_place_in_the_layout_tables_is_there():
+    for place in layout_places():
+        assert (ROOT / place).exists() or (ROOT / "parquet_bloom" / place).exists(), place
+
+
+def test_every_module_and_folder_is_in_the_layout_tables():
+    for path in (ROOT / "parquet_bloom").iterdir():
+        if path.suffix == ".py" and not path.stem.startswith("__"):
+            assert path.name in layout_places()
+        if path.is_dir() and path.name != "__pycache__":
+            assert f"{path.name}/" in layout_places()
+
+
+@pytest.mark.parametrize("folder", ["dialects", "encryption", "orc", "parquet", "spark"])
+def test_every_module_is_in_the_row_of_its_folder(folder):
+    row = re.search(rf"^\| `{folder}/` \|(.*)", README, re.MULTILINE)[1]
+    modules = {path.stem for path in (ROOT / "parquet_bloom" / folder).glob("*.py")}
+    assert modules - set(re.findall(r"`(\w+)`", row)) == {"__init__"}
+
+
+def test_every_command_is_in_the_readme():
+    for command in cli.commands:
+        assert f"pbloom {command}" in README
+
+
+@pytest.mark.parametrize(
+    ("section", "reports"),
+    {
+        "build": (
+            BuildReport,
+            BuiltFilter,
+            SkippedChunk,
+            OrcBuildReport,
+            BuiltOrcFilters,
+            SkippedStripeColumn,
+        ),
+        "inspect": (
+            FileInspection,
+            RowGroupInspection,
+            ColumnInspection,
+            FilterInspection,
+            OrcInspection,
+            StripeInspection,
+            OrcColumnInspection,
+            FilterStream,
+            OrcFilterInspection,
+            IndexGroupInspection,
+            GroupStatistics,
+            GroupFilterInspection,
+        ),
+        "probe": (ProbeReport, ProbedValue, OrcProbeReport, OrcProbedValue, IndexGroupVerdict),
+        "dump --format json": (DumpedIndexGroup,),
+        "strip": (StripReport, RemovedFilter, StayingFilter, OrcStripReport, RemovedOrcFilters),
+        "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
+        "diff": (FileDiff, FilterDiff, FilterSide),
+        "repair": (RepairReport, RepairedFilter, LeftFilter),
+        "validate": (ValidationReport, Finding, Checked, Diagnosis),
+    }.items(),
+)
+def test_every_json_key_is_documented(section, reports):
+    text = JSON.split(f"## `pbloom {section}`")[1].split("\n## ")[0]
+    documented = set(re.findall(r"`(\w+)`", text))
+    for report in reports:
+        for field in fields(report):
+            assert field.name in documented, f"{report.__name__}.{field.name}"
+
+
+def test_every_type_option_is_documented():
+    text = (ROOT / "docs" / "types.md").read_text()
+    for name in TYPES:
+        assert f"`{name}`" in text
+
+
+def test_links_lead_somewhere():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if not link.startswith("http"):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_nothing_of_one_machine_is_in_the_project():
+    """No absolute paths of a home or work folder in what is committed."""
+    if shutil.which("git") is None:
+        missing("git")
+    run = subprocess.run(
+        ["git", "grep", "-nIE", r"/(home|root|Users|work)/[a-z]"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [
+        line for line in run.stdout.splitlines() if not line.startswith("tests/docs/test_docs.py")
+    ]
+    assert found == []

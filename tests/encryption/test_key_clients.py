@@ -1,0 +1,247 @@
+"""Code of the user's that has keys: it decides neither how we end nor what is seen of a token."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+import types
+
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.hostile import outcome
+from make.kms_lab import LabKms, secret_of, single, write
+
+import parquet_bloom as pb
+from parquet_bloom.encryption.cipher import Key
+from parquet_bloom.encryption.clients import MadeKeys, as_bytes, ask
+from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.encryption.keys_file import keys_of
+from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
+from parquet_bloom.program import Program
+
+SECRET = b"0123456789012345"
+
+
+# ------------------------------------------------------------------------------------------------
+# How we end
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "client", raising=False)
+    return write(tmp_path / "t.parquet")
+
+
+CODE = {
+    "import": "{problem}",
+    "construction": "class Client:\n    def __init__(self, connection): {problem}",
+    "call": """class Client:
+    def __init__(self, connection): pass
+    def unwrap_key(self, wrapped_key, master_key_identifier): {problem}""",
+    "retriever": "def Client(key_metadata): {problem}",
+}
+PROBLEMS = {
+    "import sys; sys.exit(0)": "SystemExit: 0",
+    "import asyncio; raise asyncio.CancelledError": "CancelledError:",
+    "raise GeneratorExit": "GeneratorExit:",
+    "raise type('PanicException', (BaseException,), {})('rust')": "PanicException: rust",
+    "raise RuntimeError('not\\nnow')": "RuntimeError: not now",
+    "raise StopIteration(5)": "StopIteration: 5",
+    "return 1 +": "SyntaxError: invalid syntax",
+}
+
+
+@pytest.mark.parametrize("command", ["validate", "probe", "build"])
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("place", CODE)
+def test_whatever_it_raises_is_trouble_on_one_line(place, problem, command, path):
+    (path.parent / "client.py").write_text(CODE[place].format(problem=problem))
+    way = "--key-retriever" if place == "retriever" else "--kms"
+    arguments = {
+        "validate": ["validate", "t.parquet"],
+        "probe": ["probe", "t.parquet", "-c", "a", "-v", "5"],
+        "build": ["build", "t.parquet", "-c", "a", "-o", "out"],
+    }[command]
+    result = outcome(*arguments, way, "client:Client")
+    assert (result.code, result.stdout) == (2, "")
+    assert PROBLEMS[problem] in result.complaint
+    asked_for_a_key = place in ("call", "retriever") and "SyntaxError" not in PROBLEMS[problem]
+    what = "KMS client" if way == "--kms" else "key retriever"
+    assert (what if asked_for_a_key else f"{what} client:Client: ") in result.complaint
+    assert not (path.parent / "out").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_meanwhile_is_no_failure_of_the_client(number, path):
+    (path.parent / "client.py").write_text(
+        f"import os\ndef retrieve(key_metadata): os.kill(os.getpid(), {int(number)})\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "parquet_bloom", "probe", path, "-c", "a", "-v", "5",
+         "--key-retriever", "client:retrieve"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(path.parent), *sys.path])},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (run.returncode, run.stdout) == (128 + number, "")
+    assert run.stderr == ("pbloom: interrupted\n" if number == signal.SIGINT else "")
+
+
+def test_what_nobody_has_foreseen_is_trouble_too():
+    @click.group(cls=Program)
+    def cli():
+        pass
+
+    @cli.command()
+    def work():
+        raise asyncio.CancelledError("why")
+
+    result = CliRunner().invoke(cli, ["work"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == ("pbloom: internal error, please report: CancelledError: why\n")
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, type("Ended", (KeyboardInterrupt,), {})])
+def test_only_an_interrupt_passes(ending):
+    def interrupted():
+        raise ending
+
+    with pytest.raises(ending):
+        ask(interrupted, "KMS client")
+
+
+# ------------------------------------------------------------------------------------------------
+# What is seen of a token
+
+
+def said_by(client, *, token, monkeypatch):
+    """An error with this client, and its traceback."""
+    module = types.ModuleType("client_with_token")
+    module.Client = client
+    monkeypatch.setitem(sys.modules, "client_with_token", module)
+    monkeypatch.setenv("TOKEN", token)
+    settings = {"kms": "client_with_token:Client", "kms_token": "env:TOKEN"}
+    with pytest.raises(EncryptionError) as error:
+        keys_of(settings).footer_key(single(SECRET))
+    assert (error.value.__cause__, error.value.__context__) == (None, None)
+    return error.value, "".join(traceback.format_exception(error.value))
+
+
+def raising(kind, when):
+    class Client:
+        def __init__(self, connection):
+            self.token = connection.key_access_token
+            if when == "construction":
+                self.fail()
+
+        def unwrap_key(self, wrapped_key, master_key_identifier):
+            self.fail()
+
+        def fail(self):
+            raise kind(f"401 for {self.token}, again")
+
+    return Client
+
+
+@pytest.mark.parametrize("token", ["s3cr3t", "s3cr3t  two\nlines", " s3cr3t\t"])
+@pytest.mark.parametrize(
+    "kind", [RuntimeError, KeyError, EncryptionError, MissingKeyError, TamperedError, SystemExit]
+)
+@pytest.mark.parametrize("when", ["construction", "call"])
+def test_a_token_is_in_no_message_and_no_traceback(token, kind, when, monkeypatch):
+    error, text = said_by(raising(kind, when), token=token, monkeypatch=monkeypatch)
+    for word in token.split():
+        assert word not in text
+    assert f"{kind.__name__}: " in str(error)
+    assert "401 for …" in str(error)
+    assert isinstance(error, MissingKeyError) == (kind in (KeyError, MissingKeyError))
+    assert not isinstance(error, TamperedError)
+
+
+def test_text_that_is_no_key_is_not_shown():
+    secret = "s3cr3t\ud800"
+    with pytest.raises(EncryptionError) as error:
+        as_bytes(secret, "KMS client")
+    assert str(error.value) == "KMS client: returned text that is not UTF-8"
+    assert "s3cr3t" not in "".join(traceback.format_exception(error.value))
+    assert error.value.__suppress_context__
+
+
+# ------------------------------------------------------------------------------------------------
+# It may come back
+
+
+def in_time(work):
+    """What `work` returns in another thread, which is given up on if it hangs."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(work()), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive(), "hangs"
+    return results[0]
+
+
+def test_a_retriever_may_ask_for_another_key():
+    def retrieve(key_metadata):
+        inner = b"" if key_metadata == b"c" else secret_of(keys.footer_key(b"c"))
+        return inner[:8] + key_metadata * (16 - len(inner[:8]))
+
+    keys = Keys(key_retriever=retrieve)
+    found = in_time(lambda: secret_of(keys.column_key(("a",), b"a")))
+    assert found == b"ccccccccaaaaaaaa"
+
+
+def test_a_kms_client_may_ask_for_another_key():
+    class Nested(LabKms):
+        def unwrap_key(self, wrapped_key, master_key_identifier):
+            if master_key_identifier == "m1":
+                keys.footer_key(single(SECRET, "mf"))
+            return super().unwrap_key(wrapped_key, master_key_identifier)
+
+    keys = Keys(kms_client=Nested(None))
+    assert in_time(lambda: secret_of(keys.column_key(("a",), single(SECRET)))) == SECRET
+
+
+def test_a_client_that_asks_for_the_same_key_is_at_its_end_some_time():
+    keys = Keys(key_retriever=lambda key_metadata: secret_of(keys.footer_key(key_metadata)))
+
+    def work():
+        with pytest.raises(EncryptionError, match="RecursionError"):
+            keys.footer_key(b"kf")
+        return True
+
+    assert in_time(work)
+
+
+def test_of_two_that_are_made_at_once_the_first_stays():
+    made = MadeKeys()
+    early, late = Key(SECRET, "early"), Key(SECRET, "late")
+    assert made.get("a", lambda: made.get("a", lambda: early) and late) is early
+    assert made.get("a", pytest.fail) is early
+
+
+# ------------------------------------------------------------------------------------------------
+# Names with dots
+
+
+def test_a_key_of_one_column_is_not_tried_on_another_whose_name_has_a_dot(tmp_path):
+    table = pa.table({"a": range(100), "a.b": range(100), "c": range(100)})
+    pq.write_table(table, tmp_path / "plain")
+    recipe = Recipe(columns={"a": SECRET, "a.b": b"another key 16 b"})
+    data = encrypt((tmp_path / "plain").read_bytes(), recipe).data
+    (tmp_path / "t.parquet").write_bytes(data)
+    keys = Keys(footer=FOOTER_KEY, columns={"a": SECRET})
+    for column in ("a", "c"):
+        pb.build(tmp_path / "t.parquet", tmp_path / column, columns=[column], keys=keys)
+        with pb.open(tmp_path / column, keys) as file:
+            assert [group.verdict for group in file.probe(column, 5)] == ["maybe"]
+    with pytest.raises(MissingKeyError, match=r"no key for column a\.b "):
+        pb.build(tmp_path / "t.parquet", tmp_path / "out", columns=["a.b"], keys=keys)

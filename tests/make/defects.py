@@ -1,0 +1,17 @@
+"""Every defective file, by the id of the rule that must find it. Those of ORC are in orc_defects."""
+
+from make.defects_files import Defect
+from make.defects_older import OLDER
+from make.defects_portability import PORTABILITY
+from make.defects_quality import QUALITY
+from make.defects_security import SECURITY
+from make.defects_structure import STRUCTURE
+from make.defects_truth import TRUTH
+from make.orc_defect_files import OrcDefect
+from make.orc_defects import ORC
+
+ALL = (*STRUCTURE, *PORTABILITY, *QUALITY, *TRUTH, *SECURITY, *OLDER)
+
+DEFECTS: dict[str, list[Defect | OrcDefect]] = {}
+for each in (*ALL, *ORC):
+    DEFECTS.setdefault(each.rule, []).append(each)

@@ -1,0 +1,57 @@
+"""Fixtures: files whose filters leak, and share bytes with others."""
+
+import pytest
+from make.encrypting import FOOTER_KEY, Recipe
+from parquet.test_encrypted_reading import filters
+from parquet.test_encrypted_writing import PLAIN, encrypted
+
+import parquet_bloom as pb
+from parquet_bloom.encryption.keys import Keys
+
+
+def longer(chunks):
+    """A length that reaches into the next filter."""
+    chunks[0, "int64"].bloom_filter_length += 64
+
+
+def shared(chunks):
+    """A filter that two column chunks point to."""
+    chunks[0, "string"].bloom_filter_offset = chunks[0, "int64"].bloom_filter_offset
+
+
+def within(chunks):
+    """A pointer to the second block of another filter, which may be taken for a header."""
+    chunks[1, "string"].bloom_filter_offset = chunks[0, "int64"].bloom_filter_offset + 40
+
+
+def unknown(chunks):
+    """No length anywhere."""
+    for chunk in chunks.values():
+        chunk.bloom_filter_length = None
+
+
+EDITS = {edit.__name__: edit for edit in (longer, shared, within, unknown)}
+
+
+@pytest.fixture
+def disputed(request, tmp_path):
+    """A leak whose bytes the footer gives to several filters, and the bits that it points to."""
+
+    def edit(footer):
+        EDITS[request.param](
+            {
+                (row_group, chunk.meta_data.path_in_schema[0]): chunk.meta_data
+                for row_group, group in enumerate(footer.row_groups)
+                for chunk in group.columns
+            }
+        )
+
+    plain = tmp_path / "plain.parquet"
+    pb.build(PLAIN, plain, columns=["int64", "string"])
+    path = encrypted(tmp_path, Recipe(filters="plaintext", edit=edit), plain)
+    bits = filters(plain)
+    if request.param == "shared":
+        del bits[0, "string"]
+    if request.param == "within":
+        del bits[1, "string"]
+    return path, Keys(footer=FOOTER_KEY), bits

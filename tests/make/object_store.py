@@ -1,0 +1,161 @@
+"""A stand-in for an object store: names and bytes, uploads that appear when their stream is closed.
+
+As those of Arrow's S3 do, also after an error. What is asked of it is in `requests`, and `faults`
+are called with each request before it is answered.
+"""
+
+import itertools
+from types import SimpleNamespace
+
+import pyarrow as pa
+from conftest import FIXTURES
+from pyarrow import fs
+
+from parquet_bloom.storage import table_of_file as tables
+
+BUCKET = "s3://bucket"
+OPTIONS = "?endpoint_override=127.0.0.1:1&scheme=http"
+
+# The object that is there, and what is done to it.
+FIXTURE = FIXTURES / "pyarrow_filters.parquet"
+NAME = "bucket/lake/day=1/x.parquet"
+URL = f"s3://{NAME}{OPTIONS}"
+BUILD = {"columns": ["int64", "string"], "existing": "replace"}
+
+# When the first object was written, in nanoseconds since 1970.
+STARTED = 1_700_000_000_000_000_000
+
+
+class Stored:
+    """An open object: its size and ETag, if the store has such, are those of then. What is read is
+    there now."""
+
+    def __init__(self, store, path):
+        self._store, self._path = store, path
+        self._size, self._etag = len(store.known(path)), store.etags[path]
+
+    def size(self):
+        return self._size
+
+    def read_at(self, length, offset):
+        return self._store.known(self._path)[offset : offset + length]
+
+    def metadata(self):
+        return {} if self._etag is None else {"Content-Type": b"x", "ETag": self._etag}
+
+    def close(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+class Upload:
+    """An upload; each piece is a request."""
+
+    def __init__(self, store, path):
+        self._store, self._path, self._data = store, path, b""
+
+    def write(self, data):
+        self._store.ask("write", self._path)
+        self._data += data
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._store.put(self._path, self._data)
+
+
+class ObjectStore:
+    """What is at `bucket/...`; install() it in the place of pyarrow's file systems."""
+
+    def __init__(self, has_etags):
+        self.objects, self.modified, self.etags = {}, {}, {}
+        self.requests, self.faults, self.urls = [], [], []
+        self._has_etags = has_etags
+        self._clock = itertools.count(STARTED, 1_000_000_000)
+
+    def install(self, monkeypatch):
+        tables._remote_table.cache_clear()
+        monkeypatch.setattr(fs, "FileSystem", SimpleNamespace(from_uri=self.from_uri))
+
+    def from_uri(self, url):
+        self.urls.append(url)
+        place, mark, options = url.partition("?")
+        assert mark + options in ("", OPTIONS)
+        if set(place) & set(" {}[]"):
+            raise pa.ArrowInvalid(f"Cannot parse URI: '{url}'\nmore")
+        return self, place.removeprefix("s3://")
+
+    def ask(self, verb, path):
+        self.requests.append((verb, path))
+        for fault in self.faults:
+            fault(verb, path)
+
+    def put(self, path, data):
+        self.objects[path] = bytes(data)
+        self.modified[path] = next(self._clock)
+        self.etags[path] = str(self.modified[path]).encode() if self._has_etags else None
+
+    def known(self, path):
+        if path not in self.objects:
+            raise FileNotFoundError(f"Path does not exist '{path}'")
+        return self.objects[path]
+
+    def open_input_file(self, path):
+        self.ask("open", path)
+        return Stored(self, path)
+
+    def open_output_stream(self, path):
+        self.ask("upload", path)
+        return Upload(self, path)
+
+    def copy_file(self, source, target):
+        self.ask("copy", target)
+        self.put(target, self.known(source))
+
+    def delete_file(self, path):
+        self.ask("delete", path)
+        self.known(path)
+        del self.objects[path]
+
+    def get_file_info(self, what):
+        if not isinstance(what, fs.FileSelector):
+            self.ask("info", what)
+            return self._info(what)
+        assert what.allow_not_found
+        self.ask("list", what.base_dir)
+        if what.base_dir in self.objects:
+            raise NotADirectoryError(20, "Not a directory")
+        below = f"{what.base_dir}/"
+        names = {
+            path[len(below) :].partition("/")[0] for path in self.objects if path.startswith(below)
+        }
+        return [self._info(below + name) for name in sorted(names)]
+
+    def _info(self, path):
+        if path in self.objects:
+            return fs.FileInfo(
+                path, fs.FileType.File, size=len(self.objects[path]), mtime_ns=self.modified[path]
+            )
+        is_folder = any(name.startswith(f"{path}/") for name in self.objects)
+        return fs.FileInfo(path, fs.FileType.Directory if is_folder else fs.FileType.NotFound)
+
+
+def raising(verb, error, at=1):
+    """A fault: the request number `at` of a kind fails."""
+    left = iter(range(1, 1000))
+
+    def fault(asked, path):
+        if asked == verb and next(left) == at:
+            raise error
+
+    return fault
+
+
+def check_untouched(store, expected=None):
+    assert store.objects == {NAME: expected or FIXTURE.read_bytes()}

@@ -1,0 +1,112 @@
+"""Split block filters of before xxHash, bit by bit, and files that have them."""
+
+import struct
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from legacy.test_murmur3 import x64_128
+from make.hostile import Column, byte_arrays, data_page, forge, int64s
+from oracle import specification as spec
+
+from parquet_bloom.legacy.murmur3.pointers import decoded
+from parquet_bloom.parquet.thrift.ttypes import Type
+
+PARQUET_SEED = 1361930890
+
+# A union whose member 1 is an empty struct; its place among the fields is one after the last.
+FIRST_MEMBER = "1c1c0000"
+
+
+def murmur3(seed=PARQUET_SEED):
+    return lambda value: x64_128(value, seed)[0]
+
+
+# What parquet-mr and parquet-cpp hashed with.
+PARQUET_HASH = murmur3()
+
+
+def prefixed_hive(value):
+    return spec.hive64(len(value).to_bytes(4, "little") + value)
+
+
+def masked(hash, num_blocks):
+    assert num_blocks & (num_blocks - 1) == 0
+    return hash >> 32 & num_blocks - 1
+
+
+def bitset(values, num_blocks, hash=PARQUET_HASH, select=masked, words="<8I"):
+    """The bits of `values`, one after the other as the documents say."""
+    blocks = spec.new_filter(num_blocks)
+    for value in values:
+        hashed = hash(value)
+        spec.block_insert(blocks[select(hashed, num_blocks)], hashed & 0xFFFFFFFF)
+    return b"".join(struct.pack(words, *block) for block in blocks)
+
+
+def plain_header(num_bytes, header_bytes):
+    return num_bytes.to_bytes(4, "little") + bytes(header_bytes - 4)
+
+
+def thrift_header(num_bytes):
+    """Three fields: numBytes, algorithm, hash."""
+    size = spec.varint(2 * num_bytes)
+    return b"\x15" + size + bytes.fromhex(FIRST_MEMBER + FIRST_MEMBER) + b"\0"
+
+
+def enum_header(num_bytes):
+    """The same from before there were unions."""
+    return b"\x15" + spec.varint(2 * num_bytes) + b"\x15\x00\x15\x00\x00"
+
+
+def page_header(num_bytes):
+    """A PageHeader of type 4 with both sizes, and field 9."""
+    size = spec.varint(2 * num_bytes)
+    return b"\x15\x08\x15" + size + b"\x15" + size + b"\x6c" + thrift_header(num_bytes) + b"\0"
+
+
+def texts(count, prefix="value"):
+    return [f"{prefix} {number}".encode() for number in range(count)]
+
+
+def file_of(folder: Path, values, stored, *, place="footer", name="old"):
+    """A file of one BYTE_ARRAY column `a` with `stored`, header and bitset, which
+    bloom_filter_offset leads to. `place`: `footer`, before it; `before`, before the chunk's pages;
+    `inside`, behind its last page, and counted to it."""
+    page = data_page(byte_arrays(*values), len(values))
+    meta, pages = {}, [page]
+    if place == "footer":
+        pages += [stored]
+        meta = {"bloom_filter_offset": 4 + len(page), "total_compressed_size": len(page)}
+    elif place == "inside":
+        pages += [stored]
+        meta = {"bloom_filter_offset": 4 + len(page)}
+    else:
+        pages = [stored, page]
+        meta = {"bloom_filter_offset": 4, "data_page_offset": 4 + len(stored)}
+        meta["total_compressed_size"] = len(page)
+    column = Column(pages, len(values), type=Type.BYTE_ARRAY, meta=meta)
+    path = folder / f"{name}.parquet"
+    path.write_bytes(forge(column))
+    return path
+
+
+def file_of_integers(folder: Path, values, stored, **meta):
+    page = data_page(int64s(*values), len(values))
+    told = {"bloom_filter_offset": 4 + len(page), "total_compressed_size": len(page)}
+    path = folder / "integers.parquet"
+    path.write_bytes(forge(Column([page, stored], len(values), meta=told | meta)))
+    return path
+
+
+def with_other_note(data: bytes, name: str) -> bytes:
+    """The first note of a file with another number of this name, and as long as it was, so that
+    nothing else changes."""
+    start = data.index(b'{"offset"')
+    end = data.index(b"}", start) + 1
+    note = decoded(data[start:end].decode())
+    for more in count(1):
+        other = replace(note, **{name: getattr(note, name) + more}).encoded().encode()
+        if len(other) == end - start:
+            break
+    return data[:start] + other + data[end:]

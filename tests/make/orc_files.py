@@ -1,0 +1,107 @@
+"""ORC files of every type to build filters in, and what native filters look like."""
+
+import decimal
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.keys.key_hashes import insertion_hashes
+from parquet_bloom.orc.stripe import FILTER_KINDS
+from parquet_bloom.orc.values import group_values
+
+STRIDE = 1000
+ROWS = 3 * STRIDE + 300
+
+
+def decimals(numbers, scale):
+    return [
+        None if n is None else decimal.Decimal(int(n)).scaleb(-scale, decimal.Context(prec=50))
+        for n in numbers
+    ]
+
+
+def all_types(rows=ROWS, seed=1):
+    """Random values, shuffled, one in ten null: no minimum or maximum tells where a value is. No
+    zeros among floats, no time within a day of 1970, which writers have of their own."""
+    random = np.random.default_rng(seed)
+
+    def nulls(values):
+        gaps = random.random(len(values)) < 0.1
+        return [None if gap else value for gap, value in zip(gaps, values, strict=True)]
+
+    def integers(bits):
+        return nulls(random.integers(-(1 << (bits - 1)), (1 << (bits - 1)) - 1, rows).tolist())
+
+    moments = random.integers(-(2**52), 2**52, rows)
+    moments[np.abs(moments) < 2 * 86_400_000_000] += 10 * 86_400_000_000
+    texts = [f"Wort {n} ü" if n % 7 else "" for n in random.integers(0, 1 << 40, rows)]
+    return pa.table(
+        {
+            "byte": pa.array(integers(8), pa.int8()),
+            "short": pa.array(integers(16), pa.int16()),
+            "int": pa.array(integers(32), pa.int32()),
+            "long": pa.array(integers(64), pa.int64()),
+            "float": pa.array(nulls(random.normal(size=rows).tolist()), pa.float32()),
+            "double": pa.array(nulls(random.normal(size=rows).tolist()), pa.float64()),
+            "string": pa.array(nulls(texts)),
+            "binary": pa.array(nulls([text.encode("utf-16") for text in texts]), pa.binary()),
+            "date": pa.array(nulls(random.integers(-140_000, 140_000, rows).tolist()), pa.int32())
+            .cast(pa.date32()),
+            "timestamp": pa.array(nulls(moments.tolist()), pa.int64()).cast(pa.timestamp("us")),
+            "decimal9": pa.array(
+                decimals(nulls(random.integers(-10_000, 10_000, rows)), 2), pa.decimal128(9, 2)
+            ),
+            "decimal30": pa.array(
+                decimals(nulls(random.integers(-(1 << 62), 1 << 62, rows)), 10),
+                pa.decimal128(30, 10),
+            ),
+            "decimal12": pa.array(
+                decimals(nulls(random.integers(-50, 50, rows) * 100), 0), pa.decimal128(12, 0)
+            ),
+            "list": pa.array(
+                nulls([[n, None, n + 1][: n % 4] for n in random.integers(0, 1 << 50, rows).tolist()]),
+                pa.list_(pa.int64()),
+            ),
+            "map": pa.array(
+                nulls([[(f"k{n}", n / 8)][: n % 2] for n in random.integers(0, 1 << 50, rows).tolist()]),
+                pa.map_(pa.string(), pa.float64()),
+            ),
+            "struct": pa.array(
+                nulls([{"a": n, "b": {"c": f"c{n}"}} for n in random.integers(0, 1 << 50, rows).tolist()]),
+                pa.struct([("a", pa.int64()), ("b", pa.struct([("c", pa.string())]))]),
+            ),
+        }
+    )  # fmt: skip
+
+
+LEAVES = (
+    "byte", "short", "int", "long", "float", "double", "string", "binary", "date", "timestamp",
+    "decimal9", "decimal30", "decimal12", "list._elem", "map._key", "map._value", "struct.a",
+    "struct.b.c",
+)  # fmt: skip
+
+
+def rebuilt(file, stripe, column, stored):
+    """The filters of a column in a stripe from its values, of the stored ones' size and keys."""
+    for values, native in zip(group_values(file, stripe, column), stored.filters, strict=True):
+        filter = KHashFilter.empty(native.num_bits, native.num_hashes)
+        filter.insert_hashes(insertion_hashes(column, values, stored.form))
+        yield filter
+
+
+def differing(file, names):
+    """Of each column the number of filters, in streams of both kinds, that are not the rebuilt one,
+    and the number of all."""
+    found = {}
+    for name in names:
+        column = file.column(name)
+        pairs = []
+        for index in range(file.num_stripes):
+            stripe = file.stripe(index)
+            for stream in stripe.streams_of(column.id, FILTER_KINDS):
+                stored = file.filters_in(stripe, column, stream)
+                pairs += zip(stored.filters, rebuilt(file, index, column, stored), strict=True)
+        different = sum(bytes(a.bitset) != bytes(b.bitset) for a, b in pairs)
+        found[name] = different, len(pairs)
+    return found

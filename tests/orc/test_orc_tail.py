@@ -1,0 +1,286 @@
+"""Postscripts, footers and stripes: what is read, and what is refused in one line."""
+
+import subprocess
+import sys
+
+import pyorc
+import pytest
+from conftest import FIXTURES
+from make.handmade_orc import (
+    DATA,
+    LZO,
+    NONE,
+    ZLIB,
+    ZSTD,
+    Stream,
+    Stripe,
+    filter_of,
+    forge,
+    index_of,
+    row_index,
+    table,
+    write,
+)
+
+import parquet_bloom as pb
+from parquet_bloom.files import open_parquet
+from parquet_bloom.orc.proto import orc_pb2
+from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, MAX_INDEX_GROUPS, ROW_INDEX
+
+PARQUET = FIXTURES / "spark_filters.parquet"
+
+STATISTICS = {"numberOfValues": 10, "hasNull": False}
+INDEX = [
+    Stream(ROW_INDEX, 1, row_index(STATISTICS)),
+    Stream(BLOOM_FILTER_UTF8, 1, index_of([filter_of([1, 2])])),
+]
+STRIPE = Stripe(10, [*INDEX, Stream(DATA, 1, b"data")])
+TYPES = table(id="LONG")
+
+
+def read_filters(path):
+    with pb.open(path) as file:
+        for stripe in range(file.num_stripes):
+            file.filters(stripe, file.column("id"))
+
+
+def problem(path):
+    """What is wrong with the file, without its name."""
+    with pytest.raises(pb.ParquetBloomError) as raised:
+        read_filters(path)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return type(raised.value).__name__, message.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize("codec", [NONE, ZLIB, ZSTD])
+def test_a_file_is_read(tmp_path, codec):
+    path = write(tmp_path / "a.orc", forge(TYPES, [STRIPE, STRIPE], codec=codec))
+    with pb.open(path) as file:
+        assert isinstance(file, pb.OrcFile)
+        assert (file.format, file.num_rows, file.num_stripes) == ("orc", 20, 2)
+        assert [column.name for column in file.columns] == ["", "id"]
+        first, second = file.stripe(0), file.stripe(1)
+        assert (first.first_row, second.first_row) == (0, 10)
+        assert second.place.offset == first.place.end
+        assert [stream.name for stream in first.streams] == [
+            "ROW_INDEX",
+            "BLOOM_FILTER_UTF8",
+            "DATA",
+        ]
+        assert first.streams[2].offset == first.place.data_start
+        assert file.generation.created_by == "ORC Java 2.3.0"
+        assert file.tail.metadata_start == file.tail.footer_start == second.place.end
+
+
+WRITTEN = [kind for kind in pyorc.CompressionKind if kind.name != "LZO"]
+
+
+@pytest.mark.parametrize("compression", WRITTEN, ids=lambda kind: kind.name)
+def test_every_codec_of_another_writer_is_read(tmp_path, compression):
+    path = tmp_path / "a.orc"
+    with open(path, "wb") as out, pyorc.Writer(
+        out, "struct<id:bigint,name:string>", compression=compression, row_index_stride=1000,
+        bloom_filter_columns=("id",), compression_block_size=64 << 10,
+    ) as writer:  # fmt: skip
+        writer.writerows([(number, f"n{number}") for number in range(2500)])
+    with pb.open(path) as file:
+        assert file.tail.compression.name == compression.name
+        stored = file.filters(0, file.column("id"))
+        assert [filter.num_bits for filter in stored.filters] == [6272] * 3
+        index = file.row_index(0, file.column("name"))
+        assert [entry.statistics.num_values for entry in index] == [1000, 1000, 500]
+        assert index[2].statistics.min == "n2000"
+
+
+def test_a_file_of_hive_0_11_has_its_magic_at_the_start_alone(tmp_path):
+    path = write(tmp_path / "a.orc", forge(TYPES, [STRIPE], magic=b""))
+    with pb.open(path) as file:
+        assert file.num_rows == 10
+    data = path.read_bytes()
+    write(path, b"XYZ" + data[3:])
+    assert problem(path)[0] == "NotSupportedFileError"
+
+
+def test_a_file_may_start_as_it_likes(tmp_path):
+    """As ORC Java has it: the postscript decides."""
+    path = write(tmp_path / "a.orc", b"XYZ" + forge(TYPES, [STRIPE])[3:])
+    with pb.open(path) as file:
+        assert file.num_rows == 10
+
+
+def test_blocks_are_256_kib_unless_the_postscript_says_otherwise(tmp_path):
+    data = forge(TYPES, [], postscript={"compressionBlockSize": None})
+    with pb.open(write(tmp_path / "a.orc", data)) as file:
+        assert file.tail.compression.block_bytes == 262_144
+
+
+def test_parquet_files_are_what_they_were():
+    with pb.open(PARQUET) as file, open_parquet(PARQUET) as same:
+        assert file.format == same.format == "parquet"
+        assert file.source.bytes_read == 8 + 4 + len(file.footer.raw)
+
+
+def test_parquet_files_load_nothing_of_orc():
+    code = (
+        f"import sys; import parquet_bloom as pb; pb.inspect({str(PARQUET)!r}); pb.probe({str(PARQUET)!r},"
+        " 'int32', ['1']); print([name for name in sys.modules if name.startswith('google.protobuf')"
+        " or name.startswith('parquet_bloom.orc') or name == 'pyarrow'])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
+def test_who_takes_nothing_but_parquet_says_so(tmp_path):
+    path = write(tmp_path / "a.orc", forge(TYPES, [STRIPE]))
+    with pytest.raises(pb.UnsupportedError) as raised:
+        open_parquet(path)
+    assert str(raised.value) == f"{path}: an ORC file, expected a Parquet file"
+
+
+def test_a_key_is_no_use_to_an_orc_file(tmp_path):
+    """Who replaces an encrypted file by another one must not go unnoticed."""
+    path = write(tmp_path / "a.orc", forge(TYPES, [STRIPE]))
+    keys = pb.Keys(footer=b"0123456789012345")
+    with pytest.raises(pb.EncryptionError, match="neither encrypted nor signed"):
+        pb.open(path, keys)
+
+
+@pytest.mark.parametrize("data", [b"", b"O", b"ORC", b"hello, world", b"PAR1" + bytes(20)])
+def test_what_is_neither_is_said_to_be_no_parquet(tmp_path, data):
+    kind, message = problem(write(tmp_path / "a.orc", data))
+    assert kind == "NotSupportedFileError"
+    assert "not a Parquet file: " in message
+
+
+def test_a_truncated_file_is_said_to_be_one(tmp_path):
+    data = forge(TYPES, [STRIPE])
+    path = write(tmp_path / "a.orc", data[:-1])
+    # The last byte is now the C of ORC: 67.
+    assert problem(path) == (
+        "FooterError", f"postscript: {data[-2]} bytes, not a PostScript"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("forged", "expected"),
+    [
+        ({"postscript": {"footerLength": 10**6}},
+         "FooterError: postscript: footer, metadata and statistics of 1000000 bytes, expected at most"),
+        ({"postscript": {"metadataLength": 2**64 - 1}},
+         "FooterError: postscript: footer, metadata and statistics of"),
+        ({"postscript": {"footerLength": 3}}, "FooterError: footer: 3 bytes, not a Footer"),
+        ({"codec": ZLIB, "postscript": {"compressionBlockSize": 1 << 23}},
+         "FooterError: postscript: compressionBlockSize is 8388608, expected 1 to 8388607"),
+        ({"codec": LZO}, "UnsupportedError: footer: codec LZO is not supported"),
+        ({"postscript": {"compression": 77}}, "UnsupportedError: footer: codec 77 is not supported"),
+        ({"footer": {"types": []}}, "FooterError: footer: no types in the footer"),
+        ({"footer": {"numberOfRows": 11}},
+         "FooterError: footer: the stripes hold 10 rows, the file 11"),
+    ],
+)  # fmt: skip
+def test_a_tail_that_cannot_be_is_refused(tmp_path, forged, expected):
+    path = write(tmp_path / "a.orc", forge(TYPES, [STRIPE], **forged))
+    assert ": ".join(problem(path)).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ({"offset": 2}, "footer: stripe 0 at 2 to"),
+        ({"dataLength": 10**5}, "footer: stripe 0 at 3 to"),
+        ({"indexLength": 2**64 - 1}, "footer: stripe 0 at 3 to"),
+        ({"footerLength": 1}, "stripe 0: footer: 1 bytes, not a StripeFooter"),
+    ],
+)
+def test_a_stripe_that_cannot_be_is_refused(tmp_path, place, expected):
+    stripe = Stripe(10, STRIPE.streams, place=place)
+    kind, message = problem(write(tmp_path / "a.orc", forge(TYPES, [stripe])))
+    assert (kind, message[: len(expected)]) == ("FooterError", expected)
+
+
+def test_stripes_are_not_in_each_other(tmp_path):
+    second = Stripe(10, STRIPE.streams, place={"offset": 3})
+    kind, message = problem(write(tmp_path / "a.orc", forge(TYPES, [STRIPE, second])))
+    assert kind == "FooterError"
+    assert message.startswith("footer: stripe 1 at 3 to")
+
+
+def test_more_index_groups_than_anybody_has_are_refused(tmp_path):
+    stripe = Stripe(MAX_INDEX_GROUPS + 1, STRIPE.streams)
+    path = write(tmp_path / "a.orc", forge(TYPES, [stripe], stride=1))
+    expected = f"stripe 0: {MAX_INDEX_GROUPS + 1} index groups, expected at most {MAX_INDEX_GROUPS}"
+    assert problem(path) == ("FooterError", expected)
+
+
+MORE = [*STRIPE.streams, Stream(DATA, 1, b"more")]
+INDEX_BYTES = sum(len(stream.data) for stream in INDEX)
+
+
+@pytest.mark.parametrize(
+    ("streams", "place", "expected"),
+    [
+        ([INDEX[0], MORE[2], INDEX[1]], {}, "an index stream is listed behind a data stream"),
+        (MORE, {"indexLength": INDEX_BYTES - 1, "dataLength": 9},
+         f"index streams of {INDEX_BYTES} bytes, expected {INDEX_BYTES - 1}"),
+        # The stripe footer stays where it is: what is counted no more moves the start.
+        (MORE, {"offset": 7, "dataLength": 4},
+         f"streams of {INDEX_BYTES + 8} bytes, expected {INDEX_BYTES + 4}"),
+        ([INDEX[0], INDEX[1], INDEX[1]], {},
+         "column 1 has the streams BLOOM_FILTER_UTF8, BLOOM_FILTER_UTF8"),
+    ],
+)  # fmt: skip
+def test_streams_that_readers_look_for_in_different_places(tmp_path, streams, place, expected):
+    data = forge(TYPES, [Stripe(10, streams, place=place)])
+    assert problem(write(tmp_path / "a.orc", data)) == ("FilterError", f"stripe 0: {expected}")
+
+
+@pytest.mark.parametrize("stride", [0, 100])
+def test_without_a_row_index_a_stripe_is_one_index_group(tmp_path, stride):
+    bare = Stripe(250, [Stream(DATA, 1, b"data")])
+    with pb.open(write(tmp_path / "a.orc", forge(TYPES, [bare], stride=stride))) as file:
+        stripe = file.stripe(0)
+        assert (stripe.num_index_groups, stripe.group_first_row(0), stripe.group_num_rows(0)) == (
+            1,
+            0,
+            250,
+        )
+        assert file.filters(0, file.column("id")) is None
+        assert file.row_index(0, file.column("id")) is None
+
+
+def test_names_and_software_need_not_be_utf8(tmp_path):
+    types = table(id="LONG", other="STRING")
+    types[0].fieldNames[1] = b"\xff"
+    data = forge(types, [], footer={"softwareVersion": b"\xfe"})
+    with pb.open(write(tmp_path / "a.orc", data)) as file:
+        assert file.columns[2].name == "\\xff"
+        assert file.generation.software == "\\xfe"
+
+
+def test_columns_below_an_encrypted_one_are_encrypted(tmp_path):
+    encryption = orc_pb2.Encryption(variants=[orc_pb2.EncryptionVariant(root=1)])
+    data = forge(TYPES, [STRIPE], footer={"encryption": encryption})
+    path = write(tmp_path / "a.orc", data)
+    assert problem(path) == ("UnsupportedError", "stripe 0, column id: encrypted")
+    with pb.open(path) as file:
+        assert file.tail.is_encrypted
+        (verdict,) = file.probe("id", 5)
+        assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted")
+    (column,) = pb.inspect(path).stripes[0].columns
+    assert (column.filter, column.reason, column.notes) == (None, "encrypted", ())
+
+
+def test_index_streams_of_encrypted_columns_lie_behind_the_others(tmp_path):
+    """What is not encrypted is read; the data begin behind both."""
+    encryption = orc_pb2.Encryption(variants=[orc_pb2.EncryptionVariant(root=2)])
+    stripe = Stripe(10, STRIPE.streams, encrypted=[Stream(ROW_INDEX, 2, b"sealed")])
+    data = forge(table(id="LONG", secret="LONG"), [stripe], footer={"encryption": encryption})
+    path = write(tmp_path / "a.orc", data)
+    with pb.open(path) as file:
+        assert file.filters(0, file.column("id")) is not None
+        place, data_stream = file.stripe(0).place, file.stripe(0).streams[2]
+        assert data_stream.offset == place.data_start == 3 + INDEX_BYTES + 6
+        (verdict,) = file.probe("secret", 5)
+        assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted")

@@ -1,0 +1,326 @@
+"""Encrypted files are read as the plain ones that they were made of, however they are encrypted."""
+
+from itertools import chain
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from conftest import FIXTURES, SHARED, missing
+from make.encrypting import FOOTER_KEY, Recipe, encrypt
+
+import parquet_bloom as pb
+from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.parquet.pages.pages import chunk_runs, located
+
+PUBLIC = SHARED / "data" / "parquet-testing"
+PUBLIC_KEYS = {"kf": FOOTER_KEY, "kc1": b"1234567890123450", "kc2": b"1234567890123451"}
+
+OTHER_KEY = b"another key of 32 bytes, for one."
+
+# By the first letter of their names, so that every file has columns of each kind.
+OWN, SHARED_KEY = b"k" * 24, None
+
+
+def keys_of(recipe, **more):
+    prefix = recipe.aad_prefix if recipe.aad_prefix and not recipe.stores_prefix else None
+    columns = {path: key for path, key in (recipe.columns or {}).items() if key is not None}
+    return Keys(**{"footer": recipe.footer_key, "columns": columns, "aad_prefix": prefix} | more)
+
+
+def mixed(path):
+    """Columns in turn with a key of their own, with the footer's, and in plaintext."""
+    with pb.open(path) as file:
+        return {
+            name: (OWN, SHARED_KEY)[index % 3]
+            for index, name in enumerate(file.columns)
+            if index % 3 < 2
+        }
+
+
+def values(path, keys=None):
+    """The stored bytes of every column chunk but BOOLEANs, as often as they are found."""
+    found = {}
+    with pb.open(path, keys) as file:
+        for row_group in range(file.num_row_groups):
+            for leaf in file.footer.leaves:
+                if leaf.type.physical == "BOOLEAN":
+                    continue
+                chunk = file.footer.chunk(row_group, leaf)
+                with located(file.footer, chunk):
+                    runs = chunk_runs(file.source, file.footer, chunk)
+                    found[row_group, leaf.index] = list(
+                        chain.from_iterable(part.run.values() for part in runs)
+                    )
+    return found
+
+
+def meta_data(path, keys=None):
+    """What footer and filters say, but for places, and sizes that envelopes add to."""
+    found = []
+    with pb.open(path, keys) as file:
+        for row_group in range(file.num_row_groups):
+            for leaf in file.footer.leaves:
+                chunk = file.footer.chunk(row_group, leaf)
+                about = file.footer.column_meta_data(chunk)
+                about.data_page_offset = about.dictionary_page_offset = None
+                about.total_compressed_size = about.index_page_offset = None
+                about.bloom_filter_offset = about.bloom_filter_length = None
+                found.append((chunk.where, chunk.type, chunk.codec, chunk.num_values, about))
+    return found
+
+
+RECIPES = {
+    "uniform": lambda path: Recipe(),
+    "uniform, signed": lambda path: Recipe(plaintext_footer=True),
+    "uniform, CTR": lambda path: Recipe(algorithm="AES_GCM_CTR_V1"),
+    "uniform, padded": lambda path: Recipe(padding=300, plain_levels=True),
+    "columns": lambda path: Recipe(columns=mixed(path)),
+    "columns, signed": lambda path: Recipe(columns=mixed(path), plaintext_footer=True),
+    "columns, CTR, signed, padded": lambda path: Recipe(
+        columns=mixed(path), algorithm="AES_GCM_CTR_V1", plaintext_footer=True, padding=77,
+        plain_levels=True,
+    ),
+    "256 bits, prefix stored": lambda path: Recipe(
+        footer_key=OTHER_KEY[:32], aad_prefix=b"table", columns=mixed(path)
+    ),
+    "192 bits, prefix supplied, signed": lambda path: Recipe(
+        footer_key=OTHER_KEY[:24], aad_prefix=b"table", stores_prefix=False, plaintext_footer=True
+    ),
+}  # fmt: skip
+
+SAMPLES = [
+    "pyarrow_nested_v2", "pyarrow_types_dictionary", "java_fallback_v2", "duckdb_types_v2",
+    "spark_filters", "pyarrow_checksums", "pyarrow_empty_row_group", "pyarrow_codec_zstd",
+    "polars_types", "java_filters", "pyarrow_nulls_v2", "pyarrow_pages_v2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_is_read_is_what_was_encrypted(name, recipe, tmp_path):
+    path = FIXTURES / f"{name}.parquet"
+    how = RECIPES[recipe](path)
+    encrypted = tmp_path / "encrypted.parquet"
+    encrypted.write_bytes(encrypt(path.read_bytes(), how).data)
+    keys = keys_of(how)
+    assert values(encrypted, keys) == values(path)
+    assert meta_data(encrypted, keys) == meta_data(path)
+
+
+def filters(path, keys=None):
+    with pb.open(path, keys) as file:
+        return {
+            (row_group, leaf.name): file.bloom_filter(row_group, leaf.name).words.tobytes()
+            for row_group in range(file.num_row_groups)
+            for leaf in file.footer.leaves
+            if file.chunk(row_group, leaf.name).bloom_filter_offset is not None
+        }
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", ["java_filters", "duckdb_filters", "spark_filters"])
+def test_filters_are_read_as_they_were(name, recipe, tmp_path):
+    path = FIXTURES / f"{name}.parquet"
+    how = RECIPES[recipe](path)
+    encrypted = tmp_path / "encrypted.parquet"
+    encrypted.write_bytes(encrypt(path.read_bytes(), how).data)
+    assert filters(encrypted, keys_of(how)) == filters(path) != {}
+
+
+# ------------------------------------------------------------------------------------------------
+# Files of other writers
+
+
+def public(name):
+    path = PUBLIC / f"{name}.parquet.encrypted"
+    if not PUBLIC.exists():
+        missing("../shared/data/parquet-testing")
+    return path
+
+
+def public_keys(name):
+    key_ids = {name: PUBLIC_KEYS[name] for name in ("kc1", "kc2")}
+    prefix = b"tester" if name.endswith("_aad") else None
+    return Keys(footer=PUBLIC_KEYS["kf"], key_ids=key_ids, aad_prefix=prefix)
+
+
+PUBLIC_NAMES = [
+    "encrypt_columns_and_footer",
+    "encrypt_columns_and_footer_aad",
+    "encrypt_columns_and_footer_bloom_filter",
+    "encrypt_columns_and_footer_ctr",
+    "encrypt_columns_plaintext_footer",
+    "uniform_encryption",
+]
+
+
+def test_every_public_encrypted_file_is_tested():
+    if not PUBLIC.exists():
+        missing("../shared/data/parquet-testing")
+    there = {path.name.removesuffix(".parquet.encrypted") for path in PUBLIC.glob("*.encrypted")}
+    assert there == set(PUBLIC_NAMES)
+
+
+@pytest.mark.parametrize("name", PUBLIC_NAMES)
+def test_public_files_open(name):
+    report = pb.inspect(public(name), keys=public_keys(name))
+    assert report.encrypted
+    assert report.num_rows == (2000 if name.endswith("bloom_filter") else 50)
+    assert {column.reason for column in report.row_groups[0].columns if not column.filter} <= {
+        "no filter",
+        "no filter: BOOLEAN columns get none",
+    }
+    assert all(chunk.num_values for chunk in report.row_groups[0].columns)
+
+
+@pytest.mark.parametrize("name", PUBLIC_NAMES)
+def test_public_files_hold_what_their_maker_says(name):
+    """parquet-cpp, encryption tests: int32 i, float 1.1 i, double 1.1111111 i; 50 rows. The file
+    with filters: i + 0.25 and i + 0.5, 2000 rows."""
+    with pb.open(public(name), public_keys(name)) as file:
+        index = {leaf.name: leaf.index for leaf in file.footer.leaves}
+    found = values(public(name), public_keys(name))
+    numbers = np.arange(2000 if name.endswith("bloom_filter") else 50)
+    if name.endswith("bloom_filter"):
+        floats, doubles = numbers + np.float32(0.25), numbers + 0.5
+    else:
+        floats, doubles = numbers.astype("<f4") * np.float32(1.1), numbers * 1.1111111
+    assert b"".join(found[0, index["float_field"]]) == floats.astype("<f4").tobytes()
+    assert b"".join(found[0, index["double_field"]]) == doubles.astype("<f8").tobytes()
+
+
+def test_all_values_of_the_public_filters_hit():
+    """arrow, cpp/src/parquet/encryption/bloom_filter_encryption_test.cc."""
+    name = "encrypt_columns_and_footer_bloom_filter"
+    numbers = range(2000)
+    keys = public_keys(name)
+    with pb.open(public(name), keys) as file:
+        for column, values in (
+            ("double_field", [i + 0.5 for i in numbers]),
+            ("float_field", [i + 0.25 for i in numbers]),
+        ):
+            assert file.bloom_filter(0, column).check_many(values).all()
+            chunk = file.chunk(0, column)
+            assert (chunk.bloom_filter_offset, chunk.bloom_filter_length) in {
+                (29667, 2212),
+                (31879, 2212),
+            }
+        assert file.probe("double_field", 77.5)[0].verdict == "maybe"
+        assert file.probe("double_field", 77.75)[0].verdict == "absent"
+    report = pb.probe(public(name), "float_field", ["5.25", "5.5"], keys=keys)
+    assert [result.verdict for result in report.results] == ["maybe", "absent"]
+
+
+def test_the_public_filters_are_those_that_their_values_make(tmp_path):
+    """Built again at the same size, every bit is where it was."""
+    name = "encrypt_columns_and_footer_bloom_filter"
+    path, keys = public(name), public_keys(name)
+    columns = ["double_field", "float_field"]
+    out = tmp_path / "out.parquet"
+    report = pb.build(
+        path, out, columns=columns, existing="replace", fpp=0.05, max_bytes=2048, keys=keys
+    )
+    assert [found.num_bytes for found in report.filters] == [2048, 2048]
+    assert filters(out, keys) == filters(path, keys)
+
+
+def test_the_public_filters_are_right():
+    report = pb.validate(
+        public("encrypt_columns_and_footer_bloom_filter"),
+        keys=public_keys("encrypt_columns_and_footer_bloom_filter"),
+    )
+    assert report.findings == ()
+    assert (report.checked.filters, report.checked.values) == (2, 4000)
+
+
+# ------------------------------------------------------------------------------------------------
+# Without keys
+
+
+@pytest.fixture
+def signed(tmp_path):
+    """A signed footer, and columns of each kind; with filters."""
+    path = FIXTURES / "java_filters.parquet"
+    recipe = Recipe(columns=mixed(path), plaintext_footer=True)
+    encrypted = tmp_path / "signed.parquet"
+    encrypted.write_bytes(encrypt(path.read_bytes(), recipe).data)
+    return encrypted, recipe
+
+
+def test_without_keys_plaintext_columns_are_read(signed):
+    path, recipe = signed
+    plain = {
+        (group.row_group, column.column): column
+        for group in pb.inspect(FIXTURES / "java_filters.parquet").row_groups
+        for column in group.columns
+    }
+    for group in pb.inspect(path).row_groups:
+        for column in group.columns:
+            if column.column in recipe.columns:
+                assert (column.filter, column.reason) == (None, "encrypted, no key")
+            else:
+                was = plain[group.row_group, column.column]
+                assert column.filter is None or column.filter.fpp == was.filter.fpp
+                assert column.reason == was.reason
+
+
+def test_the_key_of_one_column_opens_this_one(signed):
+    path, recipe = signed
+    with_filter = {name for _, name in filters(FIXTURES / "java_filters.parquet")}
+    name = next(name for name in with_filter if recipe.columns.get(name) == OWN)
+    keys = Keys(columns={name: OWN})
+    with pb.open(path, keys) as file:
+        assert filters(FIXTURES / "java_filters.parquet")[0, name] == (
+            file.bloom_filter(0, name).words.tobytes()
+        )
+        other = next(name for name in with_filter if recipe.columns.get(name, OWN) is None)
+        with pytest.raises(pb.MissingKeyError, match=f"column {other}: encrypted: no key for the"):
+            file.bloom_filter(0, other)
+        ((verdict, *_),) = file.probe_encodings(file.leaf(other), [some_encodings()])
+        assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted, no key")
+
+
+def test_a_probe_opens_each_filter_once_for_all_values(signed):
+    path, recipe = signed
+    with_filter = {name for _, name in filters(FIXTURES / "java_filters.parquet")}
+    name = next(name for name in with_filter if recipe.columns.get(name) == OWN)
+    keys = Keys(columns={name: OWN})
+    with pb.open(path, keys) as one, pb.open(path, keys) as three:
+        (alone,) = one.probe_encodings(one.leaf(name), [some_encodings()])
+        assert three.probe_encodings(three.leaf(name), [some_encodings()] * 3) == [alone] * 3
+        assert three.source.bytes_read == one.source.bytes_read
+
+
+def some_encodings():
+    from parquet_bloom.values.encode import Encodings
+
+    return Encodings((b"1",), "")
+
+
+def test_without_the_footer_key_a_sealed_footer_is_an_error(tmp_path):
+    path = tmp_path / "sealed.parquet"
+    path.write_bytes(encrypt((FIXTURES / "java_filters.parquet").read_bytes(), Recipe()).data)
+    with pytest.raises(
+        pb.MissingKeyError, match=r"sealed\.parquet: the footer is encrypted: no key"
+    ):
+        pb.open(path)
+
+
+def test_plain_files_take_keys_of_columns_and_need_none():
+    path = FIXTURES / "java_filters.parquet"
+    keys = Keys(columns={"int64": OWN}, key_ids={"k": OWN}, master_keys={"m": OWN})
+    assert filters(path, keys) == filters(path)
+    assert not pb.inspect(path).encrypted
+    assert pb.inspect(path).unverified is None
+    assert pq.read_metadata(path).num_rows == pb.inspect(path).num_rows
+
+
+@pytest.mark.parametrize("keys", [{"footer": FOOTER_KEY}, {"uniform": OWN}, {"aad_prefix": b"t"}])
+def test_who_has_a_key_of_the_footer_wants_an_encrypted_file(keys):
+    path = FIXTURES / "java_filters.parquet"
+    with pytest.raises(pb.EncryptionError) as error:
+        pb.open(path, Keys(**keys))
+    assert str(error.value) == (
+        f"{path}: the footer is neither encrypted nor signed, expected one of the two, as a key or"
+        " an AAD prefix was given for it"
+    )

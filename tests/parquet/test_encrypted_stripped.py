@@ -1,0 +1,158 @@
+"""Who can write a file can take from a plaintext footer what says that it is encrypted: the signature
+would show that, and where it is not verified, nothing of it is believed, or it is said."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.hostile import edited, filter_header, footer_start, outcome
+
+import parquet_bloom as pb
+
+A_KEY = b"the key of a...."
+OF_A = pb.Keys(columns={"a": A_KEY})
+ALL = pb.Keys(footer=FOOTER_KEY, columns={"a": A_KEY})
+A_OPTION = f"--column-key=a=ascii:{A_KEY.decode()}"
+STORED = (1 << 40) + 5
+UNSIGNED = "columns are encrypted, and the footer neither says how nor is signed"
+DOUBT = (
+    "a key was given for the column, and the footer, whose signature was not verified, says that it"
+    " is not encrypted"
+)
+NO_FOOTER_KEY = "no key for the footer (the file names no key)"
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
+    """Column a is encrypted, c is not; both have filters in two row groups."""
+    folder = tmp_path_factory.mktemp("signed")
+    numbers = list(range(1 << 40, (1 << 40) + 200))
+    pq.write_table(pa.table({"a": numbers, "c": numbers}), folder / "made", row_group_size=100)
+    pb.build(folder / "made", folder / "plain", columns=["a", "c"])
+    recipe = Recipe(columns={"a": A_KEY}, plaintext_footer=True)
+    return encrypt((folder / "plain").read_bytes(), recipe).data
+
+
+def forged(data, algorithm=True):
+    """Column a poses as plaintext, with a filter in which nothing is."""
+    start = footer_start(data)
+    empty = filter_header(32) + bytes(32)
+
+    def edit(footer):
+        for group in footer.row_groups:
+            chunk = group.columns[0]
+            chunk.crypto_metadata = chunk.encrypted_column_metadata = None
+            chunk.meta_data.bloom_filter_offset = start
+            chunk.meta_data.bloom_filter_length = len(empty)
+        footer.row_groups[1].columns[0].meta_data.bloom_filter_offset += len(empty)
+        if not algorithm:
+            footer.encryption_algorithm = None
+
+    changed = edited(data, edit)
+    return changed[:start] + 2 * empty + changed[start:]
+
+
+def without_algorithm(data):
+    def edit(footer):
+        footer.encryption_algorithm = None
+
+    return edited(data, edit)
+
+
+def put(folder, data):
+    path = folder / "file.parquet"
+    path.write_bytes(data)
+    return path
+
+
+def verdicts(path, column, keys):
+    with pb.open(path, keys) as file:
+        return [(found.verdict, found.reason) for found in file.probe(column, STORED)]
+
+
+def test_without_a_trace_of_encryption_a_key_of_the_footer_tells(signed, tmp_path):
+    path = put(tmp_path, forged(signed, algorithm=False))
+    for work in (
+        lambda: pb.probe(path, "a", [str(STORED)], keys=ALL),
+        lambda: pb.inspect(path, keys=ALL),
+        lambda: pb.validate(path, keys=ALL),
+        lambda: pb.build(path, columns=["c"], keys=ALL, existing="replace", in_place=True),
+    ):
+        with pytest.raises(pb.EncryptionError, match="the footer is neither encrypted nor signed"):
+            work()
+
+
+def test_a_column_with_a_key_is_not_believed_to_be_in_plaintext(signed, tmp_path):
+    path = put(tmp_path, forged(signed))
+    assert [verdict for verdict, _ in verdicts(path, "a", None)] == ["absent", "absent"]
+    for verdict, reason in verdicts(path, "a", OF_A):
+        assert (verdict, reason.endswith(f"column a: {DOUBT}")) == ("unknown", True)
+    assert [verdict for verdict, _ in verdicts(path, "c", OF_A)] == ["maybe", "absent"]
+    with pytest.raises(pb.FilterError, match=DOUBT):
+        pb.dump(path, "a", 0, keys=OF_A)
+    for group in pb.inspect(path, keys=OF_A, columns=["a"]).row_groups:
+        assert group.columns[0].filter is None
+        assert group.columns[0].reason.endswith(DOUBT)
+    report = pb.validate(path, keys=OF_A, deep=False)
+    assert not report.ok
+    assert ("PB508", "a", DOUBT) in {
+        (each.rule, each.column, each.message) for each in report.findings
+    }
+    with pytest.raises(pb.TamperedError, match="signature"):
+        pb.open(path, ALL)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("inspect",),
+        ("probe", "-c", "a", "-v", "0"),
+        ("dump", "-c", "a"),
+        ("inspect", "--histogram"),
+    ],
+    ids=" ".join,
+)
+def test_who_does_not_verify_the_signature_is_told_once_for_each_file(command, signed, tmp_path):
+    path = put(tmp_path, signed)
+    name, *rest = command
+    result = outcome(name, path, *rest, A_OPTION)
+    assert result.stderr == f"pbloom: {path}: footer signature not verified: {NO_FOOTER_KEY}\n"
+    option = f"--footer-key=ascii:{FOOTER_KEY.decode()}"
+    assert outcome(name, path, *rest, A_OPTION, option).stderr == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("inspect", "--json"), ("probe", "-c", "a", "-v", "0", "--json"), ("dump", "-c", "a", "--format", "json")],
+    ids=" ".join,
+)  # fmt: skip
+def test_json_says_why_it_is_unverified(command, signed, tmp_path):
+    path = put(tmp_path, signed)
+    name, *rest = command
+    assert json.loads(outcome(name, path, *rest, A_OPTION).stdout)["unverified"] == NO_FOOTER_KEY
+    option = f"--footer-key=ascii:{FOOTER_KEY.decode()}"
+    assert json.loads(outcome(name, path, *rest, A_OPTION, option).stdout)["unverified"] is None
+
+
+@pytest.mark.parametrize("keys", [None, OF_A])
+def test_encrypted_columns_without_a_signature(keys, signed, tmp_path):
+    path = put(tmp_path, without_algorithm(signed))
+    report = pb.inspect(path, keys=keys)
+    assert (report.encrypted, report.unverified) == (True, UNSIGNED)
+    assert verdicts(path, "a", keys) == [("unknown", "encrypted, no key")] * 2
+    assert pb.probe(path, "c", ["0"], keys=keys).unverified == UNSIGNED
+    findings = pb.validate(path, keys=keys).findings
+    assert [(each.message, each.severity) for each in findings if each.rule == "PB508"] == [
+        (UNSIGNED, "error")
+    ]
+    before = path.read_bytes()
+    for work in (
+        lambda: pb.build(path, columns=["c"], keys=keys, existing="replace", in_place=True),
+        lambda: pb.strip(path, columns=["c"], keys=keys, in_place=True),
+        lambda: pb.repair(path, columns=["c"], keys=keys, in_place=True),
+    ):
+        with pytest.raises(pb.EncryptionError, match=f"file.parquet: {UNSIGNED}"):
+            work()
+    assert path.read_bytes() == before

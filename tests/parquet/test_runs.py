@@ -1,0 +1,85 @@
+"""Runs hand out the bytes that they hash, in the same order, whatever their layout."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from make.handmade import prefixed
+from oracle import specification as spec
+
+from parquet_bloom.errors import PageError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.pages.runs import FixedRun, PrefixedRun, Run, SlicedRun
+
+
+def check_run(run: Run, values: list[bytes]) -> None:
+    assert list(run.values()) == values
+    assert all(type(value) is bytes for value in run.values())
+    assert len(run) == len(values)
+    assert run.hashes().tolist() == [_kernel.xxh64(value) for value in values]
+    anywhere = [*range(0, len(values), 2), *range(len(values))[::-1]]
+    assert list(run.take(anywhere)) == [values[position] for position in anywhere]
+
+
+@spec.SEEDED
+@given(st.integers(1, 20), st.data())
+def test_fixed(width: int, data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.binary(min_size=width, max_size=width), max_size=20))
+    check_run(FixedRun(memoryview(b"".join(values)), width), values)
+
+
+@spec.SEEDED
+@given(st.lists(st.binary(max_size=40), max_size=20))
+def test_prefixed(values: list[bytes]) -> None:
+    check_run(PrefixedRun(memoryview(prefixed(*values))), values)
+
+
+@spec.SEEDED
+@given(st.lists(st.binary(max_size=40), max_size=20), st.binary(max_size=5))
+def test_sliced(values: list[bytes], before: bytes) -> None:
+    """The first offset need not be 0: pyarrow hands out slices."""
+    offsets = np.cumsum([len(before), *map(len, values)], dtype=np.int64)
+    check_run(SlicedRun(memoryview(before + b"".join(values) + b"after"), offsets), values)
+
+
+def test_values_outlive_the_page() -> None:
+    page = bytearray(b"\1\0\0\0a\1\0\0\0b")
+    values = list(PrefixedRun(memoryview(page)).values())
+    page[:] = bytes(len(page))
+    assert values == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4, 5])
+def test_a_value_past_the_end_is_damage(cut: int) -> None:
+    run = PrefixedRun(memoryview(prefixed(b"whole", b"ab")[:-cut]))
+    with pytest.raises(PageError, match="the value at byte 9 runs past the end"):
+        list(run.values())
+    with pytest.raises(PageError, match="the value at byte 9 runs past the end"):
+        list(run.take([0]))
+    with pytest.raises(PageError, match="the value at byte 9 runs past the end"):
+        run.hashes()
+
+
+def test_a_length_beyond_everything_is_damage() -> None:
+    with pytest.raises(PageError, match="the value at byte 0 runs past the end"):
+        list(PrefixedRun(memoryview(b"\xff\xff\xff\xffab")).values())
+
+
+@pytest.mark.parametrize(
+    ("stored", "normalized"),
+    [
+        ((0, 0, 0), (0, 0, 0)),
+        ((0, 60, 0), (2, 0, 0)),
+        ((1, 29, 86_400_000), (2, 0, 0)),
+        ((5, 31, 3 * 86_400_000 + 7), (6, 4, 7)),
+        ((0, 0, 2**32 - 1), (1, 19, (2**32 - 1) % 86_400_000)),
+        ((2**32 - 1, 30, 0), (0, 0, 0)),
+    ],
+)
+def test_intervals_carry_whole_days_and_months(stored, normalized):
+    """As DuckDB 2.0 hashes them; tests/parquet/test_interop.py asks it."""
+    data = struct.pack("<3I", *stored) * 2
+    run = FixedRun(memoryview(data), 12).normalized_intervals()
+    assert list(run.values()) == [struct.pack("<3I", *normalized)] * 2

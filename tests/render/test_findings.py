@@ -1,0 +1,91 @@
+"""What `pbloom validate` prints for people."""
+
+import pytest
+from make.reports import BROKEN, LENGTHS, LOST, PREFIXED, SOUND, report
+
+from parquet_bloom.render.findings import grouped, summary, write_validation
+from parquet_bloom.rules.catalogue import Diagnosis, finding
+
+
+def printed(capsys, *reports):
+    for each in reports:
+        write_validation(each)
+    return capsys.readouterr().out
+
+
+def test_a_report_as_text(capsys):
+    assert printed(capsys, BROKEN, SOUND) == (
+        "data/a.parquet: 4 errors, 1 warning, 1 note in 8 filters and 1,000 values: not ok\n"
+        "  error PB111 length-missing: column user.id, row groups 0, 1, 2 (the first of them):"
+        " bloom_filter_length is missing (expected 1040)\n"
+        "  error PB401 false-negatives: column name, row group 1:"
+        " 10 of 12 values are not in the filter (expected 0, found 10)\n"
+        "      the values are found if they are hashed with their length:"
+        " 9 of 10 values are found that way\n"
+        "  warning PB309 filters-dominate: 3 filters take 29% of the file\n"
+        "  note PB206 out-of-order: column user.id, row group 2: filters are out of order\n"
+        "data/b.parquet: no findings in 8 filters and 1,000 values: ok\n"
+    )
+
+
+def test_many_row_groups_are_one_line(capsys):
+    found = [
+        finding("PB111", "bloom_filter_length is missing", row_group=group, column="id")
+        for group in range(0, 1200, 10)
+    ]
+    assert printed(capsys, report(*found)).splitlines()[1] == (
+        "  error PB111 length-missing: column id, row groups 0, 10, 20, 30, 40, 50, 60, 70, 80, 90,"
+        " … (120 in all): bloom_filter_length is missing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "num_groups"),
+    [
+        ("1,024 of 4.5 values", "7 of 12 values", 1),
+        ("the header is short", "the header is long", 2),
+        ("12 values", "12 filters", 2),
+    ],
+)
+def test_messages_that_differ_in_numbers_only_are_alike(first, second, num_groups):
+    found = [finding("PB401", text, row_group=0, column="id") for text in (first, second)]
+    assert len(grouped(found)) == num_groups
+
+
+def test_other_columns_rules_and_diagnoses_are_other_groups():
+    other = Diagnosis("seed", "the seed is 42", 9, 10)
+    found = [
+        finding("PB401", "lost", column="a", diagnosis=PREFIXED),
+        finding("PB401", "lost", column="a", diagnosis=other),
+        finding("PB401", "lost", column="a"),
+        finding("PB401", "lost", column="b"),
+        finding("PB402", "lost", column="b"),
+    ]
+    assert [group.findings for group in grouped(found)] == [(item,) for item in found]
+
+
+def test_a_group_counts_its_diagnoses_together():
+    found = [
+        finding("PB401", "lost", row_group=group, column="a",
+                diagnosis=Diagnosis("seed", "the seed is 42.", 1000, 1001))
+        for group in range(2)
+    ]  # fmt: skip
+    (group,) = grouped(found)
+    assert group.diagnosis == "the seed is 42: 2,000 of 2,002 values are found that way"
+
+
+def test_a_group_is_as_long_as_its_findings():
+    (lengths, lost) = grouped([*LENGTHS, LOST])
+    assert (lengths.findings, lost.findings) == (LENGTHS, (LOST,))
+
+
+def test_names_cannot_start_lines_or_move_the_cursor(capsys):
+    found = finding("PB111", "missing", row_group=0, column="a\nerror\x1b[2J")
+    assert printed(capsys, report(found)).splitlines()[1] == (
+        "  error PB111 length-missing: column a\\nerror\\x1b[2J, row group 0: missing"
+    )
+
+
+def test_one_is_not_several():
+    one = report(finding("PB309", "large"), values=1)
+    assert summary(one) == "data/a.parquet: 1 warning in 8 filters and 1 value: not ok"

@@ -1,0 +1,95 @@
+"""Every rule is found on a file that breaks it, and every defect of real writers by some rule.
+
+The makers of the files are in defects_*.py. In their numbering, B1 to B36, the defects are those
+that were collected from the issues of readers and writers of Parquet; docs/rules.md links to them.
+"""
+
+import re
+
+import pytest
+from make.defects import ALL, DEFECTS
+from make.defects_files import Defect, sound
+from make.defects_portability import WRITERS
+
+from parquet_bloom.rules.catalogue import RULES, ValidationReport
+from parquet_bloom.rules.known_writers import KNOWN
+from parquet_bloom.rules.policy import Policy
+from parquet_bloom.verbs.validate import validate
+
+# Defects of readers: no file has them, so no rule can find them.
+OF_READERS = {
+    "B11": "DataFusion looked up small integers at their own width, not as the stored INT32",
+    "B12": "DataFusion looked up decimals as 16 bytes, whatever their length in the file",
+    "B13": "DataFusion made no use of filters for columns that it reads as dictionaries",
+    "B15": "DuckDB looked up blobs, decimals and NaN in another form than the stored one",
+    "B17": "ClickHouse counts too few rows in a sound file of thousands of row groups",
+    "B18": "Trino hashed a value as the type of the table where the file's was narrower",
+    "B21": "cuDF took the header for the first bits of the filter",
+    "B33": "readers trusted offsets and lengths from the footer; PB101 to PB113 find these",
+    "B34": "tools reported filters that are not there, or looked up with another hash",
+}
+
+
+def found(defect: Defect, tmp_path, **options) -> ValidationReport:
+    policy = Policy(**defect.policy or {})
+    options = {"deep": defect.deep, "keys": defect.keys} | options
+    return validate(defect.make(tmp_path), policy=policy, **options)
+
+
+each_defect = pytest.mark.parametrize("defect", ALL, ids=str)
+
+
+@each_defect
+def test_the_rule_is_found_where_it_is_broken(defect, tmp_path):
+    report = found(defect, tmp_path)
+    places = {(each.row_group, each.column) for each in report.findings if each.rule == defect.rule}
+    assert (defect.row_group, defect.column) in places
+
+
+@each_defect
+def test_no_other_error_is_found(defect, tmp_path):
+    """So that a user is told what is wrong, and not all that follows from it."""
+    errors = {each.rule for each in found(defect, tmp_path).findings if each.severity == "error"}
+    assert errors - {defect.rule} == defect.beside
+
+
+def test_nothing_is_wrong_with_what_the_files_are_made_of(tmp_path):
+    path = tmp_path / "sound.parquet"
+    path.write_bytes(sound())
+    report = validate(path)
+    assert report.findings == ()
+    assert report.ok
+    assert (report.checked.filters, report.checked.values) == (4, 8000)
+
+
+def test_every_rule_has_a_defective_file():
+    assert sorted(DEFECTS) == sorted(RULES)
+
+
+def test_every_defect_has_a_name_of_its_own():
+    assert len({str(defect) for defect in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("number", range(1, 37))
+def test_every_defect_of_real_writers_has_a_file_or_a_reason(number):
+    issue = f"B{number}"
+    has_file = any(defect.issue == issue for defect in ALL)
+    assert has_file != (issue in OF_READERS)
+
+
+def test_every_trouble_of_the_table_is_found(tmp_path):
+    """PB205 says which one it is by its link."""
+    links = set()
+    for defect in WRITERS:
+        for each in found(defect, tmp_path).findings:
+            if each.rule == "PB205":
+                links |= set(re.findall(r"https://[^)]*", each.message))
+    assert links == {trouble.link for trouble in KNOWN}
+
+
+def test_damage_is_not_seen_without_a_look_at_the_values(tmp_path):
+    """What needs the values is found by a deep validation only."""
+    for defect in ALL:
+        if defect.deep:
+            report = found(defect, tmp_path, deep=False)
+            assert defect.rule not in {each.rule for each in report.findings}, defect

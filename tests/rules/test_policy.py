@@ -1,0 +1,388 @@
+"""What a user demands: in configuration files, for single columns, and with options on top."""
+
+import json
+from dataclasses import fields
+
+import click
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from conftest import FIXTURES
+from pyarrow import parquet
+
+import parquet_bloom
+from parquet_bloom.commands.validate import validate
+from parquet_bloom.errors import ConfigError
+from parquet_bloom.filters.sizing import parse_size
+from parquet_bloom.rules.catalogue import Finding, Severity, finding
+from parquet_bloom.rules.policy import FAIL_ON, ColumnPolicy, Policy, find_config, read_policy
+
+FULL = """
+[validate]
+fail-on = "warning"
+max-fpp = 0.02
+max-bytes = "4MiB"
+require = ["user_id", "a.b"]
+ignore = ["PB304", "boolean-filter"]
+
+[validate.columns."user.id"]
+require = true
+max-fpp = 0.001
+max-bytes = 1024
+ignore = ["oversized", "PB206"]
+
+[validate.columns.user_id]
+require = false
+"""
+
+PARSED = Policy(
+    fail_on=Severity.WARNING,
+    max_fpp=0.02,
+    max_bytes=4 << 20,
+    require=("user_id", "a.b"),
+    ignore=frozenset({"PB304", "PB207"}),
+    columns={
+        "user.id": ColumnPolicy(True, 0.001, 1024, frozenset({"PB304", "PB206"})),
+        "user_id": ColumnPolicy(required=False),
+    },
+)
+
+KEYS = "fail-on, max-fpp, max-bytes, require, ignore, columns"
+COLUMN_KEYS = "require, max-fpp, max-bytes, ignore"
+NO_SIZE = 'expected a number of bytes, or a text such as "1MiB"'
+
+
+def written(folder, text, name="pbloom.toml"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_everything_in_pbloom_toml(tmp_path):
+    assert read_policy(written(tmp_path, FULL)) == PARSED
+
+
+def test_the_same_in_pyproject_toml(tmp_path):
+    text = "[project]\nname = 'x'\n[tool.other]\nx = 1\n" + FULL.replace(
+        "[validate", "[tool.pbloom.validate"
+    )
+    assert read_policy(written(tmp_path, text, "pyproject.toml")) == PARSED
+
+
+def test_a_file_of_another_name_is_read_as_pbloom_toml(tmp_path):
+    assert read_policy(written(tmp_path, FULL, "strict.toml")) == PARSED
+
+
+def test_an_empty_table_demands_nothing(tmp_path):
+    assert read_policy(written(tmp_path, "[validate]")) == Policy()
+    assert Policy().fail_on is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x", "no TOML: Expected '=' after a key in a key/value pair (at end of document)"),
+        ("", "expected a table [validate], found none"),
+        ("validate = 1", "validate: expected a table, found 1"),
+        ("[validat]", "validat: no such key, did you mean validate"),
+        ("fail-on = 'error'\n[validate]", "fail-on: no such key, expected validate"),
+        ("[validate]\nmax_fpp = 0.1", "validate.max_fpp: no such key, did you mean max-fpp"),
+        (
+            "[validate]\nxyz = 0.1",
+            f"validate.xyz: no such key, expected {KEYS}",
+        ),
+        (
+            "[validate]\nfail-on = 'fatal'",
+            "validate.fail-on: expected one of error, warning, note, never, found 'fatal'",
+        ),
+        (
+            "[validate]\nfail-on = true",
+            "validate.fail-on: expected one of error, warning, note, never, found True",
+        ),
+        (
+            "[validate]\nmax-fpp = 1.0",
+            "validate.max-fpp: expected a number between 0 and 1, found 1.0",
+        ),
+        (
+            "[validate]\nmax-fpp = '1%'",
+            "validate.max-fpp: expected a number between 0 and 1, found '1%'",
+        ),
+        (
+            "[validate]\nmax-fpp = nan",
+            "validate.max-fpp: expected a number between 0 and 1, found nan",
+        ),
+        *(
+            (
+                f"[validate]\nmax-bytes = {text}",
+                f"validate.max-bytes: {NO_SIZE}, found {found}",
+            )
+            for text, found in [
+                ("'4GiB'", "'4GiB'"), ("0", "0"), ("-1", "-1"), ("true", "True"), ("1.5", "1.5"),
+            ]
+        ),
+        (
+            "[validate]\nrequire = 'user_id'",
+            "validate.require: expected a list of texts, found 'user_id'",
+        ),
+        ("[validate]\nrequire = ['']", "validate.require: expected a list of texts, found ['']"),
+        ("[validate]\nrequire = [1]", "validate.require: expected a list of texts, found [1]"),
+        (
+            "[validate]\nignore = ['dictionary-sufices']",
+            "validate.ignore: no such rule 'dictionary-sufices', did you mean dictionary-suffices",
+        ),
+        (
+            "[validate]\nignore = ['PB111', '§']",
+            "validate.ignore: no such rule '§', docs/rules.md has them all",
+        ),
+        ("[validate]\ncolumns = ['a']", "validate.columns: expected a table, found ['a']"),
+        ("[validate.columns]\na = true", "validate.columns.a: expected a table, found True"),
+        (
+            "[validate.columns.user.id]\nrequire = true",
+            'validate.columns.user: expected quotes around a dotted path: columns."user.id"',
+        ),
+        (
+            "[validate.columns.'a b']\nrequire = 'yes'",
+            "validate.columns.\"a b\".require: expected true or false, found 'yes'",
+        ),
+        (
+            "[validate.columns.'a\\b']\nfail-on = 'error'",
+            f'validate.columns."a\\\\b".fail-on: no such key, expected {COLUMN_KEYS}',
+        ),
+    ],
+)  # fmt: skip
+def test_what_has_no_meaning(tmp_path, text, message):
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        read_policy(path)
+    assert str(caught.value) == f"{path}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[project]", "expected a table [tool.pbloom.validate], found none"),
+        ("[tool.pbloom]", "expected a table [tool.pbloom.validate], found none"),
+        ("[tool.pbloom.validte]", "tool.pbloom.validte: no such key, did you mean validate"),
+        ("[tool.pbloom.validate]\nx = 1", "tool.pbloom.validate.x: no such key, expected"),
+    ],
+)
+def test_what_has_no_meaning_in_pyproject_toml(tmp_path, text, message):
+    path = written(tmp_path, text, "pyproject.toml")
+    with pytest.raises(ConfigError) as caught:
+        read_policy(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+def test_what_is_no_text(tmp_path):
+    path = tmp_path / "pbloom.toml"
+    path.write_bytes(b"[validate]\nx = '\xff'")
+    with pytest.raises(ConfigError, match="no TOML: 'utf-8' codec"):
+        read_policy(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "num_bytes"),
+    [("64", 64), ("64B", 64), ("1 KiB", 1024), ("2k", 2048), ("4MiB", 4 << 20), ("1M", 1 << 20)],
+)
+def test_sizes(text, num_bytes):
+    assert parse_size(text) == num_bytes
+
+
+@pytest.mark.parametrize("text", ["", "MiB", "1.5MiB", "-1", "1GiB", "1BB", "1iB"])
+def test_no_sizes(text):
+    with pytest.raises(ValueError, match="is no size: expected bytes, or a number and KiB or MiB"):
+        parse_size(text)
+
+
+def test_the_nearest_file_counts(tmp_path):
+    inner = tmp_path / "a" / "b" / "c"
+    inner.mkdir(parents=True)
+    assert find_config(inner) is None
+    outer = written(tmp_path, "[tool.pbloom.validate]", "pyproject.toml")
+    assert find_config(inner) == outer
+    written(tmp_path / "a" / "b", "[tool.other]", "pyproject.toml")
+    assert find_config(inner) == outer
+    near = written(tmp_path / "a" / "b", "")
+    assert find_config(inner) == near
+    written(tmp_path / "a" / "b", "[tool.pbloom.validate]", "pyproject.toml")
+    assert find_config(inner) == near
+    (inner / "pbloom.toml").mkdir()
+    assert find_config(inner) == near
+
+
+def test_a_pyproject_toml_on_the_way_must_be_toml(tmp_path):
+    path = written(tmp_path, "[", "pyproject.toml")
+    with pytest.raises(ConfigError, match=f"^{path}: no TOML: "):
+        find_config(tmp_path)
+
+
+def test_a_column_has_the_last_word():
+    assert PARSED.for_column("user.id") == ColumnPolicy(
+        required=True, max_fpp=0.001, max_bytes=1024, ignore=frozenset({"PB304", "PB207", "PB206"})
+    )
+    assert PARSED.for_column("user_id") == ColumnPolicy(
+        required=False, max_fpp=0.02, max_bytes=4 << 20, ignore=frozenset({"PB304", "PB207"})
+    )
+    assert PARSED.for_column("a.b") == ColumnPolicy(True, 0.02, 4 << 20, PARSED.ignore)
+    assert PARSED.for_column("x") == ColumnPolicy(False, 0.02, 4 << 20, PARSED.ignore)
+
+
+def test_required_columns():
+    assert PARSED.required_columns() == ("a.b", "user.id")
+    assert Policy().required_columns() == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "column", "ignored"),
+    [
+        ("PB304", None, True),
+        ("PB304", "x", True),
+        ("PB206", "user.id", True),
+        ("PB206", "x", False),
+        ("PB206", None, False),
+        ("PB111", "user.id", False),
+    ],
+)
+def test_ignored_rules(rule, column, ignored):
+    assert PARSED.ignores(finding(rule, "text", column=column)) is ignored
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "failing"),
+    [
+        ("error", ["PB111"]),
+        ("warning", ["PB111", "PB202"]),
+        ("note", ["PB111", "PB202", "PB206"]),
+        ("never", []),
+    ],
+)
+def test_severities_that_fail(fail_on, failing):
+    policy = Policy(fail_on=FAIL_ON[fail_on], ignore=frozenset({"PB304"}))
+    rules = ("PB111", "PB202", "PB206", "PB304")
+    assert [rule for rule in rules if policy.fails(finding(rule, "text"))] == failing
+
+
+def test_options_on_top():
+    assert PARSED.with_options() == PARSED
+    policy = PARSED.with_options(
+        require=["user_id", "x"], max_fpp=0.5, max_bytes=64, fail_on="never"
+    )
+    assert policy.fail_on is None
+    assert policy.required_columns() == ("user_id", "a.b", "x", "user.id")
+    assert policy.for_column("x") == ColumnPolicy(True, 0.5, 64, PARSED.ignore)
+    assert (policy.for_column("user.id").max_fpp, policy.for_column("user.id").max_bytes) == (
+        0.001,
+        1024,
+    )
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run `pbloom validate` in an empty folder; a.parquet has filters for x, in two row groups."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"x": range(2000), "y": range(2000)})
+    parquet.write_table(table, "plain.parquet", row_group_size=1000)
+    parquet_bloom.build("plain.parquet", "a.parquet", columns=["x"])
+    return lambda *arguments: CliRunner().invoke(validate, [str(text) for text in arguments])
+
+
+def outcome(result):
+    """The exit code, and the last line of what was printed."""
+    return result.exit_code, result.stdout.splitlines()[-1]
+
+
+def test_without_demands(run):
+    assert outcome(run("a.parquet")) == (
+        0, "a.parquet: no findings in 2 filters and 2,000 values: ok",
+    )  # fmt: skip
+    assert outcome(run("a.parquet", "--no-deep")) == (
+        0, "a.parquet: no findings in 2 filters and 0 values: ok",
+    )  # fmt: skip
+
+
+def test_options_of_the_command(run):
+    result = run("a.parquet", "--require", "x,y", "--max-fpp", "1e-9", "--max-bytes", "64")
+    assert result.exit_code == 1
+    assert [line.split(": ")[:2] for line in result.stdout.splitlines()[1:]] == [
+        ["  error PB311 fpp-above-limit", "column x, row groups 0, 1 (the first of them)"],
+        ["  error PB312 bytes-above-limit", "column x, row groups 0, 1"],
+        ["  error PB310 required-missing", "column y, row groups 0, 1"],
+    ]
+    assert run("a.parquet", "--require", "y", "--fail-on", "never").exit_code == 0
+    assert run("a.parquet", "-c", "x", "--require", "x").exit_code == 0
+
+
+def test_the_configuration_of_the_folder(run, tmp_path):
+    written(tmp_path, "[validate]\nrequire = ['y']")
+    assert run("a.parquet").exit_code == 1
+    assert run("a.parquet", "--no-config").exit_code == 0
+    other = written(tmp_path, "[validate]\nrequire = ['x']", "other.toml")
+    assert run("a.parquet", "--config", other).exit_code == 0
+    assert run("a.parquet", "--config", other, "--require", "y").exit_code == 1
+    result = run("a.parquet", "--config", other, "--no-config")
+    assert result.exit_code == 2
+    assert "expected at most one of --config and --no-config" in result.stderr
+
+
+def test_a_file_that_cannot_be_read(run):
+    result = run("none.parquet", "a.parquet")
+    assert outcome(result) == (2, "a.parquet: no findings in 2 filters and 2,000 values: ok")
+    assert result.stderr == "pbloom: none.parquet: No such file or directory\n"
+
+
+@pytest.mark.parametrize("text", ["4GiB", "x"])
+def test_a_limit_that_is_no_size(run, text):
+    result = run("a.parquet", "--max-bytes", text)
+    assert result.exit_code == 2
+    assert f"'{text}' is no size" in result.stderr
+
+
+def test_the_words_of_fail_on_are_those_of_the_configuration():
+    (option,) = (param for param in validate.params if param.name == "fail_on")
+    assert isinstance(option.type, click.Choice)
+    assert list(option.type.choices) == list(FAIL_ON)
+
+
+def test_json(run):
+    result = run("a.parquet", "--require", "y", "--format", "json")
+    document = json.loads(result.stdout)
+    assert (document["path"], document["ok"]) == ("a.parquet", False)
+    assert document["checked"] == {"filters": 2, "values": 2000}
+    assert [item["row_group"] for item in document["findings"]] == [0, 1]
+    required = document["findings"][0]
+    assert (required["rule"], required["severity"], required["column"]) == ("PB310", "error", "y")
+    assert set(required) == {field.name for field in fields(Finding)}
+
+
+def test_the_other_formats(run):
+    arguments = ("none.parquet", "a.parquet", "--require", "y", "--format")
+    sarif = run(*arguments, "sarif")
+    (record,) = json.loads(sarif.stdout)["runs"]
+    assert [result["ruleId"] for result in record["results"]] == ["PB310", "PB310"]
+    assert record["invocations"][0]["executionSuccessful"] is False
+    junit = run(*arguments, "junit")
+    assert '<error type="error" message="none.parquet: No such file' in junit.stdout
+    assert junit.stdout.count("<failure") == 1
+    github = run(*arguments, "github")
+    assert [line.split("::")[1] for line in github.stdout.splitlines() if "::" in line] == [
+        "error file=a.parquet,title=PB310 required-missing",
+        "error file=none.parquet,title=not checked",
+    ]
+    for result in (sarif, junit, github):
+        assert result.exit_code == 2
+        assert result.stderr == "pbloom: none.parquet: No such file or directory\n"
+
+
+def test_what_matches_no_file_is_a_failure_in_reports(run):
+    result = run("a.parquet", "*.none", "--format", "sarif")
+    (invocation,) = json.loads(result.stdout)["runs"][0]["invocations"]
+    (notification,) = invocation["toolExecutionNotifications"]
+    assert result.exit_code == 2
+    assert notification["message"] == {"text": "*.none: no Parquet or ORC files."}
+
+
+def test_several_files_and_the_worst_of_them(run):
+    other = FIXTURES / "pyarrow_types.parquet"
+    assert run("a.parquet", other).exit_code == 0
+    assert run("a.parquet", other, "--require", "x").exit_code == 1
+    assert run("a.parquet", other, "none.parquet", "--require", "x").exit_code == 2

@@ -1,0 +1,49 @@
+"""Connect passes the suite that classic Spark passes, test for test: in a process of its own.
+
+`make cluster` runs all of it (PBLOOM_CLUSTER=full); `make test` the verbs and what Spark prunes.
+"""
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, missing
+from oracle.readers import ParquetJava
+
+pytestmark = [pytest.mark.cluster, pytest.mark.interop]
+
+SUITE = ["test_spark_verbs.py", "test_spark_pruning.py", "test_spark_orc_pruning.py"]
+if os.environ.get("PBLOOM_CLUSTER") == "full":
+    SUITE += ["test_spark_job.py", "test_spark_orc.py", "test_spark_source.py"]
+
+
+def run(*options: str, session: str) -> str:
+    """What pytest prints about the suite."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    done = subprocess.run(
+        [*command, *(str(Path("tests", name)) for name in SUITE)],
+        cwd=ROOT, env=os.environ | {"PBLOOM_SPARK": session}, capture_output=True, text=True,
+        check=False, timeout=1200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-5_000:]
+    return done.stdout
+
+
+def test_connect_passes_the_same_suite(tmp_path: Path) -> None:
+    if not ParquetJava.is_here():
+        missing(ParquetJava.needs)
+    collected = {
+        line for line in run("--collect-only", session="classic").splitlines() if "::" in line
+    }
+    run(f"--junitxml={tmp_path / 'report.xml'}", session="connect")
+    (suite,) = ET.parse(tmp_path / "report.xml").getroot().iter("testsuite")
+    counts = {
+        name: int(suite.get(name, "-1")) for name in ("errors", "failures", "skipped", "tests")
+    }
+    assert counts == {"errors": 0, "failures": 0, "skipped": 0, "tests": len(collected)}
+    assert len(collected) > 20
+    printed = next(suite.iter("property"))
+    assert printed.get("value") == "pyspark.sql.connect.session"

@@ -1,0 +1,138 @@
+"""docs/spark.md: its scripts and commands are run, and print what it shows."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from click.testing import CliRunner
+from conftest import FIXTURES, ROOT
+from docs.test_docs import comparable
+from make.spark_session import scanned
+
+import parquet_bloom as pb
+from parquet_bloom.cli import cli
+from parquet_bloom.spark import history
+from parquet_bloom.spark.outcome import Outcome, Report
+from parquet_bloom.spark.schemas import OUTCOME
+
+TEXT = (ROOT / "docs" / "spark.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def without_seconds(text):
+    return re.sub(r"; [\d.]+ s$", "", text, flags=re.MULTILINE)
+
+
+def test_ten_minutes(spark, tmp_path):
+    def there(text):
+        """With the lake in a folder of the test: Spark has a working directory of its own."""
+        return re.sub("lake/(?=events|orc)", f"{tmp_path}/lake/", text)
+
+    make_lake, lookup, make_orc, from_python = map(there, blocks("python"))
+    exec(compile(make_lake, "lake.py", "exec"), {})  # noqa: S102
+    exec(compile(make_orc, "orc.py", "exec"), {})  # noqa: S102
+    for block in blocks("console"):
+        command, _, expected = block.partition("\n")
+        program, *arguments = there(command).removeprefix("$ ").split()
+        if program == "pbloom":
+            printed = CliRunner().invoke(cli, arguments).stdout
+        else:
+            assert arguments == ["lookup.py"]
+            printed = subprocess.run(
+                [sys.executable, "-c", lookup],
+                # A port that nobody else has.
+                env=os.environ | {"SPARK_TESTING": "1"},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        assert comparable(without_seconds(printed)) == comparable(without_seconds(expected))
+    exec(compile(from_python, "api.py", "exec"), {})  # noqa: S102
+    assert "A look-up then reads 10,000 of 400,000 rows" in TEXT
+    events = spark.read.orc(f"{tmp_path}/lake/orc")
+    rows, read = scanned(events.where(f"user_id = {events.first().user_id}"))
+    assert (len(rows), read, events.count()) == (1, 10_000, 400_000)
+
+
+def test_the_query_over_reports(spark, tmp_path):
+    noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    outcomes = (Outcome("a", "added", 2, 100), Outcome("b", "added", 3, 10), Outcome("c", "error"))
+    history.append(spark, Report("build", "run", noon, outcomes, 1.0), str(tmp_path / "reports"))
+    (query,) = blocks("sql")
+    rows = spark.sql(query.replace("/lake/_pbloom", str(tmp_path / "reports"))).collect()
+    assert [tuple(row) for row in rows] == [
+        (date(2026, 11, 20), "added", 2, 5, 110),
+        (date(2026, 11, 20), "error", 1, 0, 0),
+    ]
+
+
+TABLE = (ROOT / "docs" / "filters_table.md").read_text()
+
+
+def test_queries_for_the_filters_as_a_table(spark, tmp_path):
+    """They run, and find what they say in a lake with one file that lacks a filter, and one of ORC,
+    where one column's filters are of no use."""
+    pq.write_table(pa.table({"user_id": range(1000)}), tmp_path / "a.parquet")
+    pb.build(tmp_path / "a.parquet", tmp_path / "b.parquet", columns=["user_id"], fpp=0.04)
+    (tmp_path / "c.parquet").write_bytes(b"PAR1")
+    shutil.copy(FIXTURES / "java_original.orc", tmp_path / "d.orc")
+    view, *queries = re.findall(r"^```sql\n(.*?)^```", TABLE, re.MULTILINE | re.DOTALL)
+    spark.sql(view.replace("/data/lake/*/*.parquet", f"{tmp_path}/*.*"))
+    lacking, leaky, sizes, broken, ignored = (
+        [tuple(row) for row in spark.sql(q).collect()] for q in queries
+    )
+    spark.catalog.dropTempView("filters")
+    assert lacking == [(f"{tmp_path}/a.parquet", 1, 0, ["no filter"])]
+    assert {(row[0], *row[1:3], row[4]) for row in leaky} == {
+        (f"{tmp_path}/b.parquet", 0, "user_id", 1024),
+        (f"{tmp_path}/d.orc", 0, "moment", 1568),
+        (f"{tmp_path}/d.orc", 0, "number", 1568),
+    }
+    assert {row[:2] for row in sizes} == {
+        ("user_id", 1), ("number", 2), ("moment", 2), ("flag", 2),
+    }  # fmt: skip
+    assert [row[:4] for row in ignored] == [
+        (
+            f"{tmp_path}/d.orc",
+            "flag",
+            "ignored by ORC Java and C++: no predicate on BOOLEAN asks a filter",
+            2,
+        )
+    ]
+    assert [row[0] for row in broken] == [f"{tmp_path}/c.parquet"]
+
+
+def test_python_for_the_filters_as_a_table(spark, tmp_path):
+    folder = tmp_path / "lake" / "d=1"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"user_id": range(1000)}), folder / "a.parquet")
+    for example in re.findall(r"^```python\n(.*?)^```", TABLE, re.MULTILINE | re.DOTALL):
+        there = example.replace("/data/lake", str(tmp_path / "lake"))
+        names = {"spark": spark}
+        exec(compile(there, "example.py", "exec"), names)  # noqa: S102
+        assert names["filters"].count() == 1
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def test_every_field_of_an_outcome_is_described():
+    text = TEXT.split("An outcome is ")[1].split("\n\n")[0]
+    assert re.findall(r"`(\w+)`", text) == OUTCOME.names
+
+
+def test_options_that_are_named_are_there():
+    lines = (line for line in TEXT.splitlines() if "spark-submit" not in line)
+    others = {"--py-files", "--target"}
+    for name in set(re.findall(r"(--[a-z][a-z-]+)", "\n".join(lines))) - others:
+        assert any(
+            name in option.opts
+            for command in cli.commands["spark"].commands.values()
+            for option in command.params
+        ), name

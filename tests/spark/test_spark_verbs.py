@@ -1,0 +1,381 @@
+"""The verbs over a lake, on Spark: each file has one outcome, which is what the local verb says of
+it, and files are what the local verb makes of them. Runs on classic, and once more on Connect."""
+
+import json
+import os
+import re
+import shutil
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import FIXTURES
+from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.hostile import outcome
+from make.lake_files import (
+    GROUPS,
+    built_lake,
+    contents,
+    everything_is_huge,
+    snapshot,
+    write,
+    write_table,
+)
+
+import parquet_bloom as pb
+from parquet_bloom import spark as lake
+from parquet_bloom.rules.policy import Policy
+from parquet_bloom.spark import packing
+from parquet_bloom.storage.temp_files import TEMPORARY_SUFFIX
+
+pytestmark = pytest.mark.interop
+
+
+def by_command(folder, verb, *options):
+    """What the local command prints about the files in a folder, without what differs."""
+    printed = outcome(verb, folder, *options, "--json").stdout
+    return [without_time(json.loads(line)) for line in printed.splitlines()]
+
+
+def by_spark(report, folder, local):
+    """The same of a report; `folder` is called as the `local` one."""
+    return [
+        without_time(json.loads(each.document.replace(str(folder), str(local))))
+        for each in report.outcomes
+        if each.document is not None
+    ]
+
+
+def without_time(document):
+    document.pop("seconds", None)
+    return document
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_table(tmp_path / "table")
+
+
+@pytest.fixture
+def local(table):
+    """A copy, for the local command."""
+    return shutil.copytree(table, table.with_name("local"))
+
+
+# ------------------------------------------------------------------------------------------------
+# A lake with everything
+
+
+DELTA = "delta/part-0.parquet"
+ODD_NAME = "day=2026-11-20/Ärger=1 100%25 [a]{b}#+.parquet"
+
+
+def write_lake(folder):
+    write(folder / "plain.parquet")
+    write(folder / ODD_NAME, 1000)
+    write(folder / "with space" / "x.parq", 2000)
+    write(folder / DELTA, 3000)
+    (folder / "delta" / "_delta_log").mkdir()
+    pb.build(write(folder / "built.parquet"), columns=["id"], in_place=True)
+    pq.write_table(pa.table({"id": [True, False]}), folder / "boolean.parquet")
+    pq.write_table(pa.table({"other": [1]}), folder / "other.parquet")
+    pq.write_table(pa.table({"id": pa.array([], pa.int64())}), folder / "rowless.parquet")
+    cut = (folder / "plain.parquet").read_bytes()[:-100]
+    (folder / "cut.parquet").write_bytes(cut + b"PAR1")
+    damaged = bytearray((folder / "plain.parquet").read_bytes())
+    with pb.open(folder / "plain.parquet") as file:
+        start = file.chunk(2, "id").data_page_offset
+    damaged[start : start + 8] = b"\xff" * 8
+    (folder / "damaged.parquet").write_bytes(damaged)
+    # What is no Parquet file of the lake.
+    (folder / "notes.txt").write_text("none")
+    (folder / "nothing.parquet").touch()
+    for hidden in (
+        ".hidden.parquet",
+        "_hidden.parquet",
+        ".hidden/x.parquet",
+        "_temporary/x.parquet",
+    ):
+        write(folder / hidden)
+
+
+@pytest.fixture(scope="module")
+def built(spark, tmp_path_factory):
+    root = tmp_path_factory.mktemp("built")
+    return root, built_lake(spark, root, write_lake)
+
+
+def test_each_file_has_one_outcome(built):
+    root, report = built
+    found = {
+        each.path.removeprefix(f"{root}/lake/"): (each.status, each.filters, each.message)
+        for each in report.outcomes
+    }
+    damaged = found.pop("damaged.parquet")
+    cut = found.pop("cut.parquet")
+    delta = found.pop(DELTA)
+    assert len(report.outcomes) == len(found) + 3
+    assert found == {
+        "boolean.parquet": ("skipped", 0, "BOOLEAN: two values need no filter"),
+        "built.parquet": ("unchanged", 0, "has a filter already"),
+        ODD_NAME: ("added", GROUPS, None),
+        "other.parquet": (
+            "refused", 0, f"{root}/lake/other.parquet: column id: no such leaf column, the file has other",
+        ),
+        "plain.parquet": ("added", GROUPS, None),
+        "rowless.parquet": ("skipped", 0, "no non-null values"),
+        "with space/x.parq": ("added", GROUPS, None),
+    }  # fmt: skip
+    assert damaged[:2] == cut[:2] == ("error", 0)
+    assert damaged[2].startswith(f"{root}/lake/damaged.parquet: row group 2, column id: ")
+    assert cut[2].startswith(f"{root}/lake/cut.parquet: ")
+    assert delta[:2] == ("refused", 0)
+    assert f"belongs to the Delta Lake table {root}/lake/delta" in delta[2]
+
+
+def test_outcomes_are_those_of_the_command(built):
+    root, report = built
+    assert by_spark(report, root / "lake", root / "local") == by_command(
+        root / "local", "build", "-c", "id", "--in-place"
+    )
+    assert contents(root / "lake") == contents(root / "local")
+    # And by that of the command, files have changed.
+    assert len((root / "lake/plain.parquet").read_bytes()) > len(
+        (root / "lake/damaged.parquet").read_bytes()
+    )
+
+
+def test_bytes_and_attempts(built):
+    root, report = built
+    sizes = {each.path: each.bytes for each in report.outcomes}
+    before = (root / "lake/damaged.parquet").stat().st_size
+    after = (root / "lake/plain.parquet").stat().st_size
+    assert sizes.pop(f"{root}/lake/plain.parquet") == after - before > 0
+    changed = {each.path for each in report.outcomes if each.status == "added"}
+    assert {path for path, grown in sizes.items() if grown} < changed
+    assert {each.attempt for each in report.outcomes} == {0}
+    assert all(0 <= each.seconds < 60 for each in report.outcomes)
+
+
+def test_report(built):
+    _, report = built
+    assert report.verb == "build"
+    assert re.fullmatch("[0-9a-f]{32}", report.run_id)
+    assert [each.path for each in report.outcomes] == sorted(each.path for each in report.outcomes)
+    assert report.counts == {"added": 3, "unchanged": 1, "skipped": 2, "refused": 2, "error": 2}
+    assert {each.status for each in report.troubles} == {"refused", "error"}
+    assert len(report.troubles) == 4
+    assert report.filters == 3 * GROUPS
+    assert re.fullmatch(
+        r"build: 10 files in \d+\.\d s: 3 added, 1 unchanged, 2 skipped, 2 refused, 2 error;"
+        rf" 12 filters, {report.bytes:,} bytes",
+        report.summary(),
+    )
+    assert sum(1 for _ in report.documents()) == 6
+
+
+def test_report_as_data(spark, built):
+    from pyspark.testing import assertSchemaEqual
+
+    from parquet_bloom.spark.schemas import OUTCOME
+
+    root, report = built
+    before = snapshot(root / "lake")
+    frame = report.to_df(spark)
+    assertSchemaEqual(frame.schema, OUTCOME)
+    rows = [tuple(getattr(each, name) for name in OUTCOME.names) for each in report.outcomes]
+    for _ in range(2):
+        assert sorted(map(tuple, frame.collect())) == sorted(rows)
+    assert frame.where("status = 'added'").count() == 3
+    assert snapshot(root / "lake") == before
+    table = report.to_arrow()
+    assert table.schema.names == OUTCOME.names
+    assert [tuple(row.values()) for row in table.to_pylist()] == rows
+    assert str(table.schema.field("bytes").type) == "int64"
+
+
+def test_a_report_of_nothing(spark):
+    report = lake.Report("build", "0" * 32, datetime.now(UTC), (), 0.0)
+    assert report.to_df(spark).count() == report.to_arrow().num_rows == 0
+    assert report.counts == {}
+    assert report.summary() == "build: 0 files in 0.0 s: none; 0 filters, 0 bytes"
+
+
+# ------------------------------------------------------------------------------------------------
+# Verb by verb
+
+
+def test_what_was_done_is_not_done_again(spark, table, local):
+    first = lake.build(spark, table, columns=["id", "place.city"])
+    assert first.counts == {"added": 2, "error": 1}
+    before = snapshot(table)
+    again = lake.build(spark, table, columns=["id", "place.city"])
+    assert again.counts == {"unchanged": 2, "error": 1}
+    assert (again.filters, again.bytes) == (0, 0)
+    assert snapshot(table) == before
+    assert again.run_id != first.run_id
+    replaced = lake.build(spark, table, columns=["id"], existing="replace", fpp=0.2)
+    assert replaced.counts == {"added": 2, "error": 1}
+    kept = lake.build(spark, table, columns=["id"], existing="error")
+    assert kept.counts == {"refused": 2, "error": 1}
+    for options in (["-c", "id,place.city"], ["-c", "id", "--existing", "replace", "--fpp", "0.2"]):
+        outcome("build", local, "--in-place", *options)
+    assert contents(table) == contents(local)
+
+
+READERS = {
+    "inspect": (lambda spark, path: lake.inspect(spark, path, columns=["id"]), ["-c", "id"], 4),
+    "validate": (lake.validate, [], 4),
+    "probe": (
+        lambda spark, path: lake.probe(spark, path, "id", ["5", "1250"]),
+        ["-c", "id", "-v", "5", "-v", "1250"],
+        8,
+    ),
+    "advise": (lambda spark, path: lake.advise(spark, path, tasks=1), [], 4),
+}
+
+
+@pytest.mark.parametrize("verb", READERS)
+def test_verbs_that_only_read(spark, table, verb, monkeypatch):
+    """One task, so that advise judges all files together, as the command does."""
+    monkeypatch.setattr(packing, "WAVES", 1)
+    outcome("build", table, "--in-place", "-c", "id")
+    before = snapshot(table)
+    read, options, filters = READERS[verb]
+    report = read(spark, table)
+    assert report.verb == verb
+    assert [(each.status, each.filters) for each in report.outcomes] == [
+        ("error", 0), ("read", filters), ("read", filters),
+    ]  # fmt: skip
+    assert by_spark(report, "", "") == by_command(table, verb, *options)
+    assert snapshot(table) == before
+
+
+def test_validate_says_what_it_found(spark, table):
+    path = shutil.copy(FIXTURES / "spark_filters.parquet", table / "other.parquet")
+    policy = Policy(require=("id",))
+    report = lake.validate(spark, table, policy=policy, diagnose=True, deep=False)
+    found = {os.path.basename(each.path): each for each in report.outcomes}
+    assert "PB" in found["0.parquet"].document
+    assert found["0.parquet"].message == "a filter is required"
+    expected = pb.validate(path, policy=policy, diagnose=True, deep=False)
+    assert json.loads(found["other.parquet"].document)["ok"] == expected.ok
+    assert found["other.parquet"].filters == expected.checked.filters > 0
+
+
+def test_probe_refuses_what_is_no_value(spark, table):
+    report = lake.probe(spark, table, "id", ["seven"])
+    assert report.counts == {"refused": 2, "error": 1}
+    assert "seven" in report.troubles[-1].message
+
+
+def test_strip(spark, table, local):
+    outcome("build", table, "--in-place", "-c", "id,name")
+    outcome("build", local, "--in-place", "-c", "id,name")
+    report = lake.strip(spark, table, columns=["id"])
+    assert [(each.status, each.filters, each.bytes < 0) for each in report.outcomes] == [
+        ("error", 0, False), ("removed", GROUPS, True), ("removed", GROUPS, True),
+    ]  # fmt: skip
+    assert by_spark(report, table, local) == by_command(local, "strip", "--in-place", "-c", "id")
+    assert contents(table) == contents(local)
+    assert lake.strip(spark, table).counts == {"removed": 2, "error": 1}
+    outcome("strip", local, "--in-place")
+    assert contents(table) == contents(local)
+    before = snapshot(table)
+    assert lake.strip(spark, table).counts == {"unchanged": 2, "error": 1}
+    assert snapshot(table) == before
+
+
+def test_dry_runs_write_nothing(spark, table):
+    before = snapshot(table)
+    report = lake.build(spark, table, columns=["id"], dry_run=True)
+    assert report.counts == {"added": 2, "error": 1}
+    assert {document["output"] for document in report.documents()} == {None}
+    assert snapshot(table) == before
+    outcome("build", table, "--in-place", "-c", "id")
+    before = snapshot(table)
+    assert lake.strip(spark, table, dry_run=True).counts == {"removed": 2, "error": 1}
+    assert snapshot(table) == before
+
+
+def test_only_missing(spark, table):
+    pb.build(table / "part=1/1.parquet", columns=["id", "name"], row_groups=[2], in_place=True)
+    pb.build(table / "part=0/0.parquet", columns=["id"], in_place=True)
+    report = lake.build(spark, table, columns=["id", "name"], only_missing=True)
+    assert [(each.status, each.filters, each.message) for each in report.outcomes[1:]] == [
+        ("added", GROUPS, "has a filter already"),
+        ("unchanged", 0, "each column has filters"),
+    ]
+
+
+@pytest.mark.parametrize("zone", [None, UTC], ids=["local time", "UTC"])
+def test_since(spark, table, zone):
+    old, new = table / "part=0/0.parquet", table / "part=1/1.parquet"
+    now = datetime.now(zone)
+    for path, age in ((old, 7200), (table / "bad.parquet", 7200), (new, 3600)):
+        os.utime(path, (now.timestamp() - age,) * 2)
+    report = lake.inspect(spark, table, since=now - timedelta(seconds=3601))
+    assert [each.path for each in report.outcomes] == [str(new)]
+    assert lake.inspect(spark, table, since=now).outcomes == ()
+    assert len(lake.inspect(spark, table, since=now - timedelta(seconds=7201)).outcomes) == 3
+
+
+def test_encrypted_files(spark, table, monkeypatch):
+    """The executors read the keys; also when the file is so large that it would be in parts."""
+    path, recipe = table / "part=0/0.parquet", Recipe(columns={"id": None})
+    path.write_bytes(encrypt(path.read_bytes(), recipe).data)
+    keys_file = table.with_name("keys.json")
+    keys_file.write_text(json.dumps({"footer": f"hex:{FOOTER_KEY.hex()}"}))
+    keys_file.chmod(0o600)
+    everything_is_huge(monkeypatch)
+    report = lake.build(spark, table, columns=["id"], keys_file=str(keys_file))
+    assert [(each.status, each.filters) for each in report.outcomes] == [
+        ("error", 0), ("added", GROUPS), ("added", GROUPS),
+    ]  # fmt: skip
+    assert FOOTER_KEY.hex() not in str(report.outcomes)
+    assert lake.inspect(spark, path).troubles[0].message.startswith(f"{path}: ")
+
+
+def test_clean_temp(spark, table):
+    """In the folders of files, and in those that are named."""
+    left = f".x.parquet.{'0' * 16}{TEMPORARY_SUFFIX}"
+    paths = [table / "part=0" / left, table / left, table / "part=1" / left]
+    others = [table / f".x{TEMPORARY_SUFFIX}", table / ".x.parquet.crc", table / "bad.parquet"]
+    for path in [*paths, *others]:
+        path.write_bytes(b"12345")
+        os.utime(path, (0, 0))
+    os.utime(paths[2])
+    report = lake.clean_temp(spark, table)
+    assert [(each.path, each.status, each.bytes) for each in report.outcomes] == [
+        (str(table / left), "removed", -5), (str(table / "part=0" / left), "removed", -5),
+    ]  # fmt: skip
+    assert (report.verb, report.bytes) == ("clean-temp", -10)
+    assert [path.exists() for path in paths] == [False, False, True]
+    assert all(path.exists() for path in others)
+    assert len(lake.clean_temp(spark, table.as_uri() + "/part=1", older_than=0).outcomes) == 1
+    assert not paths[2].exists()
+
+
+def test_clean_temp_does_everything_once(spark, table, monkeypatch):
+    """Whatever a folder is called, and below it; what is missing is an error."""
+    left = f".x.parquet.{'0' * 16}{TEMPORARY_SUFFIX}"
+    elsewhere = table.with_name("elsewhere")
+    paths = [table / left, table / "_a" / ".b" / left, table / "part=0" / left]
+    for path in [*paths, elsewhere / left]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (table / "link").symlink_to(elsewhere)
+    (table / left.replace("x", "y")).mkdir()
+    monkeypatch.chdir(table.parent)
+    names = ["table", "./table/", f"{table}//part=0", "gone", "gone*"]
+    report = lake.clean_temp(spark, names, older_than=0)
+    assert [(each.path, each.status) for each in report.outcomes if each.status == "removed"] == [
+        (str(path), "removed") for path in sorted(paths)
+    ]
+    assert [(each.path, each.message) for each in report.troubles] == [
+        (str(table.parent / "gone"), f"{table.parent}/gone: no such file or folder"),
+        ("gone*", "gone*: no Parquet or ORC files"),
+    ]
+    assert (elsewhere / left).exists()
+    assert (table / left.replace("x", "y")).is_dir()

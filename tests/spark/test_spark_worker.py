@@ -1,0 +1,170 @@
+"""What an outcome says of a file, without Spark."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.orc.writer import OrcFileRewrite
+from parquet_bloom.spark.worker import outcome_of
+
+OPTIONS = {
+    "columns": ["id"], "fpp": 0.01, "ndv": None, "max_bytes": MAX_BYTES, "exact_blocks": False,
+    "existing": "keep", "force": False, "verify": True, "dry_run": False, "only_missing": False,
+    "keys_file": None,
+}  # fmt: skip
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Two row groups; the second has no values."""
+    path = tmp_path / "a.parquet"
+    table = pa.table({"id": pa.array([*range(1000), *[None] * 1000], pa.int64())})
+    pq.write_table(table, path, row_group_size=1000)
+    return path
+
+
+def built(path, **options):
+    return outcome_of({"verb": "build", "options": OPTIONS | options}, str(path))
+
+
+def test_added_and_then_unchanged_although_a_chunk_can_have_none(path):
+    outcome = built(path)
+    assert (outcome.status, outcome.filters) == ("added", 1)
+    assert outcome.message == "no non-null values"
+    before = path.read_bytes()
+    outcome = built(path)
+    assert (outcome.status, outcome.filters, outcome.bytes) == ("unchanged", 0, 0)
+    assert outcome.message == "has a filter already; no non-null values"
+    assert path.read_bytes() == before
+
+
+def test_only_missing_reads_no_page_again(path, monkeypatch):
+    built(path)
+    monkeypatch.setattr("parquet_bloom.verbs.build.build_with", None)
+    outcome = built(path, only_missing=True)
+    assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
+
+
+def test_filters_that_go_because_no_other_is_allowed(path):
+    plain = path.read_bytes()
+    added = built(path).bytes
+    outcome = built(path, existing="replace", max_bytes=64)
+    assert (outcome.status, outcome.filters) == ("removed", 0)
+    assert outcome.bytes == -added
+    assert "at 64 bytes, the most allowed" in outcome.message
+    assert path.read_bytes() == plain
+
+
+def test_skipped_where_no_chunk_can_have_one(tmp_path):
+    pq.write_table(pa.table({"id": pa.array([None], pa.int64())}), tmp_path / "a.parquet")
+    outcome = built(tmp_path / "a.parquet")
+    assert (outcome.status, outcome.message) == ("skipped", "no non-null values")
+
+
+# ------------------------------------------------------------------------------------------------
+# ORC
+
+
+@pytest.fixture
+def orc_path(tmp_path):
+    """One stripe of two index groups, the second without values; a column that never gets any."""
+    path = tmp_path / "a.orc"
+    ids = pa.array([*range(1000), *[None] * 500], pa.int64())
+    table = pa.table({"id": ids, "flag": [True] * 1500})
+    orc.write_table(table, path, row_index_stride=1000, compression="zstd")
+    return path
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_two_attempts_at_an_orc_file_give_the_same_bytes(orc_path, tmp_path, verify):
+    before = orc_path.read_bytes()
+    outcome = built(orc_path, verify=verify)
+    assert (outcome.status, outcome.filters, outcome.message) == ("added", 2, None)
+    assert outcome.bytes == orc_path.stat().st_size - len(before) > 0
+    after = orc_path.read_bytes()
+    other = tmp_path / "b.orc"
+    other.write_bytes(before)
+    assert built(other, verify=verify).status == "added"
+    assert other.read_bytes() == after
+    outcome = built(orc_path)
+    assert (outcome.status, outcome.filters, outcome.bytes) == ("unchanged", 0, 0)
+    assert outcome.message == "has a filter already"
+    assert orc_path.read_bytes() == after
+
+
+def test_an_attempt_that_comes_second_finds_it_done(orc_path, monkeypatch):
+    """Both have begun before either was done."""
+    verify = OrcFileRewrite.verify
+    done = []
+
+    def meanwhile(rewrite):
+        verify(rewrite)
+        if not done:
+            done.append(None)
+            done[0] = built(orc_path)
+
+    monkeypatch.setattr(OrcFileRewrite, "verify", meanwhile)
+    second = built(orc_path)
+    assert (done[0].status, done[0].filters) == ("added", 2)
+    assert (second.status, second.message) == ("unchanged", "has a filter already")
+    assert pb.validate(orc_path, require=["id"]).findings == ()
+    assert [path.name for path in orc_path.parent.iterdir()] == ["a.orc"]
+
+
+def test_only_missing_reads_no_stream_again(orc_path, monkeypatch):
+    assert built(orc_path, only_missing=True).status == "added"
+    monkeypatch.setattr("parquet_bloom.verbs.orc.build.build_orc", None)
+    outcome = built(orc_path, only_missing=True)
+    assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        ({"columns": ["flag"]}, "skipped", "BOOLEAN: "),
+        ({"columns": ["ids"]}, "refused", "{path}: no column ids"),
+        ({"max_bytes": 1 << 20}, "refused", "{path}: max_bytes: has no meaning for an ORC file"),
+        (
+            {"exact_blocks": True},
+            "refused",
+            "{path}: exact_blocks: has no meaning for an ORC file",
+        ),
+        ({"dry_run": True}, "added", "dry run"),
+    ],
+)
+def test_what_becomes_of_an_orc_file_else(orc_path, options, status, message):
+    before = orc_path.read_bytes()
+    outcome = built(orc_path, **options)
+    assert outcome.status == status
+    assert outcome.message.startswith(message.format(path=orc_path))
+    assert orc_path.read_bytes() == before
+
+
+def test_orc_filters_that_go_because_no_other_is_allowed(orc_path):
+    added = built(orc_path).bytes
+    outcome = built(orc_path, existing="replace", ndv=1)
+    assert (outcome.status, outcome.filters, outcome.bytes) == ("removed", 0, -added)
+    assert "index groups have up to 1000 values" in outcome.message
+    assert pb.inspect(orc_path).filter_bytes == 0
+
+
+def test_orc_filters_that_are_stripped(orc_path):
+    added = built(orc_path).bytes
+    outcome = stripped(orc_path)
+    assert (outcome.status, outcome.filters, outcome.bytes) == ("removed", 2, -added)
+    assert pb.inspect(orc_path).filter_bytes == 0
+    before = orc_path.read_bytes()
+    outcome = stripped(orc_path)
+    assert (outcome.status, outcome.filters, outcome.bytes) == ("unchanged", 0, 0)
+    assert json.loads(outcome.document)["removed"] == []
+    assert orc_path.read_bytes() == before
+
+
+def stripped(path):
+    options = {"columns": None, "verify": True, "dry_run": False, "keys_file": None}
+    return outcome_of({"verb": "strip", "options": options}, str(path))

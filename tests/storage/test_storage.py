@@ -1,0 +1,214 @@
+"""Outputs take their name whole, in the right order, with what belongs to it; paths and URLs."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from conftest import missing
+
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.local_output import output_to
+from parquet_bloom.storage.open_source import open_source
+from parquet_bloom.storage.paths import expand, outputs_in
+from parquet_bloom.storage.source import is_url, local_path
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The calls that sync or give a name, in order."""
+    made = []
+
+    def record(name):
+        real = getattr(os, name)
+
+        def call(*arguments, **named):
+            folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
+            made.append("fsync of the folder" if folder else name)
+            return real(*arguments, **named)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("fdatasync", "fsync", "link", "replace", "rename"):
+        record(name)
+    return made
+
+
+def written(target, overwrite=False, data=b"new"):
+    with output_to(target, overwrite, 0o640, 0) as output:
+        output.append(data)
+        output.flush()
+        output.commit()
+
+
+def test_what_replaces_a_file_is_synced_first_and_its_folder_last(tmp_path, calls):
+    target = tmp_path / "f"
+    target.write_bytes(b"old")
+    (tmp_path / "source").write_bytes(b"source")
+    source = open_source(tmp_path / "source")
+    with output_to(target, True, 0o640, 6) as output:
+        output.copy_prefix(source)
+        output.append(b", new")
+        output.flush()
+        output.commit()
+    source.close()
+    assert target.read_bytes() == b"source, new"
+    calls.remove("rename")  # of the checksum that is not there
+    assert calls == ["fdatasync", "fsync", "replace", "fsync of the folder"]
+
+
+def test_a_new_file_is_not_synced(tmp_path, calls):
+    written(tmp_path / "f")
+    calls.remove("rename")
+    assert calls == ["link"]
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_checksum_goes_before_the_name_is_taken(tmp_path, calls):
+    (tmp_path / "f").write_bytes(b"old")
+    (tmp_path / ".f.crc").write_bytes(b"crc")
+    written(tmp_path / "f", overwrite=True)
+    assert calls.index("rename") < calls.index("replace")
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_checksum_comes_back_if_the_name_is_taken_by_another(tmp_path):
+    (tmp_path / ".f.crc").write_bytes(b"crc")
+    with pytest.raises(RewriteError, match="appeared meanwhile"):
+        _with_another_meanwhile(tmp_path / "f")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "f": b"another's", ".f.crc": b"crc",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_without_links_another_file_is_not_replaced_either(tmp_path, monkeypatch, error):
+    def link(*_):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(RewriteError, match="appeared meanwhile"):
+        _with_another_meanwhile(tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == b"another's"
+    (tmp_path / "f").unlink()
+    written(tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def _with_another_meanwhile(target):
+    with output_to(target, False, 0o640, 0) as output:
+        target.write_bytes(b"another's")
+        output.flush()
+        output.commit()
+
+
+def test_a_replacement_keeps_mode_and_attributes(tmp_path):
+    target = tmp_path / "f"
+    target.write_bytes(b"old")
+    target.chmod(0o604)
+    try:
+        os.setxattr(target, "user.origin", b"lake")
+    except OSError:
+        missing("extended attributes")
+    written(target, overwrite=True)
+    assert os.getxattr(target, "user.origin") == b"lake"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o604
+
+
+def test_an_owner_that_may_not_be_given_is_no_trouble(tmp_path, monkeypatch):
+    target = tmp_path / "f"
+    target.write_bytes(b"old")
+    real = os.stat
+
+    def another_owner(path, *rest, **named):
+        status = list(real(path, *rest, **named))
+        if path == target:
+            status[4:6] = 12345, 12345
+        return os.stat_result(status)
+
+    def fchown(*_):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "stat", another_owner)
+    monkeypatch.setattr(os, "fchown", fchown)
+    written(target, overwrite=True)
+    assert target.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "\udcff" * 255])
+def test_names_of_255_bytes(tmp_path, name):
+    target = tmp_path / name
+    written(target)
+    written(target, overwrite=True, data=b"newer")
+    assert target.read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize(
+    ("path", "local"),
+    [
+        ("file:///a%20b/c%23d.parquet", "/a b/c#d.parquet"),
+        ("file://localhost/a.parquet", "/a.parquet"),
+        ("file:/a%20b.parquet", "/a%20b.parquet"),
+        ("file:a.parquet", "file:a.parquet"),
+        ("part:1.parquet", "part:1.parquet"),
+        ("a%20b#c?d.parquet", "a%20b#c?d.parquet"),
+    ],
+)
+def test_local_paths(path, local):
+    assert not is_url(path)
+    assert local_path(path) == Path(local)
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/f.parquet", "gs://b/f", "abfs+x://b/f"])
+def test_urls(path):
+    assert is_url(path)
+
+
+def test_a_pattern_for_folders_and_files_finds_each_file_once(tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for name in ("a/x.parquet", "a/b/y.parquet", "z.parquet"):
+        (tmp_path / name).write_bytes(b"")
+    inputs, errors = expand([f"{tmp_path}/**"])
+    assert sorted(Path(path).name for path, _ in inputs) == ["x.parquet", "y.parquet", "z.parquet"]
+    assert errors == []
+
+
+@pytest.mark.parametrize("name", ["", "/*", "/**"])
+def test_folders_are_searched_by_name_and_patterns_name_files(tmp_path, name):
+    """Nothing but its contents makes a file an ORC file; a folder of thousands is not read."""
+    (tmp_path / "b").mkdir()
+    for file in ("b/x.orc", "y.parquet", "000000_0", "_z.orc", ".z.orc"):
+        (tmp_path / file).write_bytes(b"ORC")
+    inputs, errors = expand([f"{tmp_path}{name}"])
+    found = {str(Path(path).relative_to(tmp_path)) for path, _ in inputs}
+    assert found == {"b/x.orc", "y.parquet"} | ({"000000_0", "_z.orc"} if name else set())
+    assert errors == []
+
+
+def test_a_folder_without_files(tmp_path):
+    (tmp_path / "x.txt").touch()
+    _, (error,) = expand([str(tmp_path)])
+    assert (error.strerror, error.filename) == ("no Parquet or ORC files", str(tmp_path))
+
+
+def test_outputs_are_below_their_folder_as_inputs_were_below_theirs(tmp_path):
+    (tmp_path / "in" / "day=1").mkdir(parents=True)
+    for name in ("in/day=1/x.parquet", "y.parquet"):
+        (tmp_path / name).write_bytes(b"")
+    inputs, _ = expand([f"{tmp_path}/i*", f"{tmp_path}/y.parquet", "s3://bucket/z.parquet"])
+    assert list(outputs_in(Path("out"), inputs).values()) == [
+        Path("out/day=1/x.parquet"), Path("out/y.parquet"), Path("out/z.parquet"),
+    ]  # fmt: skip
+
+
+def test_an_output_that_is_a_link_to_an_input(tmp_path):
+    (tmp_path / "out").mkdir()
+    for name in ("a.parquet", "b.parquet"):
+        (tmp_path / name).write_bytes(b"")
+    os.link(tmp_path / "b.parquet", tmp_path / "out" / "a.parquet")
+    inputs, _ = expand([f"{tmp_path}/a.parquet", f"{tmp_path}/b.parquet"])
+    with pytest.raises(RewriteError, match=r"out/a\.parquet: is the input itself"):
+        outputs_in(tmp_path / "out", inputs)

@@ -1,0 +1,499 @@
+"""Advice as an expert would give it, and numbers that agree with a measurement."""
+
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import FIXTURES
+from make.handmade import data_page, data_page_v2, element, rle, write
+
+import parquet_bloom as pb
+from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.parquet.thrift.ttypes import Encoding
+from parquet_bloom.verbs.advise import advise
+
+ROW_GROUPS, ROWS = 20, 4_000
+NUM_ROWS = ROW_GROUPS * ROWS
+
+EXPECTED = {
+    "sorted": "skip",
+    "sorted_text": "skip",
+    "drifting": "skip",
+    "clustered": "optional",
+    "random": "build",
+    "random_text": "build",
+    "member.id": "build",
+    "amount": "optional",
+    "when": "optional",
+    "shared": "optional",
+    "low_cardinality": "skip",
+    "constant": "skip",
+    "flag": "skip",
+    "nothing": "skip",
+    "list.list.element": "skip",
+    "price": "optional",
+}
+
+
+def made_table():
+    rng = np.random.default_rng(20)
+    order = np.arange(NUM_ROWS)
+    unique = rng.permutation(10 * NUM_ROWS)[:NUM_ROWS]
+    cents = [Decimal(int(number)).scaleb(-2) for number in rng.permutation(unique)]
+    return pa.table(
+        {
+            "sorted": order,
+            "sorted_text": [f"event-{number:012d}" for number in order],
+            "drifting": order + rng.integers(0, ROWS // 10, NUM_ROWS),
+            "clustered": order + rng.integers(0, 2 * ROWS, NUM_ROWS),
+            "random": unique,
+            "random_text": [f"user-{number:x}" for number in rng.permutation(unique)],
+            "member": pa.array([{"id": int(number)} for number in rng.permutation(unique)]),
+            "amount": pa.array(cents, pa.decimal128(20, 2)),
+            "when": pa.array(rng.permutation(unique) * 1_000_003, pa.timestamp("us", "UTC")),
+            "shared": rng.integers(0, ROWS, NUM_ROWS),
+            "low_cardinality": rng.integers(0, 40, NUM_ROWS),
+            "constant": np.full(NUM_ROWS, 7),
+            "flag": rng.integers(0, 2, NUM_ROWS).astype(bool),
+            "nothing": pa.nulls(NUM_ROWS, pa.string()),
+            "list": pa.array([[int(number)] for number in unique]),
+            "price": rng.random(NUM_ROWS),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table():
+    return made_table()
+
+
+@pytest.fixture(scope="module")
+def source(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("advise") / "table.parquet"
+    pq.write_table(table, path, row_group_size=ROWS, use_dictionary=["low_cardinality", "constant"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def report(source):
+    return advise(source)
+
+
+@pytest.fixture(scope="module")
+def advice(report):
+    return {each.column: each for each in report.columns}
+
+
+@pytest.fixture(scope="module")
+def built(source, advice):
+    path = source.with_name("built.parquet")
+    pb.build(source, path, columns=[each.column for each in advice.values() if each.eligible])
+    return path
+
+
+def values_of(table, column):
+    """The distinct values of a leaf column of the table."""
+    name, *fields = column.split(".")
+    array = table[name].combine_chunks()
+    for field in fields[-1:]:
+        array = array.flatten() if field == "element" else array.field(field)
+    return array.drop_null().unique()
+
+
+# ------------------------------------------------------------------------------------------------
+# Verdicts
+
+
+def test_the_verdicts_are_an_experts(advice):
+    assert {column: each.verdict for column, each in advice.items()} == EXPECTED
+
+
+def test_recommended_are_those_to_build(report):
+    assert report.recommended == tuple(c for c, verdict in EXPECTED.items() if verdict == "build")
+
+
+def test_a_report_describes_the_file(report, source):
+    assert (report.path, report.num_rows, report.num_row_groups, report.size, report.fpp) == (
+        str(source),
+        NUM_ROWS,
+        ROW_GROUPS,
+        source.stat().st_size,
+        0.01,
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        ("sorted", "min/max leaves 1.00 of 20 row groups to a look-up: a filter buys nothing"),
+        ("flag", "BOOLEAN: two values need no filter"),
+        ("nothing", "no non-null values"),
+        ("list.list.element", "no engine asks the filters of such a column"),
+        (
+            "low_cardinality",
+            "a filter excludes next to nothing:"
+            + " a look-up reads 20 of 20 row groups with a filter, 20 by min/max",
+        ),
+    ],
+)
+def test_reasons_in_words(advice, column, reason):
+    assert advice[column].reason == reason
+
+
+def test_reasons_name_the_numbers(advice):
+    assert advice["random"].reason.startswith("a look-up reads 1.")
+    assert "of 20 row groups with a filter, 20 by min/max" in advice["random"].reason
+    assert advice["price"].reason.startswith("floating-point numbers are seldom looked up")
+
+
+def test_only_the_columns_that_are_asked_about(source):
+    report = advise(source, columns=["random", "sorted"])
+    assert [each.column for each in report.columns] == ["sorted", "random"]
+
+
+def test_the_verdict_counts_filters_that_are_there(built, advice):
+    again = advise(built, columns=["random"]).columns[0]
+    assert (again.already, again.verdict) == (ROW_GROUPS, "build")
+    assert again.reason.endswith("; every row group has a filter already")
+    assert advice["random"].already == 0
+
+
+def test_one_row_group_is_optional(table, tmp_path):
+    path = tmp_path / "one.parquet"
+    pq.write_table(table.slice(0, ROWS).select(["random", "low_cardinality"]), path)
+    one, few = advise(path).columns
+    assert (one.verdict, few.verdict) == ("optional", "skip")
+    assert one.reason.startswith("one row group: a filter can only tell that a value is not in it,")
+    assert few.reason == "one row group and 40 distinct values"
+
+
+def test_a_target_out_of_reach_is_skipped(source):
+    report = advise(source, columns=["random"], fpp=1e-6, max_bytes=4096)
+    assert (report.columns[0].verdict, report.columns[0].filter_bytes) == ("skip", 0)
+    assert report.columns[0].reason == "the FPP is out of reach within 4,096 bytes"
+    assert report.columns[0].settings == ()
+
+
+def test_int96_has_no_reader(tmp_path):
+    path = tmp_path / "int96.parquet"
+    moments = [datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=i * 37) for i in range(500)]
+    times = pa.table({"when": pa.array(moments[::2] + moments[1::2], pa.timestamp("ns"))})
+    pq.write_table(times, path, row_group_size=100, use_deprecated_int96_timestamps=True)
+    (when,) = advise(path).columns
+    assert (when.physical_type, when.verdict, when.ndv) == ("INT96", "skip", 500)
+    assert when.reason == "no engine asks the filters of such a column"
+    assert when.row_groups_statistics == 5
+
+
+def test_dictionaries_are_a_reason_to_think_twice(table, tmp_path):
+    path = tmp_path / "dictionary.parquet"
+    pq.write_table(table.select(["random"]), path, row_group_size=ROWS)
+    (random,) = advise(path).columns
+    assert (random.verdict, random.only_dictionary, random.ndv_exact) == ("build", True, False)
+    assert "all values are in dictionaries, where Spark, Trino, Iceberg" in random.reason
+
+
+# ------------------------------------------------------------------------------------------------
+# Distinct values and sizes
+
+
+def test_the_distinct_values_are_right(table, advice):
+    for column, each in advice.items():
+        if column == "flag":
+            assert each.ndv is None
+            continue
+        actual = len(values_of(table, column))
+        assert each.ndv_exact == (each.ndv_error is None) == (actual <= 1 << 14), column
+        assert abs(each.ndv - actual) <= 5 * (each.ndv_error or 0) * actual, column
+
+
+def test_there_are_no_more_distinct_values_than_values(table, tmp_path):
+    """Some estimates exceed what there is; nobody is told so."""
+    for seed in range(6):
+        path = tmp_path / f"{seed}.parquet"
+        numbers = np.random.default_rng(seed).integers(0, 1 << 62, 30_000)
+        pq.write_table(pa.table({"id": numbers}), path, row_group_size=17_000, use_dictionary=False)
+        (each,) = advise(path).columns
+        assert (each.ndv <= 30_000, each.row_group_ndv <= 17_000) == (True, True)
+
+
+def test_a_dictionary_is_exact_however_many_entries_it_has(tmp_path):
+    path = tmp_path / "dictionary.parquet"
+    numbers = np.random.default_rng(2).permutation(20_000)
+    pq.write_table(pa.table({"id": numbers}), path)
+    (each,) = advise(path).columns
+    assert (each.ndv, each.ndv_exact, each.only_dictionary) == (20_000, True, True)
+
+
+def test_one_row_group_without_a_dictionary(table, tmp_path):
+    path = tmp_path / "mixed.parquet"
+    numbers = np.random.default_rng(2).permutation(20_000)
+    schema = pa.schema({"id": pa.int64()})
+    with pq.ParquetWriter(path, schema, dictionary_pagesize_limit=1 << 12) as writer:
+        writer.write_table(pa.table({"id": numbers % 100}))
+        writer.write_table(pa.table({"id": numbers}))
+    (each,) = advise(path).columns
+    assert (each.only_dictionary, each.ndv_exact) == (False, False)
+
+
+def test_the_most_distinct_values_of_a_row_group(table, advice):
+    groups = [table["shared"].slice(start, ROWS) for start in range(0, NUM_ROWS, ROWS)]
+    assert advice["shared"].row_group_ndv == max(len(group.unique()) for group in groups)
+    assert advice["nothing"].row_group_ndv == 0
+
+
+def test_sizes_are_those_of_the_filters_that_build_writes(built, advice):
+    sizes = dict.fromkeys(advice, 0)
+    for group in pb.inspect(built).row_groups:
+        for column in group.columns:
+            sizes[column.column] += column.filter.num_bytes if column.filter else 0
+    assert sizes == {column: each.filter_bytes for column, each in advice.items()}
+
+
+def test_shares_are_of_the_file(report):
+    for each in report.columns:
+        assert each.filter_share == each.filter_bytes / report.size
+
+
+# ------------------------------------------------------------------------------------------------
+# Expected row groups against a measurement
+
+
+def remaining_by_statistics(path, column, values):
+    """For each row group, whether its statistics leave it to each value; by pyarrow's decoding."""
+    remaining = []
+    metadata = pq.read_metadata(path)
+    for row_group in range(metadata.num_row_groups):
+        group = metadata.row_group(row_group)
+        chunks = [group.column(i) for i in range(group.num_columns)]
+        statistics = next(c.statistics for c in chunks if c.path_in_schema == column)
+        low, high = statistics.min, statistics.max
+        remaining.append([low <= value <= high for value in values])
+    return np.array(remaining)
+
+
+def remaining_by_filters(path, column, values):
+    with pb.open(path) as file:
+        filters = [file.bloom_filter(group, column) for group in range(file.num_row_groups)]
+        return np.array([filter.check_many(values) for filter in filters])
+
+
+MEASURED = [
+    "sorted",
+    "drifting",
+    "clustered",
+    "random",
+    "random_text",
+    "member.id",
+    "amount",
+    "when",
+    "shared",
+    "low_cardinality",
+    "price",
+]
+
+
+@pytest.mark.parametrize("column", MEASURED)
+def test_expected_row_groups_agree_with_a_measurement(table, built, advice, column):
+    distinct = values_of(table, column)
+    chosen = np.random.default_rng(5).permutation(len(distinct))[:1000]
+    values = distinct.take(pa.array(chosen)).to_pylist()
+    by_statistics = remaining_by_statistics(built, column, values)
+    both = by_statistics & remaining_by_filters(built, column, values)
+    each = advice[column]
+    assert each.row_groups_statistics == pytest.approx(by_statistics.sum() / len(values), rel=0.1)
+    assert each.row_groups_filter == pytest.approx(both.sum() / len(values), rel=0.1)
+
+
+@pytest.mark.parametrize("column", ["random", "shared", "clustered"])
+def test_so_do_those_of_absent_values(table, tmp_path, column):
+    """At an FPP that is high enough to be measured with few values."""
+    source, built = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    numbers = table[column].to_numpy() * 2
+    pq.write_table(pa.table({column: numbers}), source, row_group_size=ROWS)
+    pb.build(source, built, columns=[column], fpp=0.3)
+    (each,) = advise(source, fpp=0.3).columns
+    values = np.unique(numbers)[::7] + 1
+    by_statistics = remaining_by_statistics(built, column, values)
+    both = by_statistics & remaining_by_filters(built, column, values)
+    assert each.row_groups_statistics == pytest.approx(by_statistics.sum() / len(values), rel=0.1)
+    assert each.row_groups_filter_absent == pytest.approx(both.sum() / len(values), rel=0.1)
+
+
+def test_without_statistics_every_row_group_is_read(table, tmp_path):
+    path = tmp_path / "bare.parquet"
+    narrow = table.select(["sorted", "low_cardinality"])
+    pq.write_table(narrow, path, row_group_size=ROWS, write_statistics=False)
+    ordered, few = advise(path).columns
+    assert (ordered.row_groups_statistics, few.row_groups_statistics) == (20, 20)
+    assert (ordered.verdict, few.verdict) == ("build", "skip")
+
+
+def test_row_groups_without_a_value_do_not_count(tmp_path):
+    path = tmp_path / "nulls.parquet"
+    some = np.random.default_rng(1).permutation(30_000).reshape(3, 10_000)
+    groups = [pa.array(some[0]), pa.nulls(10_000, pa.int64()), pa.array(some[1]), pa.array(some[2])]
+    with pq.ParquetWriter(path, pa.schema({"id": pa.int64()})) as writer:
+        for group in groups:
+            writer.write_table(pa.table({"id": group}))
+    (each,) = advise(path).columns
+    assert (each.row_groups, each.row_groups_statistics) == (3, pytest.approx(3, rel=0.01))
+    assert each.verdict == "build"
+
+
+# ------------------------------------------------------------------------------------------------
+# Real look-up values
+
+
+def test_a_value_sample_replaces_the_estimate(table, source, built):
+    stored = [str(value) for value in table["random"].to_pylist()[:300]]
+    absent = [str(value + 10 * NUM_ROWS) for value in range(300)]
+    each = advise(source, columns=["random"], value_sample={"random": stored + absent}).columns[0]
+    assert (each.basis, each.values_asked, each.values_stored) == ("value sample", 600, 300)
+    values = [int(text) for text in stored + absent]
+    by_statistics = remaining_by_statistics(built, "random", values)
+    both = by_statistics & remaining_by_filters(built, "random", values)
+    assert each.row_groups_statistics == by_statistics.sum() / 600
+    assert each.row_groups_filter == pytest.approx(both.sum() / 600, rel=0.1)
+
+
+def test_a_value_sample_counts_repetitions(source):
+    sample = {"shared": [str(ROWS // 2)] * 3 + ["999999999"]}
+    each = advise(source, columns=["shared"], value_sample=sample).columns[0]
+    assert (each.values_asked, each.values_stored) == (4, 3)
+    assert each.row_groups_statistics == pytest.approx(0.75 * ROW_GROUPS)
+
+
+def test_a_value_sample_can_turn_a_verdict(table, tmp_path):
+    """Nobody knows that look-ups ask for what is not there, unless somebody says so."""
+    path = tmp_path / "one.parquet"
+    numbers = table["random"].slice(0, ROWS)
+    pq.write_table(pa.table({"id": numbers}), path)
+    held = set(numbers.to_pylist())
+    absent = [str(n) for n in range(min(held), max(held)) if n not in held][:100]
+    outside = [str(max(held) + 1), str(min(held) - 1)]
+    assert advise(path).columns[0].verdict == "optional"
+    assert advise(path, value_sample={"id": absent}).recommended == ("id",)
+    assert advise(path, value_sample={"id": outside}).columns[0].verdict == "skip"
+
+
+def test_literals_are_typed_by_their_column(table, source):
+    sample = {
+        "amount": [str(table["amount"][0]), "0.005".rstrip("5")],
+        "when": [table["when"][0].as_py().isoformat()],
+        "random_text": [table["random_text"][3].as_py(), "nobody"],
+    }
+    advised = advise(source, columns=list(sample), value_sample=sample).columns
+    assert {each.column: each.values_stored for each in advised} == {
+        "random_text": 1,
+        "amount": 1,
+        "when": 1,
+    }
+
+
+def test_nan_is_never_excluded(source):
+    each = advise(source, columns=["price"], value_sample={"price": ["nan"]}).columns[0]
+    assert (each.row_groups_statistics, each.row_groups_filter) == (20, 20)
+
+
+def test_a_sample_that_does_not_fit_is_an_error(source):
+    with pytest.raises(
+        pb.ValueTypeError, match="value sample: column random: x: cannot be a value"
+    ):
+        advise(source, value_sample={"random": ["x"]})
+    with pytest.raises(pb.ColumnError, match="did you mean random"):
+        advise(source, value_sample={"randon": ["1"]})
+    with pytest.raises(pb.ColumnError, match="value sample: column random is not asked about"):
+        advise(source, columns=["sorted"], value_sample={"random": ["1"]})
+
+
+# ------------------------------------------------------------------------------------------------
+# Any file
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
+def test_files_of_every_writer(path):
+    report = advise(path)
+    eligible = [each.column for each in report.columns if each.eligible]
+    assert {each.column for each in report.columns if not each.eligible} == {
+        each.column for each in report.columns if each.physical_type == "BOOLEAN"
+    }
+    built = pb.build(path, columns=eligible, existing="replace", dry_run=True)
+    for each in report.columns:
+        wanted = sum(item.num_bytes for item in built.filters if item.column == each.column)
+        assert each.filter_bytes == wanted
+        assert each.reason
+        assert (each.settings != ()) == (each.filter_bytes > 0)
+        assert sum(item.column == each.column for item in built.filters) == each.row_groups
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_threads_do_not_change_the_advice(source, report, threads):
+    assert advise(source, threads=threads) == report
+
+
+def test_progress_counts_the_chunks(source):
+    calls = []
+    advise(source, columns=["sorted", "random"], progress=lambda *call: calls.append(call))
+    assert calls == [(done, 40) for done in range(1, 41)]
+
+
+def test_no_row_group_is_no_value():
+    report = advise(FIXTURES / "pyarrow_empty.parquet")
+    assert {each.reason for each in report.columns if each.eligible} == {"no non-null values"}
+
+
+def test_a_codec_that_cannot_be_read_is_a_reason(tmp_path):
+    path = write(tmp_path / "lzo.parquet", [data_page(bytes(8), 1)], 1, codec=3,
+                 leaf=element(type=ttypes.Type.INT64))  # fmt: skip
+    (each,) = advise(path).columns
+    assert (each.eligible, each.verdict, each.ndv) == (False, "skip", None)
+    assert each.reason.startswith("row group 0, column values: codec LZO")
+
+
+def test_damage_is_an_error(tmp_path):
+    path = write(tmp_path / "short.parquet", [data_page(bytes(8), 1)], 2,
+                 leaf=element(type=ttypes.Type.INT64))  # fmt: skip
+    with pytest.raises(pb.PageError, match="row group 0, column values"):
+        advise(path)
+
+
+@pytest.mark.parametrize("width", [0, 3, 9, 70])
+def test_statistics_of_a_wrong_width_prune_nothing(tmp_path, width):
+    statistics = ttypes.Statistics(min_value=bytes(width), max_value=bytes(width))
+    path = write(tmp_path / "hostile.parquet", [data_page(bytes(8), 1)], 1,
+                 leaf=element(type=ttypes.Type.INT64), statistics=statistics)  # fmt: skip
+    (each,) = advise(path, value_sample={"values": ["5"]}).columns
+    assert (each.row_groups_statistics, each.values_stored) == (1, 0)
+
+
+def test_a_dictionary_and_what_comes_after_it(tmp_path):
+    """A chunk that fell back to PLAIN has values in both."""
+    path = FIXTURES / "pyarrow_fallback_v1.parquet"
+    actual = pq.read_table(path)
+    for each in advise(path).columns:
+        if each.physical_type != "BOOLEAN":
+            assert each.ndv == len(values_of(actual, each.column)), each.column
+
+
+def test_nulls_are_not_values(tmp_path):
+    levels = rle(0, 2)
+    nulls = data_page_v2((b"", levels), b"", 2, 2, encoding=Encoding.PLAIN)
+    leaf = element(type=ttypes.Type.INT64, repetition=1)
+    path = write(tmp_path / "nulls.parquet", [nulls], 2, leaf=leaf)
+    (each,) = advise(path).columns
+    assert (each.ndv, each.row_groups, each.reason) == (0, 0, "no non-null values")
+
+
+@pytest.mark.parametrize("option", [{"fpp": 0.0}, {"fpp": 1.0}, {"max_bytes": 63}])
+def test_impossible_options_are_refused(source, option):
+    with pytest.raises(ValueError, match=next(iter(option))):
+        advise(source, **option)
+
+
+def test_a_column_that_is_not_there_is_an_error(source):
+    with pytest.raises(pb.ColumnError, match="did you mean random"):
+        advise(source, columns=["randon"])

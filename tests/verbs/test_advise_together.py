@@ -1,0 +1,344 @@
+"""Files of one table are judged together: a row group alone in its file is one of many."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import FIXTURES
+from make.handmade import data_page, element, write
+from make.hostile import edited, outcome
+
+import parquet_bloom as pb
+from parquet_bloom.advice.table import LEAST_KEPT, MANY_COLUMNS, limit_for
+from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.verbs.advise import Advisor, advise
+
+FILES, ROWS = 12, 3_000
+NUM_ROWS = FILES * ROWS
+COLUMNS = ("sorted", "random", "text", "shared", "few", "rare", "flag", "price")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(30)
+    unique = rng.permutation(10 * NUM_ROWS)[:NUM_ROWS]
+    return pa.table(
+        {
+            "sorted": np.arange(NUM_ROWS),
+            "random": unique,
+            "text": [f"user-{number:x}" for number in rng.permutation(unique)],
+            "shared": rng.integers(0, ROWS, NUM_ROWS),
+            "few": rng.integers(0, 30, NUM_ROWS),
+            "rare": pa.array(unique, mask=np.arange(NUM_ROWS) >= 5 * ROWS),
+            "flag": rng.integers(0, 2, NUM_ROWS).astype(bool),
+            "price": rng.random(NUM_ROWS),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def lake(table, tmp_path_factory):
+    """A file of one row group for each part of the table."""
+    folder = tmp_path_factory.mktemp("lake")
+    for number in range(FILES):
+        pq.write_table(table.slice(number * ROWS, ROWS), folder / f"{number:02}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(table, tmp_path_factory):
+    """The same in one file."""
+    path = tmp_path_factory.mktemp("whole") / "whole.parquet"
+    pq.write_table(table, path, row_group_size=ROWS)
+    return advise(path)
+
+
+def advised(paths, **options):
+    advisor = Advisor(**options)
+    for path in paths:
+        advisor.add(path)
+    return advisor
+
+
+@pytest.fixture(scope="module")
+def advisor(lake):
+    return advised(sorted(lake.iterdir()))
+
+
+def by_column(report):
+    return {column.column: column for column in report.columns}
+
+
+def test_alone_a_row_group_is_optional_at_best(lake):
+    alone = advise(lake / "00.parquet")
+    assert (alone.files, alone.recommended) == (1, ())
+    assert by_column(alone)["random"].verdict == "optional"
+    assert "files that are named together are judged" in by_column(alone)["random"].reason
+
+
+def test_together_they_are_what_the_table_in_one_file_is(advisor, whole):
+    (together,) = advisor.tables()
+    assert (together.files, together.num_row_groups, together.num_rows) == (FILES, FILES, NUM_ROWS)
+    assert together.recommended == whole.recommended == ("random", "text", "rare")
+    for column, expected in by_column(whole).items():
+        found = by_column(together)[column]
+        for name in (
+            "verdict", "eligible", "num_values", "ndv", "ndv_error", "row_group_ndv", "row_groups",
+            "filter_bytes", "row_groups_statistics", "values_asked", "values_stored",
+        ):  # fmt: skip
+            assert getattr(found, name) == getattr(expected, name), (column, name)
+        assert found.row_groups_filter == pytest.approx(expected.row_groups_filter)
+        assert found.row_groups_filter_absent == pytest.approx(expected.row_groups_filter_absent)
+    assert by_column(whole)["flag"].reason == by_column(together)["flag"].reason
+
+
+def test_the_reason_names_the_files(advisor):
+    (together,) = advisor.tables()
+    random = by_column(together)["random"]
+    assert random.reason.startswith("a look-up reads 1.0")
+    assert " of 12 row groups in 12 files with a filter, 12 by min/max" in random.reason
+
+
+def test_each_file_has_a_report_of_its_own(advisor, lake):
+    (together,) = advisor.tables()
+    reports = list(advisor.reports())
+    assert [report.path for report in reports] == [str(path) for path in sorted(lake.iterdir())]
+    for report in reports:
+        alone, judged = advise(report.path), by_column(together)
+        assert (report.files, report.num_rows, report.size) == (FILES, ROWS, alone.size)
+        for column, own in by_column(alone).items():
+            found = by_column(report)[column]
+            for name in (
+                "num_values", "chunk_bytes", "already", "ndv", "ndv_error", "row_group_ndv",
+                "filter_bytes", "filter_share", "settings", "engines",
+            ):  # fmt: skip
+                assert getattr(found, name) == getattr(own, name), (column, name)
+            for name in ("verdict", "reason", "row_groups", "row_groups_filter", "basis"):
+                assert getattr(found, name) == getattr(judged[column], name), (column, name)
+
+
+def test_expected_row_groups_agree_with_a_measurement(advisor, lake, table, tmp_path):
+    (together,) = advisor.tables()
+    built = []
+    for path in sorted(lake.iterdir()):
+        pb.build(path, tmp_path / path.name, columns=["random", "shared"])
+        built.append(tmp_path / path.name)
+    for column in ("random", "shared"):
+        values = np.unique(table[column].to_numpy())[::20]
+        reads = 0
+        for path in built:
+            statistics = (
+                pq.read_metadata(path).row_group(0).column(COLUMNS.index(column)).statistics
+            )
+            with pb.open(path) as file:
+                found = file.bloom_filter(0, column).check_many(values)
+            reads += (found & (statistics.min <= values) & (values <= statistics.max)).sum()
+        expected = by_column(together)[column].row_groups_filter
+        assert expected == pytest.approx(reads / len(values), rel=0.1)
+
+
+def test_other_columns_are_another_table(lake, tmp_path):
+    other = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"random": np.arange(ROWS).astype("i4")}), other)
+    paths = sorted(lake.iterdir())[:3]
+    advisor = advised([paths[0], other, *paths[1:]])
+    assert [(report.path, report.files) for report in advisor.reports()] == [
+        (str(paths[0]), 3), (str(other), 1), (str(paths[1]), 3), (str(paths[2]), 3),
+    ]  # fmt: skip
+    assert [report.path for report in advisor.tables()] == [f"{paths[0]} and 2 more", str(other)]
+
+
+def test_only_columns_that_are_asked_about_have_to_agree(lake, table, tmp_path):
+    """Here the column is in another place, and another one is new."""
+    path = lake / "00.parquet"
+    later = tmp_path / "later.parquet"
+    columns = {"new": np.zeros(ROWS), "random": table["random"].slice(5 * ROWS, ROWS)}
+    pq.write_table(pa.table(columns), later)
+    advisor = advised([path, later], columns=["random"])
+    assert [report.files for report in advisor.reports()] == [2, 2]
+    assert next(advisor.tables()).columns[0].row_groups == 2
+
+
+def test_a_file_counts_once(lake):
+    path = lake / "00.parquet"
+    advisor = advised([path, path, str(path)])
+    assert [(report.path, report.files) for report in advisor.reports()] == [(str(path), 1)]
+
+
+def test_files_that_cannot_be_read_do_not_count(lake, table, tmp_path):
+    """The first column was read when the second one turned out to be damaged."""
+    paths = sorted(lake.iterdir())
+    damaged = tmp_path / "damaged.parquet"
+    pq.write_table(table.slice(0, ROWS), damaged, compression="none", use_dictionary=False)
+    data = bytearray(damaged.read_bytes())
+    start = pq.read_metadata(damaged).row_group(0).column(1).data_page_offset
+    data[start] = 0xFF
+    damaged.write_bytes(data)
+    advisor = Advisor()
+    advisor.add(paths[0])
+    with pytest.raises(pb.PageError):
+        advisor.add(damaged)
+    advisor.add(paths[1])
+    (together,) = advisor.tables()
+    assert (together.files, together.num_rows) == (2, 2 * ROWS)
+    assert {column.row_groups for column in together.columns} == {0, 2}
+
+
+def test_a_table_of_damaged_files_is_none(tmp_path):
+    path = write(tmp_path / "short.parquet", [data_page(bytes(8), 1)], 2,
+                 leaf=element(type=ttypes.Type.INT64))  # fmt: skip
+    advisor = Advisor()
+    with pytest.raises(pb.PageError):
+        advisor.add(path)
+    assert list(advisor.tables()) == list(advisor.reports()) == []
+
+
+def test_what_one_file_cannot_tell_the_others_can(tmp_path):
+    """A codec that cannot be read is the reason for that file's column alone."""
+    leaf = element(type=ttypes.Type.INT64)
+    unreadable = write(tmp_path / "a.parquet", [data_page(bytes(8), 1)], 1, codec=3, leaf=leaf)
+    readable = [
+        write(tmp_path / f"{n}.parquet", [data_page(bytes([n]) * 8, 1)], 1, leaf=leaf)
+        for n in range(3)
+    ]
+    advisor = advised([unreadable, *readable])
+    (whole,) = advisor.tables()
+    reports = list(advisor.reports())
+    assert [report.columns[0].eligible for report in reports] == [False, True, True, True]
+    assert reports[0].columns[0].reason.startswith("row group 0, column values: codec LZO")
+    assert (whole.columns[0].ndv, whole.columns[0].row_groups) == (3, 3)
+    assert {report.columns[0].reason for report in reports[1:]} == {whole.columns[0].reason}
+
+
+def test_a_column_that_can_be_read_in_part_does_not_count(table, tmp_path):
+    """Its second row group has a codec that nobody reads."""
+
+    def obscure(footer):
+        footer.row_groups[1].columns[0].meta_data.codec = ttypes.CompressionCodec.LZO
+
+    path, other = tmp_path / "half.parquet", tmp_path / "other.parquet"
+    pq.write_table(table.select(["random"]).slice(0, ROWS), path, row_group_size=ROWS // 2)
+    path.write_bytes(edited(path.read_bytes(), obscure))
+    pq.write_table(table.select(["random"]).slice(ROWS, ROWS), other)
+    (whole,) = advised([path, other]).tables()
+    assert (whole.columns[0].row_groups, whole.columns[0].num_values) == (1, ROWS)
+
+
+def test_a_value_sample_is_looked_up_in_all_files(lake, table):
+    stored = [str(value) for value in table["random"].to_pylist()[::ROWS]]
+    absent = [str(10 * NUM_ROWS + n) for n in range(FILES)]
+    paths = sorted(lake.iterdir())
+    (whole,) = advised(paths, columns=["random"], value_sample={"random": stored + absent}).tables()
+    (column,) = whole.columns
+    assert (column.basis, column.values_asked, column.values_stored) == (
+        "value sample", 2 * FILES, FILES,
+    )  # fmt: skip
+    assert column.row_groups_statistics == pytest.approx(FILES / 2, rel=0.01)
+    assert column.row_groups_filter == pytest.approx(0.5, abs=0.1)
+
+
+def test_values_that_are_asked_often_are_looked_up_once(lake):
+    """A million lines of a log are some thousand values."""
+    asked = {"random": ["1", "2", "1"] * 300_000}
+    column = advise(lake / "00.parquet", columns=["random"], value_sample=asked).columns[0]
+    assert column.values_asked == 900_000
+
+
+def test_an_empty_sample_is_an_error(lake):
+    with pytest.raises(pb.ColumnError, match="column random: no values, expected at least one"):
+        advise(lake / "00.parquet", value_sample={"random": []})
+
+
+def test_tables_of_very_many_columns_keep_less_of_each():
+    assert [limit_for(4096, n) for n in (1, MANY_COLUMNS, 2 * MANY_COLUMNS, 1 << 20)] == [
+        4096, 4096, 2048, LEAST_KEPT,
+    ]  # fmt: skip
+
+
+def test_the_distinct_values_of_a_dictionary_alone_are_exact_beside_empty_files(tmp_path):
+    """More than are counted one by one."""
+    numbers = np.random.default_rng(2).permutation(20_000)
+    pq.write_table(pa.table({"id": numbers}), tmp_path / "some.parquet")
+    pq.write_table(pa.table({"id": pa.nulls(10, pa.int64())}), tmp_path / "none.parquet")
+    for names in (["some", "none"], ["none", "some"]):
+        (whole,) = advised(tmp_path / f"{name}.parquet" for name in names).tables()
+        assert (whole.columns[0].ndv, whole.columns[0].ndv_exact) == (20_000, True)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(FIXTURES.glob("*types*.parquet")), ids=lambda path: path.stem
+)
+def test_a_file_beside_itself(path, tmp_path):
+    """Every type: twice the row groups, and each value in twice as many."""
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(path.read_bytes())
+    (one,), (two,) = advised([path]).tables(), advised([path, copy]).tables()
+    for single, double in zip(one.columns, two.columns, strict=True):
+        assert double.row_groups == 2 * single.row_groups
+        assert double.filter_bytes == 2 * single.filter_bytes
+        assert (double.ndv, double.values_asked) == (single.ndv, single.values_asked)
+        for name in ("row_groups_statistics", "row_groups_filter", "row_groups_filter_absent"):
+            value = getattr(single, name)
+            assert value is None or getattr(double, name) == pytest.approx(2 * value)
+
+
+# ------------------------------------------------------------------------------------------------
+# The commands
+
+
+def test_the_command_answers_once_for_a_table(lake, advisor):
+    result = outcome("advise", lake)
+    lines = result.stdout.splitlines()
+    assert (result.code, len(lines)) == (0, 2 + len(COLUMNS))
+    size = sum(path.stat().st_size for path in lake.iterdir())
+    assert lines[0] == (
+        f"{lake}/00.parquet and 11 more: 36,000 rows in 12 row groups,"
+        f" {size / (1 << 20):.1f} MiB; build filters for random, text, rare"
+    )
+
+
+def test_json_is_a_document_for_each_file(lake):
+    result = outcome("advise", lake, "--json")
+    documents = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [document["path"] for document in documents] == [
+        str(path) for path in sorted(lake.iterdir())
+    ]
+    assert {document["files"] for document in documents} == {FILES}
+    assert {tuple(document["recommended"]) for document in documents} == {
+        ("random", "text", "rare")
+    }
+
+
+def test_a_bad_file_does_not_keep_the_others_from_their_answer(lake, tmp_path):
+    (tmp_path / "bad.parquet").write_text("no Parquet")
+    result = outcome("advise", tmp_path / "bad.parquet", lake, "-c", "random")
+    assert result.code == 2
+    assert result.complaint.startswith(f"{tmp_path}/bad.parquet: ")
+    assert len(result.stdout.splitlines()) == 3
+
+
+def test_auto_builds_what_all_files_together_deserve(lake, tmp_path):
+    (tmp_path / "bad.parquet").write_text("no Parquet")
+    output = tmp_path / "out"
+    result = outcome("build", lake, tmp_path / "bad.parquet", "--auto", "--output-dir", output)
+    assert result.code == 2
+    assert result.complaint.startswith(f"{tmp_path}/bad.parquet: ")
+    assert sorted(path.name for path in output.iterdir()) == sorted(
+        path.name for path in lake.iterdir()
+    )
+    for number, path in enumerate(sorted(output.iterdir())):
+        (group,) = pb.inspect(path).row_groups
+        filters = {column.column for column in group.columns if column.filter}
+        assert filters == ({"random", "text", "rare"} if number < 5 else {"random", "text"})
+
+
+def test_auto_says_that_there_is_nothing_to_build(lake, tmp_path):
+    path = lake / "00.parquet"
+    result = outcome("build", path, "--auto", "-o", tmp_path / "out.parquet")
+    assert result.code == 0
+    assert result.stderr == (
+        f"pbloom: {path}: no column that advise would build; `pbloom advise` says why\n"
+    )
+    assert pb.inspect(tmp_path / "out.parquet").filter_bytes == 0

@@ -1,0 +1,327 @@
+"""build: what it adds, what it leaves alone, and what it refuses."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import FIXTURES
+
+import parquet_bloom as pb
+from parquet_bloom import parallel as chunk_pool
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import filter_builder
+
+ROWS = 3000
+GROUP = 1000
+
+
+@pytest.fixture
+def source(tmp_path):
+    """3 row groups: `id` unique, `low` of 5 values, `flag` boolean, `empty` all null."""
+    rng = np.random.default_rng(7)
+    table = pa.table(
+        {
+            "id": rng.permutation(ROWS).astype(np.int64),
+            "low": [f"v{i % 5}" for i in range(ROWS)],
+            "flag": [i % 2 == 0 for i in range(ROWS)],
+            "empty": pa.array([None] * ROWS, pa.string()),
+        }
+    )
+    path = tmp_path / "source.parquet"
+    pq.write_table(table, path, row_group_size=GROUP, use_dictionary=["low", "empty"])
+    return path
+
+
+def bitsets(path, column):
+    with pb.open(path) as file:
+        return [file.bloom_filter(group, column).to_bytes() for group in range(file.num_row_groups)]
+
+
+def test_everything_before_the_footer_stays(source, tmp_path):
+    out = tmp_path / "out.parquet"
+    report = pb.build(source, out, columns=["id"])
+    before, after = source.read_bytes(), out.read_bytes()
+    footer_start = len(before) - 8 - int.from_bytes(before[-8:-4], "little")
+    assert after[:footer_start] == before[:footer_start]
+    assert [item.offset for item in report.filters] == [
+        footer_start + sum(item.length for item in report.filters[:i]) for i in range(3)
+    ]
+    assert (report.size_before, report.size_after) == (len(before), len(after))
+    assert report.bytes_added == len(after) - len(before)
+    assert pq.read_table(out).equals(pq.read_table(source))
+
+
+def test_filters_lie_row_group_by_row_group_in_schema_order(source, tmp_path):
+    report = pb.build(source, tmp_path / "out.parquet", columns=["low", "id"])
+    assert [(item.row_group, item.column) for item in report.filters] == [
+        (group, column) for group in range(3) for column in ("id", "low")
+    ]
+
+
+def test_pyarrow_sees_offset_and_length(source, tmp_path):
+    report = pb.build(source, tmp_path / "out.parquet", columns=["low"])
+    metadata = pq.read_metadata(tmp_path / "out.parquet")
+    for item in report.filters:
+        column = metadata.row_group(item.row_group).column(1)
+        assert (column.bloom_filter_offset, column.bloom_filter_length) == (
+            item.offset,
+            item.length,
+        )
+
+
+def test_the_header_is_the_formats(source, tmp_path):
+    """numBytes, BLOCK, XXHASH, UNCOMPRESSED: the same bytes as in parquet-testing's samples."""
+    report = pb.build(source, tmp_path / "out.parquet", columns=["low"])
+    dumped = pb.dump(tmp_path / "out.parquet", "low", 0)
+    assert report.filters[0].num_bytes == 64
+    assert dumped.header.hex() == "15800" + "11c1c00001c1c00001c1c000000"
+
+
+def test_no_value_is_lost(source, tmp_path):
+    pb.build(source, tmp_path / "out.parquet", columns=["id", "low"])
+    table = pq.ParquetFile(source)
+    with pb.open(tmp_path / "out.parquet") as file:
+        for group in range(3):
+            values = table.read_row_group(group)
+            for column in ("id", "low"):
+                stored = file.bloom_filter(group, column)
+                assert stored.check_many(values[column].to_numpy()).all()
+
+
+def test_boolean_and_all_null_chunks_are_skipped_with_a_reason(source, tmp_path):
+    report = pb.build(source, tmp_path / "out.parquet", columns=["flag", "empty"])
+    assert report.filters == ()
+    assert {(item.column, item.reason) for item in report.skipped} == {
+        ("flag", "BOOLEAN: two values need no filter"),
+        ("empty", "no non-null values"),
+    }
+    assert (tmp_path / "out.parquet").read_bytes() == source.read_bytes()
+
+
+@pytest.mark.parametrize("fpp", [0.3, 0.1, 0.01, 0.001, 1e-5])
+def test_each_filter_is_the_smallest_power_of_two_within_the_target(source, tmp_path, fpp):
+    report = pb.build(source, tmp_path / "out.parquet", columns=["id"], fpp=fpp)
+    with pb.open(tmp_path / "out.parquet") as file:
+        for item in report.filters:
+            found = file.bloom_filter(item.row_group, "id")
+            assert found.fpp == item.fpp <= fpp
+            assert found.num_blocks & (found.num_blocks - 1) == 0
+            assert found.num_bytes == 64 or found.fold().fpp > fpp
+
+
+def test_a_folded_filter_is_the_one_built_at_that_size(source, tmp_path):
+    """From an upper bound of 1000 values down to the 5 there are, without a dictionary to count."""
+    table = pq.read_table(source, columns=["low"])
+    plain = tmp_path / "plain.parquet"
+    pq.write_table(table, plain, row_group_size=GROUP, use_dictionary=False)
+    pb.build(plain, tmp_path / "folded.parquet", columns=["low"])
+    fresh = SplitBlockBloomFilter.empty(2)
+    fresh.insert_hashes(np.array([_kernel.xxh64(f"v{i}".encode()) for i in range(5)], np.uint64))
+    assert bitsets(tmp_path / "folded.parquet", "low") == [fresh.to_bytes()] * 3
+
+
+@pytest.mark.parametrize("column", ["id", "low"])
+def test_measured_fpp_is_the_reported_one(source, tmp_path, column):
+    """10^6 random values that are not there; binomial, 5 sigma."""
+    report = pb.build(source, tmp_path / "out.parquet", columns=[column], fpp=0.05)
+    rng = np.random.default_rng(11)
+    hashes = _kernel.xxh64_fixed(rng.integers(1 << 40, 1 << 62, 10**6).view(np.uint8), 8)
+    with pb.open(tmp_path / "out.parquet") as file:
+        for item in report.filters:
+            measured = file.bloom_filter(item.row_group, column).check_hashes(hashes).mean()
+            sigma = (item.fpp * (1 - item.fpp) / hashes.size) ** 0.5
+            assert abs(measured - item.fpp) < 5 * sigma + 1e-9
+
+
+def test_a_saturated_filter_is_not_written_unless_forced(source, tmp_path):
+    report = pb.build(source, tmp_path / "a.parquet", columns=["id"], max_bytes=64)
+    assert report.filters == ()
+    assert report.skipped[0].reason == (
+        "FPP 1 at 64 bytes, the most allowed: misses the target 0.01"
+    )
+    forced = pb.build(source, tmp_path / "b.parquet", columns=["id"], max_bytes=64, force=True)
+    assert [item.num_bytes for item in forced.filters] == [64] * 3
+
+
+def test_max_bytes_that_is_no_power_of_two_is_rounded_down(source, tmp_path):
+    report = pb.build(source, tmp_path / "out.parquet", columns=["id"], max_bytes=1000, force=True)
+    assert [item.num_bytes for item in report.filters] == [512] * 3
+
+
+def test_ndv_sizes_without_folding(source, tmp_path):
+    report = pb.build(source, tmp_path / "out.parquet", columns=["low"], ndv=100_000)
+    assert [item.num_bytes for item in report.filters] == [1 << 18] * 3
+
+
+def test_exact_blocks_save_what_rounding_wastes(source, tmp_path):
+    rounded = pb.build(source, tmp_path / "a.parquet", columns=["id"])
+    exact = pb.build(source, tmp_path / "b.parquet", columns=["id"], exact_blocks=True)
+    for one, other in zip(rounded.filters, exact.filters, strict=True):
+        assert other.fpp <= 0.01
+        assert 1000 * 10.5 / 8 < other.num_bytes < 1000 * 11.5 / 8 < one.num_bytes
+    with pb.open(tmp_path / "b.parquet") as file:
+        assert all(file.bloom_filter(0, "id").check(int(v)) for v in
+                   pq.ParquetFile(source).read_row_group(0)["id"].to_numpy())  # fmt: skip
+
+
+def test_both_zeros_and_the_canonical_nan_are_there(tmp_path):
+    negative_nan = np.array([0xFFC12345], np.uint32).view(np.float32)
+    table = pa.table(
+        {
+            "plus": pa.array([0.0, 1.0]),
+            "minus": pa.array([-0.0, 1.0]),
+            "nan": pa.array([negative_nan[0], 1.0], pa.float32()),
+            "neither": pa.array([2.0, 1.0]),
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet", use_dictionary=["plus"])
+    pb.build(tmp_path / "in.parquet", tmp_path / "out.parquet", columns=table.column_names)
+
+    def has(column, plain):
+        with pb.open(tmp_path / "out.parquet") as file:
+            hashes = np.array([_kernel.xxh64(plain)], np.uint64)
+            return bool(file.bloom_filter(0, column).check_hashes(hashes)[0])
+
+    plus, minus = bytes(8), bytes(7) + b"\x80"
+    assert [has(c, z) for c in ("plus", "minus", "neither") for z in (plus, minus)] == (
+        [True] * 4 + [False] * 2
+    )
+    assert has("nan", bytes.fromhex("0000c07f"))
+    assert not has("nan", bytes.fromhex("0000c0ff"))
+
+
+def test_what_to_do_with_existing_filters_is_one_of_three(source, tmp_path):
+    with pytest.raises(ValueError, match="existing: keen, expected keep, replace, error"):
+        pb.build(source, tmp_path / "out.parquet", columns=["id"], existing="keen")
+
+
+def test_existing_filters_are_kept_replaced_or_an_error(source, tmp_path):
+    first, kept, replaced = (tmp_path / name for name in ("1.parquet", "2.parquet", "3.parquet"))
+    pb.build(source, first, columns=["id"], fpp=0.1)
+    report = pb.build(first, kept, columns=["id", "low"])
+    assert {item.reason for item in report.skipped} == {"has a filter already"}
+    assert bitsets(kept, "id") == bitsets(first, "id")
+    pb.build(first, replaced, columns=["id"], fpp=0.001, existing="replace")
+    pb.build(source, tmp_path / "fresh.parquet", columns=["id"], fpp=0.001)
+    assert replaced.read_bytes() == (tmp_path / "fresh.parquet").read_bytes()
+    with pytest.raises(pb.RewriteError, match="row group 0, column id: has a filter already"):
+        pb.build(first, tmp_path / "4.parquet", columns=["id"], existing="error")
+
+
+def test_replacing_one_of_two_leaves_the_others_bits_in_place(source, tmp_path):
+    both, out = tmp_path / "both.parquet", tmp_path / "out.parquet"
+    pb.build(source, both, columns=["id", "low"])
+    pb.build(both, out, columns=["id"], fpp=0.001, existing="replace")
+    assert bitsets(out, "low") == bitsets(both, "low")
+    with pb.open(out) as file, pb.open(both) as old:
+        assert file.chunk(0, "low").bloom_filter_offset == old.chunk(0, "low").bloom_filter_offset
+
+
+def test_a_filter_whose_replacement_is_not_written_goes(source, tmp_path):
+    """Its bytes may be overwritten by another one, so its pointer must not stay."""
+    first, out = tmp_path / "first.parquet", tmp_path / "out.parquet"
+    pb.build(source, first, columns=["id", "low"])
+    report = pb.build(first, out, columns=["id", "low"], existing="replace", fpp=1e-4, max_bytes=64)
+    assert {item.column for item in report.skipped} == {"id"}
+    with pb.open(out) as file:
+        assert {file.chunk(group, "id").bloom_filter_offset for group in range(3)} == {None}
+        assert all(verdict.verdict == "maybe" for verdict in file.probe("low", "v1"))
+        assert all(verdict.verdict == "absent" for verdict in file.probe("low", "v7"))
+
+
+def test_only_the_row_groups_that_were_asked_for(source, tmp_path):
+    report = pb.build(source, tmp_path / "out.parquet", columns=["id"], row_groups=[2, 0])
+    assert [item.row_group for item in report.filters] == [0, 2]
+    with pytest.raises(pb.ColumnError, match="row group 3: expected 0 to 2"):
+        pb.build(source, tmp_path / "b.parquet", columns=["id"], row_groups=[3])
+
+
+def test_the_bytes_do_not_depend_on_threads_or_on_verification(source, tmp_path):
+    outputs = []
+    for index, options in enumerate([{"threads": 1}, {"threads": 5}, {"verify": False}]):
+        out = tmp_path / f"{index}.parquet"
+        pb.build(source, out, columns=["id", "low"], **options)
+        outputs.append(out.read_bytes())
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_large_filters_are_not_held_together(source, monkeypatch):
+    """While one waits to be written and beside it there is no room, the next does not begin."""
+    began, taken = [], []
+    build_filter = filter_builder.build_filter
+    monkeypatch.setattr(chunk_pool, "MEMORY_BUDGET", 2048 * 3 // 2)
+    monkeypatch.setattr(
+        filter_builder, "build_filter", lambda *args: (began.append(1), build_filter(*args))[1]
+    )
+    pb.build(
+        source,
+        columns=["id"],
+        dry_run=True,
+        threads=4,
+        progress=lambda done, total: taken.append((done, len(began))),
+    )
+    assert taken == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_a_dry_run_reports_the_same_and_writes_nothing(source, tmp_path):
+    dry = pb.build(source, columns=["id", "low"], dry_run=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["source.parquet"]
+    real = pb.build(source, tmp_path / "out.parquet", columns=["id", "low"])
+    assert replace(dry, seconds=0) == replace(real, seconds=0, output=None)
+
+
+def test_progress_counts_chunks(source, tmp_path):
+    seen = []
+    pb.build(
+        source,
+        tmp_path / "o.parquet",
+        columns=["id", "low"],
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen == [(done, 6) for done in range(1, 7)]
+
+
+def test_in_place_replaces_the_file_and_keeps_its_mode(source):
+    os.chmod(source, 0o640)
+    (source.parent / f".{source.name}.crc").write_bytes(b"stale")
+    expected = pq.read_table(source)
+    report = pb.build(source, in_place=True, columns=["id"])
+    assert report.output == str(source)
+    assert os.stat(source).st_mode & 0o777 == 0o640
+    assert [path.name for path in source.parent.iterdir()] == ["source.parquet"]
+    assert pq.read_table(source).equals(expected)
+    assert len(bitsets(source, "id")) == 3
+
+
+def test_in_place_with_nothing_to_do_leaves_the_file_alone(source):
+    before = os.stat(source)
+    report = pb.build(source, in_place=True, columns=["flag"])
+    after = os.stat(source)
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert (report.bytes_added, report.size_after) == (0, before.st_size)
+
+
+def test_in_place_writes_through_a_link(source, tmp_path):
+    link = tmp_path / "link.parquet"
+    link.symlink_to(source)
+    pb.build(link, in_place=True, columns=["id"])
+    assert link.is_symlink()
+    assert len(bitsets(source, "id")) == 3
+
+
+@pytest.mark.parametrize("fixture", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
+def test_strip_undoes_build(fixture, tmp_path):
+    """On every fixture without filters of its own: the bytes of the original come back."""
+    if fixture.stem.endswith("_filters"):
+        return
+    built, stripped = tmp_path / "built.parquet", tmp_path / "stripped.parquet"
+    with pb.open(fixture) as file:
+        columns = file.columns
+    report = pb.build(fixture, built, columns=columns, force=True)
+    assert report.filters or fixture.stem.startswith("pyarrow_empty")
+    pb.strip(built, stripped)
+    assert stripped.read_bytes() == fixture.read_bytes()

@@ -1,0 +1,266 @@
+"""`pbloom advise` on ORC files: the look-up model against brute force, and the verdicts."""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from make.orc_advice_files import (
+    GROUPS,
+    ROWS,
+    STRIDE,
+    TYPES,
+    column,
+    fpps_of,
+    run,
+    write,
+    write_column,
+)
+from make.orc_defects import encrypted
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.advice.orc_survey import DRAWN, spread
+from parquet_bloom.native import _kernel
+from parquet_bloom.verbs.advise import advise
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+# ------------------------------------------------------------------------------------------------
+# The model
+
+
+def expected(values, fpps, low_of=min, high_of=max):
+    """Index groups that look-ups of all distinct values read, by brute force."""
+    groups = [values[start : start + STRIDE] for start in range(0, len(values), STRIDE)]
+    groups = [[value for value in group if value is not None] for group in groups]
+    by_statistics, with_filter = [], []
+    for value in {value for group in groups for value in group}:
+        around = [low_of(group) <= value <= high_of(group) for group in groups]
+        held = [value in group for group in groups]
+        by_statistics.append(sum(around))
+        reads = [
+            1 if is_held else fpp
+            for is_around, is_held, fpp in zip(around, held, fpps, strict=True)
+            if is_around
+        ]
+        with_filter.append(sum(reads))
+    return np.mean(by_statistics), np.mean(with_filter), sum(fpps)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_reads_by_statistics_and_with_filters(kind):
+    """Against brute force, with nulls; statistics are those that the writer stored."""
+    type, values = TYPES[kind]
+    values = [None if row % 13 == 5 else value for row, value in enumerate(values)]
+    write_column(type, values)
+    (found,) = advise("a.orc").columns
+    by_statistics, with_filter, if_absent = expected(values, fpps_of("a.orc", "x"))
+    assert found.type == kind
+    assert found.num_values == sum(value is not None for value in values)
+    assert (found.ndv, found.ndv_exact) == (len(set(values)) - 1, True)
+    assert (found.index_groups, found.values_asked) == (GROUPS, found.ndv)
+    assert 1.5 < by_statistics < GROUPS - 1
+    assert found.index_groups_statistics == pytest.approx(by_statistics)
+    assert found.index_groups_filter == pytest.approx(with_filter)
+    assert found.index_groups_filter_absent == pytest.approx(
+        if_absent * by_statistics / GROUPS, rel=0.5
+    )
+
+
+def test_the_sizes_are_those_that_build_writes():
+    write()
+    report = advise("a.orc", fpp=0.05)
+    built = pb.build("a.orc", "b.orc", columns=["id", "low"], fpp=0.05)
+    for filters in built.filters:
+        advice = column(report, filters.column)
+        assert advice.filter_bytes == filters.index_groups * filters.num_bits // 8
+        assert advice.filter_share == advice.filter_bytes / report.size
+        with pb.open("a.orc") as file:
+            column_id = file.column(filters.column).id
+            (data,) = file.stripe(0).streams_of(column_id, (1,))
+        assert advice.column_bytes == data.length
+    assert (report.num_rows, report.num_index_groups, report.fpp) == (ROWS, GROUPS, 0.05)
+
+
+def test_index_groups_without_values():
+    """They get filters all the same, unless the whole stripe has none."""
+    values = [None] * 3 * STRIDE + list(range(ROWS - 3 * STRIDE))
+    write(x=pa.array(values, pa.int64()), none=pa.nulls(ROWS, pa.int64()))
+    report = advise("a.orc")
+    x = column(report, "x")
+    (built,) = pb.build("a.orc", "b.orc", columns=["x"]).filters
+    assert x.index_groups == GROUPS - 3
+    assert (
+        x.filter_bytes == built.index_groups * built.num_bits // 8 == GROUPS * built.num_bits // 8
+    )
+    none = column(report, "none")
+    assert (none.reason, none.filter_bytes, none.settings) == ("no non-null values", 0, ())
+
+
+def test_many_distinct_values_are_estimated():
+    """Counting goes by hashes, and those of ORC do not lie evenly."""
+    for values in (np.arange(60_000), np.arange(60_000) - 30_000, np.arange(60_000) << 32):
+        hashes = spread(_kernel.wang(values.astype(np.int64)))
+        assert np.unique(hashes).size == 60_000
+        counts = np.bincount((hashes >> np.uint64(60)).astype(np.int64), minlength=16)
+        assert np.abs(counts / (60_000 / 16) - 1).max() < 0.1
+    write(rows=60_000, stride=10_000)
+    found = column(advise("a.orc", columns=["id"]), "id")
+    assert not found.ndv_exact
+    assert abs(found.ndv - 60_000) < 3 * found.ndv_error * 60_000
+    assert (found.index_group_ndv, found.values_asked) == (10_000, DRAWN)
+
+
+def test_every_index_group_of_a_stripe_is_asked_for_the_values():
+    values = np.random.default_rng(8).integers(0, 3000, 40_000)
+    write(stride=1000, x=values)
+    (found,) = advise("a.orc").columns
+    groups = [set(values[start : start + 1000].tolist()) for start in range(0, 40_000, 1000)]
+    held = np.mean([sum(value in group for group in groups) for value in set(values.tolist())])
+    assert (found.ndv, found.values_asked) == (3000, DRAWN)
+    assert found.index_groups_filter == pytest.approx(held, rel=0.03)
+
+
+def test_values_drawn_from_many_stripes_are_the_same():
+    """Stripes are read by several threads; one thread finds no others."""
+    random = np.random.default_rng(3)
+    values = random.integers(0, 30_000, 40_000)
+    orc.write_table(pa.table({"x": values}), "a.orc", row_index_stride=1000, stripe_size=1,
+                    batch_size=8000, bloom_filter_columns=[1])  # fmt: skip
+    with pb.open("a.orc") as file:
+        assert file.num_stripes > 3
+    one, several = (advise("a.orc", threads=threads).columns for threads in (1, 4))
+    assert one == several
+    (found,) = one
+    groups = [set(values[start : start + 1000].tolist()) for start in range(0, 40_000, 1000)]
+    held = np.mean([sum(value in group for group in groups) for value in set(values.tolist())])
+    assert found.index_groups_filter == pytest.approx(held + 0.01 * (40 - held), rel=0.03)
+    assert (found.already, found.reason.rpartition("; ")[2]) == (
+        40, "every index group has a filter already"
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------
+# Verdicts
+
+
+def test_verdicts_speak_of_index_groups():
+    report = advise(write())
+    assert report.recommended == ("id",)
+    said = {advice.column: (advice.verdict, advice.reason) for advice in report.columns}
+    assert re.fullmatch(
+        r"a look-up reads 1\.\d\d of 12 index groups with a filter, 12 by min/max; .*",
+        said["id"][1],
+    )
+    assert said["seq"] == (
+        "skip",
+        "min/max leaves 1.00 of 12 index groups to a look-up: a filter buys nothing",
+    )
+    assert said["low"][0] == "skip"
+    assert "row group" not in str(said)
+
+
+def test_one_index_group_alone():
+    write(stride=10_000)
+    said = column(advise("a.orc"), "id")
+    assert said.verdict == "optional"
+    assert said.reason.startswith("one index group: a filter can only tell that a value is not in")
+    low = column(advise("a.orc"), "low")
+    assert low.reason == "one index group and 5 distinct values"
+
+
+NEVER = {
+    "BOOLEAN": pa.array([True, False] * (ROWS // 2)),
+    "LIST": pa.array([[1]] * ROWS),
+    "STRUCT": pa.array([{"a": 1}] * ROWS),
+}
+
+
+@pytest.mark.parametrize("kind", NEVER)
+def test_what_cannot_have_filters(kind):
+    report = advise(write(x=NEVER[kind]))
+    found = column(report, "x")
+    assert (found.verdict, found.eligible, found.ndv, found.settings) == ("skip", False, None, ())
+    assert found.reason.startswith(f"{kind}: ")
+    assert found.num_values == ROWS
+
+
+def test_what_no_reader_asks():
+    values = [str(number).encode() for number in np.random.default_rng(6).permutation(ROWS)]
+    lists = pa.array([[number] for number in range(ROWS)], pa.list_(pa.int64()))
+    report = advise(write(b=pa.array(values, pa.binary()), l=lists))
+    for name, reason in (
+        ("b", "no predicate on BINARY asks a filter"), ("l._elem", "not for elements of lists and maps")
+    ):  # fmt: skip
+        found = column(report, name)
+        assert (found.verdict, found.reason) == (
+            "skip", "no engine asks the filters of such a column"
+        )  # fmt: skip
+        assert [(use.engine, use.uses, use.reason) for use in found.engines] == [
+            ("ORC Java", False, reason),
+            ("Spark", False, reason),
+            ("ORC C++", False, reason),
+            ("pyarrow", False, "its reader takes no predicates"),
+        ]
+
+
+@pytest.mark.parametrize("kind", ["double", "decimal(9,2)", "timestamp"])
+def test_what_is_seldom_looked_up(kind):
+    number = np.random.default_rng(7).permutation(ROWS)
+    array = {
+        "double": pa.array(number / 7),
+        "decimal(9,2)": pa.array([Decimal(int(one)).scaleb(-2) for one in number]).cast(
+            pa.decimal128(9, 2)
+        ),
+        "timestamp": pa.array(number * 10**9, pa.timestamp("us")),
+    }[kind]
+    (found,) = advise(write(x=array)).columns
+    assert found.verdict == "optional"
+    assert "are seldom looked up by equality" in found.reason
+
+
+def test_members_of_structs_are_judged():
+    members = [{"id": int(one), "s": "x"} for one in np.random.default_rng(2).permutation(ROWS)]
+    report = advise(write(user=pa.array(members)))
+    assert report.recommended == ("user.id",)
+    assert [advice.column for advice in report.columns] == ["user", "user.id", "user.s"]
+
+
+def test_without_a_row_index_there_is_nothing_to_skip():
+    write_column("bigint", range(1000), stride=0)
+    (found,) = advise("a.orc").columns
+    assert (found.verdict, found.eligible, found.num_values) == ("skip", False, 1000)
+    assert found.reason == (
+        "stripe 0, column x: no row index, without which readers do not look at filters"
+    )
+    result = run("build", "a.orc", "--auto", "-o", "b.orc")
+    assert "no column that advise would build" in result.stderr
+
+
+def test_files_with_encrypted_columns_get_no_filters():
+    Path("a.orc").write_bytes(encrypted())
+    assert {(advice.verdict, advice.reason) for advice in advise("a.orc").columns} == {
+        ("skip", "has encrypted columns: filters of ORC files like this are not written")
+    }
+
+
+def test_a_file_without_rows():
+    report = advise(write(x=pa.array([], pa.int64())))
+    assert (report.num_index_groups, report.columns[0].reason) == (0, "no non-null values")
+
+
+def test_max_bytes_has_no_meaning():
+    write(x=pa.array(range(10)))
+    with pytest.raises(pb.UnsupportedError, match=r"a\.orc: max_bytes: has no meaning for an ORC"):
+        advise("a.orc", max_bytes=1 << 20)
+    result = run("advise", "a.orc", "--max-bytes", "1MiB")
+    assert (result.exit_code, result.stderr) == (
+        2, "pbloom: a.orc: max_bytes: has no meaning for an ORC file\n",
+    )  # fmt: skip

@@ -1,0 +1,402 @@
+"""Filters go into ORC files that exist: what is written, what stays as it was, what is reported."""
+
+import json
+import os
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from make.orc_files import differing
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.cli import cli
+from parquet_bloom.errors import ColumnError, RewriteError, UnsupportedError
+from parquet_bloom.orc import wire
+from parquet_bloom.orc.keys.key_hashes import lookup_hashes
+from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, ROW_INDEX
+from parquet_bloom.orc.values import group_values
+from parquet_bloom.storage.local_output import Output
+from parquet_bloom.verbs.orc.build import BuiltOrcFilters, SkippedStripeColumn
+
+STRIDE, STRIPE, ROWS = 1000, 2500, 6000
+BITS, HASHES = 9600, 7
+FILTER_BYTES = 1206
+
+
+def write(path, codec="uncompressed", **options):
+    """Three stripes, of 2,500 rows and of 1,000: id, unique; name, in which rows 2,500 to 4,999 are
+    null; tags, of ten elements each."""
+    ids = [n * 7919 % ROWS for n in range(ROWS)]
+    names = [None if STRIPE <= n < 2 * STRIPE else f"name {ids[n]}" for n in range(ROWS)]
+    tags = [[10 * n + each for each in range(10)] for n in range(ROWS)]
+    table = pa.table({"id": ids, "name": names, "tags": tags})
+    options = {"row_index_stride": STRIDE, "stripe_size": 1, "batch_size": STRIPE} | options
+    orc.write_table(table, path, compression=codec, **options)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path):
+    return write(tmp_path / "in.orc")
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out.orc"
+
+
+def streams(path, column):
+    """By stripe the kinds of the index streams of a column."""
+    with pb.open(path) as file:
+        id = file.column(column).id
+        return [
+            [
+                each.kind
+                for each in file.stripe(index).streams
+                if each.column == id and each.is_index
+            ]
+            for index in range(file.num_stripes)
+        ]
+
+
+def parts(path):
+    """What filters are none of: row indexes, data, statistics, and footers without their places."""
+    with pb.open(path) as file:
+        tail, source = file.tail, file.source
+        found = []
+        for index, place in enumerate(tail.stripes):
+            stripe = file.stripe(index)
+            found += [
+                (each.kind, each.column, source.read_at(each.offset, each.length))
+                for each in stripe.streams
+                if each.kind not in FILTER_KINDS
+            ]
+            found.append(place.num_rows)
+        found.append(
+            source.read_at(tail.statistics_start, tail.footer_start - tail.statistics_start)
+        )
+        found.append(tail.columns)
+        return found
+
+
+def test_the_report_and_the_streams(path, out):
+    report = pb.build(path, out, columns=["id", "name"])
+    assert (report.path, report.output) == (str(path), str(out))
+    assert (report.size_before, report.size_after) == (path.stat().st_size, out.stat().st_size)
+    assert report.bytes_added == report.size_after - report.size_before
+    assert report.notes == ()
+    assert [(each.stripe, each.column, each.num_values, each.index_groups) for each in report.filters] == [
+        (0, "id", 2500, 3), (0, "name", 2500, 3), (1, "id", 2500, 3), (2, "id", 1000, 1),
+        (2, "name", 1000, 1),
+    ]  # fmt: skip
+    assert report.skipped == (SkippedStripeColumn(1, "name", "no non-null values"),)
+    with pb.open(out) as file:
+        for built in report.filters:
+            column = file.column(built.column)
+            (stream,) = file.stripe(built.stripe).streams_of(column.id, FILTER_KINDS)
+            stored = file.filters(built.stripe, column)
+            assert (stream.offset, stream.length) == (built.offset, built.length)
+            assert stored.is_marked
+            assert {(each.num_bits, each.num_hashes) for each in stored.filters} == {(BITS, HASHES)}
+            assert (built.num_bits, built.num_hashes) == (BITS, HASHES)
+            assert built.fpp == max(each.fpp for each in stored.filters)
+            assert file.stripe(built.stripe).bloom_encoding(column.id) == 1
+        assert file.stripe(1).bloom_encoding(file.column("name").id) == 0
+    assert streams(out, "id") == [[ROW_INDEX, BLOOM_FILTER_UTF8]] * 3
+    assert streams(out, "name") == [
+        [ROW_INDEX, BLOOM_FILTER_UTF8],
+        [ROW_INDEX],
+        [ROW_INDEX, BLOOM_FILTER_UTF8],
+    ]
+    assert streams(out, "tags") == [[ROW_INDEX]] * 3
+
+
+@pytest.mark.parametrize("codec", ["uncompressed", "zlib", "snappy", "lz4", "zstd"])
+def test_all_else_stays_as_it_was(tmp_path, out, codec):
+    path = write(tmp_path / "in.orc", codec)
+    pb.build(path, out, columns=["id", "name"], orc_streams="both")
+    assert parts(out) == parts(path)
+    assert orc.read_table(out).equals(orc.read_table(path))
+
+
+def test_every_value_is_found(path, out):
+    """And others as seldom as the target says: within four standard deviations."""
+    columns = ["id", "name", "tags._elem"]
+    pb.build(path, out, columns=columns, ndv=10 * STRIDE)
+    with pb.open(out) as file:
+        assert differing(file, columns) == {"id": (0, 7), "name": (0, 4), "tags._elem": (0, 7)}
+        for name in columns:
+            column = file.column(name)
+            for stripe in range(file.num_stripes):
+                stored = file.filters(stripe, column)
+                if stored is None:
+                    continue
+                for values, filter in zip(
+                    group_values(file, stripe, column), stored.filters, strict=True
+                ):
+                    hashes = lookup_hashes(column, values, stored.form)
+                    assert filter.check_hashes(hashes[:, 0].copy()).all()
+    count = 100_000
+    strangers = pa.array(range(1 << 40, (1 << 40) + count))
+    pb.build(path, out, columns=["id"], fpp=0.02, overwrite=True)
+    with pb.open(out) as file:
+        filter = file.bloom_filter(0, 0, "id")
+        hashes = lookup_hashes(
+            file.column("id"), strangers, file.filters(0, file.column("id")).form
+        )
+    assert (filter.num_bits, filter.num_hashes) == (8192, 6)
+    # 1,000 values, 6 bits each.
+    expected = (1 - (1 - 1 / 8192) ** 6000) ** 6
+    assert expected < 0.0205
+    found = filter.check_hashes(hashes[:, 0].copy()).sum()
+    assert abs(found - expected * count) < 4 * np.sqrt(expected * count) + 0.05 * expected * count
+
+
+def test_both_streams(path, out):
+    """The older one before the other, of which readers take the last."""
+    pb.build(path, out, columns=["id"], orc_streams="both")
+    assert streams(out, "id") == [[ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8]] * 3
+    with pb.open(out) as file:
+        assert differing(file, ["id"]) == {"id": (0, 14)}
+
+
+def test_filters_that_are_there(path, out):
+    pb.build(path, out, columns=["id"])
+    first = out.read_bytes()
+    again = pb.build(out, in_place=True, columns=["id", "name"])
+    assert {each.column for each in again.filters} == {"name"}
+    assert [skip.reason for skip in again.skipped] == [
+        "has a filter already", "has a filter already", "no non-null values", "has a filter already",
+    ]  # fmt: skip
+    with pytest.raises(RewriteError, match="stripe 0, column id: has a filter already"):
+        pb.build(out, in_place=True, columns=["id"], existing="error")
+    larger = pb.build(out, in_place=True, columns=["id"], fpp=0.0001, existing="replace")
+    assert [each.num_bits for each in larger.filters] == [19200] * 3
+    assert streams(out, "id") == [[ROW_INDEX, BLOOM_FILTER_UTF8]] * 3
+    pb.strip(out, columns=["name"], in_place=True)
+    pb.build(out, in_place=True, columns=["id"], existing="replace")
+    assert out.read_bytes() == first
+
+
+def test_nothing_to_do(path, out):
+    """In place the file is not touched; elsewhere it is a copy."""
+    pb.build(path, in_place=True, columns=["id"])
+    before = path.stat()
+    report = pb.build(path, in_place=True, columns=["id"])
+    assert (report.filters, report.bytes_added, report.output) == ((), 0, str(path))
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert pb.strip(path, columns=["name"], in_place=True).removed == ()
+    assert path.stat().st_ino == before.st_ino
+    pb.build(path, out, columns=["id"])
+    assert out.read_bytes() == path.read_bytes()
+
+
+def test_a_replaced_filter_goes_even_if_no_other_comes(path):
+    pb.build(path, in_place=True, columns=["tags._elem"], force=True)
+    report = pb.build(path, in_place=True, columns=["tags._elem"], existing="replace")
+    assert report.filters == ()
+    assert report.bytes_added < -3 * FILTER_BYTES
+    assert streams(path, "tags._elem") == [[ROW_INDEX]] * 3
+
+
+def test_filters_that_miss_the_target(path, out):
+    """Ten elements to a row are ten times the values that a filter is made for."""
+    report = pb.build(path, out, columns=["tags._elem"])
+    assert (report.filters, len(report.skipped)) == ((), 3)
+    assert report.skipped[0].reason == (
+        "FPP 0.996: index groups have up to 10000 values, and filters are sized for 1000; ndv sizes"
+        " them for more"
+    )
+    forced = pb.build(path, out, columns=["tags._elem"], force=True, overwrite=True)
+    assert [each.num_bits for each in forced.filters] == [BITS] * 3
+    sized = pb.build(path, out, columns=["tags._elem"], ndv=10_000, overwrite=True)
+    assert [(each.num_bits, each.num_hashes) for each in sized.filters] == [(95_872, 7)] * 3
+
+
+def test_only_some_stripes(path, out):
+    report = pb.build(path, out, columns=["id"], row_groups=[2, 0, 2])
+    assert [each.stripe for each in report.filters] == [0, 2]
+    assert streams(out, "id") == [[ROW_INDEX, 8], [ROW_INDEX], [ROW_INDEX, 8]]
+    with pytest.raises(ColumnError, match="stripe 3: expected 0 to 2"):
+        pb.build(path, out, columns=["id"], row_groups=[3], overwrite=True)
+
+
+def test_a_dry_run_says_what_would_be(path, out):
+    dry = pb.build(path, columns=["id", "name"], dry_run=True)
+    assert (dry.output, out.exists()) == (None, False)
+    real = pb.build(path, out, columns=["id", "name"])
+    assert (dry.filters, dry.skipped, dry.size_after) == (
+        real.filters,
+        real.skipped,
+        real.size_after,
+    )
+    stripped = pb.strip(out, dry_run=True)
+    assert (stripped.output, stripped.size_after) == (None, path.stat().st_size)
+    assert out.stat().st_size == real.size_after
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_change_nothing(path, out, threads):
+    told = []
+    report = pb.build(
+        path, out, columns=["id", "name"], threads=threads, progress=lambda *done: told.append(done)
+    )
+    assert told == [(done, 6) for done in range(1, 7)]
+    assert [each.offset for each in report.filters] == sorted(
+        each.offset for each in report.filters
+    )
+    other = out.with_name("other.orc")
+    pb.build(path, other, columns=["id", "name"])
+    assert out.read_bytes() == other.read_bytes()
+
+
+def test_strip_gives_the_original_back(path, out):
+    built = pb.build(path, out, columns=["id", "name"], orc_streams="both")
+    report = pb.strip(out, in_place=True)
+    assert out.read_bytes() == path.read_bytes()
+    assert len(report.removed) == 2 * len(built.filters)
+    assert report.removed[0].stream == "BLOOM_FILTER"
+    assert report.bytes_removed == built.bytes_added
+
+
+def with_unknown_fields(path):
+    """The same file with fields that nobody knows in every message that is edited."""
+    with pb.open(path) as file:
+        tail = file.tail
+        data = file.source.read_at(0, file.source.size)
+        stripes, places = b"", []
+        for index, place in enumerate(tail.stripes):
+            foot = file.stripe(index).footer_raw
+            encodings = [f for f in wire.fields(foot) if f.number == 2]
+            kept = b"".join(foot[f.start : f.end] for f in wire.fields(foot) if f.number != 2)
+            marked = [
+                wire.bytes_field(2, foot[f.value : f.end] + wire.number_field(99, 7))
+                for f in encodings
+            ]
+            foot = (
+                wire.number_field(999, index)
+                + kept
+                + b"".join(marked)
+                + wire.bytes_field(998, b"?")
+            )
+            places.append((3 + len(stripes), len(foot)))
+            stripes += data[place.offset : place.footer_start] + foot
+        footer = b""
+        for f in wire.fields(tail.footer_raw):
+            payload = tail.footer_raw[f.value : f.end]
+            if f.number == 3:
+                offset, length = places.pop(0)
+                edits = {1: wire.number_field(1, offset), 4: wire.number_field(4, length)}
+                payload = wire.replaced(payload, edits) + wire.number_field(97, 1)
+                footer += wire.bytes_field(3, payload)
+            else:
+                footer += tail.footer_raw[f.start : f.end]
+        # A field of the stripes' number that is none of them, by its wire type.
+        footer += wire.number_field(3, 9) + wire.bytes_field(777, b"later")
+        footer = wire.replaced(footer, {2: wire.number_field(2, 3 + len(stripes))})
+        edits = {1: wire.number_field(1, len(footer)), 55: wire.number_field(55, 3)}
+        end = wire.replaced(tail.postscript_raw, edits)
+        metadata = data[tail.statistics_start : tail.footer_start]
+    path.write_bytes(b"ORC" + stripes + metadata + footer + end + bytes([len(end)]))
+    return path
+
+
+def test_fields_that_nobody_knows_stay(path, out):
+    with_unknown_fields(path)
+    assert orc.read_table(path).num_rows == ROWS
+    pb.build(path, out, columns=["id", "name"])
+    with pb.open(out) as new, pb.open(path) as old:
+        numbers = [[f.number for f in wire.fields(each.tail.footer_raw)] for each in (old, new)]
+        assert numbers[0] == numbers[1]
+        assert numbers[1][-1] == 777
+        assert [f.number for f in wire.fields(new.tail.postscript_raw)][-2:] == [55, 8000]
+        for index in range(3):
+            raw = new.stripe(index).footer_raw
+            found = list(wire.fields(raw))
+            assert (found[0].number, found[-1].number) == (999, 998)
+            encodings = [raw[f.value : f.end] for f in found if f.number == 2]
+            assert all(wire.number_field(99, 7) in each for each in encodings)
+    pb.strip(out, in_place=True)
+    assert out.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("damaged", ["append", "append_from"])
+def test_what_was_written_wrong_does_not_take_the_name(path, out, monkeypatch, damaged):
+    """One bit of each piece is turned in its turn; the file that is there stays."""
+    genuine = getattr(Output, damaged)
+    pieces = []
+
+    def counting(self, *arguments):
+        pieces.append(arguments)
+        return genuine(self, *arguments)
+
+    monkeypatch.setattr(Output, damaged, counting)
+    pb.build(path, out, columns=["id"])
+    good = out.read_bytes()
+    for wrong in range(len(pieces)):
+        left = wrong
+
+        def turning(self, *arguments):
+            nonlocal left
+            at = self.size
+            result = genuine(self, *arguments)
+            if left == 0 and self.size > at:
+                middle = (at + self.size) // 2
+                byte = os.pread(self._descriptor, 1, middle)
+                os.pwrite(self._descriptor, bytes([byte[0] ^ 1]), middle)
+            left -= 1
+            return result
+
+        monkeypatch.setattr(Output, damaged, turning)
+        with pytest.raises(RewriteError, match="verification failed, not written"):
+            pb.build(path, out, columns=["id"], overwrite=True)
+        assert out.read_bytes() == good
+    assert [each.name for each in path.parent.iterdir()] == ["in.orc", "out.orc"]
+
+
+def test_options_that_have_no_meaning(path, out):
+    for options in ({"max_bytes": 4096}, {"exact_blocks": True}, {"expose_filter_location": True}):
+        with pytest.raises(UnsupportedError) as found:
+            pb.build(path, out, columns=["id"], **options)
+        assert str(found.value) == f"{path}: {next(iter(options))}: has no meaning for an ORC file"
+    with pytest.raises(ValueError, match="orc_streams: old, expected utf8, both"):
+        pb.build(path, out, columns=["id"], orc_streams="old")
+    assert not out.exists()
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [str(each) for each in arguments])
+
+
+def test_the_command(path, out, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    result = run("build", "in.orc", "-c", "id,name,tags", "-o", "out.orc")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("out.orc: 11 filters, 13.1 KiB added (")
+    assert lines[1:] == [
+        "column\tfilters\tbytes\tbits of each\thashes\thighest FPP",
+        "id\t7\t8.3 KiB\t9600\t7\t1 %",
+        "name\t4\t4.8 KiB\t9600\t7\t1 %",
+        "skipped tags, stripes 0, 1, 2: LIST: its filters hold only how many elements there are",
+        "skipped name, stripe 1: no non-null values",
+    ]
+    document = json.loads(run("build", "in.orc", "-c", "id", "--dry-run", "--json").stdout)
+    assert set(document["filters"][0]) == set(BuiltOrcFilters.__slots__)
+    result = run("strip", "out.orc", "--in-place")
+    assert result.stdout.startswith("out.orc: filters of 5 column streams removed, 13.1 KiB less,")
+    assert out.read_bytes() == path.read_bytes()
+
+
+def test_filters_of_one_size_are_what_writers_make(tmp_path):
+    """An index group that is not full has a filter of the full size."""
+    made = write(tmp_path / "native.orc", bloom_filter_columns=[1], bloom_filter_fpp=0.01)
+    with pb.open(made) as file:
+        sizes = {
+            (each.num_bits, each.num_hashes)
+            for stripe in range(3)
+            for each in file.filters(stripe, file.column("id")).filters
+        }
+    assert sizes == {(BITS, HASHES)}

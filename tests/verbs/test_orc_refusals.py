@@ -1,0 +1,155 @@
+"""ORC files and columns that get no filters, because readers would not look at them, or because
+nobody can be sure of the values."""
+
+import datetime
+
+import pyarrow as pa
+import pyorc
+import pytest
+from make.handmade_orc import DATA, LZO, Stream, Stripe, forge, row_index, table, type_of, write
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.errors import FilterError, FormatError, ParquetBloomError, UnsupportedError
+from parquet_bloom.orc.stripe import ROW_INDEX
+
+INDEX = row_index({"numberOfValues": 10, "hasNull": False})
+
+
+def stripe(*streams, **more):
+    return Stripe(10, streams or [Stream(ROW_INDEX, 1, INDEX), Stream(DATA, 1, b"x")], **more)
+
+
+def refusal(path, column="a", verb=pb.build, **options):
+    """What the verb says; it must not touch the file."""
+    before = path.read_bytes()
+    with pytest.raises(ParquetBloomError) as found:
+        verb(path, columns=[column], in_place=True, **options)
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert "\n" not in str(found.value)
+    return type(found.value), str(found.value).removeprefix(f"{path}: ")
+
+
+def forged(tmp_path, stripes, types=None, **more):
+    return write(tmp_path / "a.orc", forge(types or table(a="LONG"), stripes, stride=10, **more))
+
+
+def test_no_row_index(tmp_path):
+    path = forged(tmp_path, [stripe(), stripe(Stream(DATA, 1, b"x"))])
+    expected = "column a: no row index, without which readers do not look at filters"
+    assert refusal(path) == (UnsupportedError, f"stripe 1, {expected}")
+    path = written(tmp_path, "struct<a:int>", [(1,)], row_index_stride=0)
+    assert refusal(path) == (UnsupportedError, f"stripe 0, {expected}")
+
+
+def test_an_index_that_lies_elsewhere(tmp_path):
+    wrong = [Stream(ROW_INDEX, 1, INDEX), Stream(DATA, 1, b"x"), Stream(ROW_INDEX, 0, INDEX)]
+    path = forged(tmp_path, [stripe(*wrong)])
+    message = "stripe 0: an index stream is listed behind a data stream"
+    assert refusal(path) == (FilterError, message)
+    copy = tmp_path / "copy"
+    assert pb.strip(path, copy).removed == ()
+    assert copy.read_bytes() == path.read_bytes()
+    copy.unlink()
+    path = forged(tmp_path, [stripe(place={"indexLength": len(INDEX) - 1, "dataLength": 2})])
+    kind, message = refusal(path)
+    assert kind == FilterError
+    assert message.startswith("stripe 0: index streams of ")
+
+
+def test_encrypted_columns(tmp_path):
+    path = forged(tmp_path, [stripe()], footer={"encryption": {"variants": [{"root": 1}]}})
+    message = "has encrypted columns: filters of ORC files like this are not written"
+    assert refusal(path) == (UnsupportedError, message)
+    assert refusal(path, verb=pb.strip) == (UnsupportedError, message)
+
+
+def test_a_column_without_an_encoding(tmp_path):
+    path = forged(tmp_path, [stripe(footer={"columns": []})])
+    assert refusal(path) == (UnsupportedError, "stripe 0, column a: no encoding in the footer")
+
+
+def test_decimals_without_a_precision(tmp_path):
+    types = [type_of("STRUCT", 1, names=[b"a"]), type_of("DECIMAL")]
+    path = forged(tmp_path, [stripe()], types)
+    message = "column a: DECIMAL without a precision: values are not read exactly"
+    assert refusal(path) == (UnsupportedError, message)
+
+
+def test_two_columns_of_one_name(tmp_path):
+    types = [type_of("STRUCT", 1, 2, names=[b"a", b"a"]), type_of("LONG"), type_of("LONG")]
+    streams = [Stream(ROW_INDEX, 1, INDEX), Stream(ROW_INDEX, 2, INDEX), Stream(DATA, 1, b"x")]
+    path = forged(tmp_path, [stripe(*streams)], types)
+    message = "column a: two columns are named a: nothing tells them apart"
+    assert refusal(path) == (UnsupportedError, message)
+
+
+def test_a_codec_without_a_library(tmp_path):
+    path = forged(tmp_path, [stripe()], codec=LZO)
+    assert refusal(path) == (UnsupportedError, "footer: codec LZO is not supported")
+
+
+def test_a_version_that_nobody_knows(tmp_path):
+    path = forged(tmp_path, [stripe()], postscript={"version": [0, 14]})
+    assert refusal(path) == (UnsupportedError, "file version 0.14: values cannot be read")
+
+
+def test_values_that_do_not_decode(tmp_path):
+    """What is behind the words depends on ORC C++."""
+    kind, message = refusal(forged(tmp_path, [stripe()]))
+    assert kind in (FormatError, UnsupportedError)
+    assert message.startswith("stripe 0, column a: ")
+
+
+def written(tmp_path, schema, rows, **options):
+    path = tmp_path / "a.orc"
+    with path.open("wb") as out, pyorc.Writer(out, schema, **options) as writer:
+        for row in rows:
+            writer.write(row)
+    return path
+
+
+def test_what_is_below_a_union(tmp_path):
+    path = written(tmp_path, "struct<a:uniontype<int,string>>", [(1,), ("x",)])
+    assert refusal(path, "a.0") == (
+        UnsupportedError, "column a.0: below a UNION: values cannot be read",
+    )  # fmt: skip
+    report = pb.build(path, columns=["a"], dry_run=True)
+    assert [skip.reason for skip in report.skipped] == [
+        "UNION: its filters hold only which of the types a value has"
+    ]
+
+
+def test_a_root_that_is_no_struct(tmp_path):
+    path = written(tmp_path, "array<int>", [[1], [2]])
+    message = "column _elem: the root is LIST: only files of a STRUCT can be read"
+    assert refusal(path, "_elem") == (UnsupportedError, message)
+
+
+def test_moments_beyond_nanoseconds(tmp_path):
+    path = written(tmp_path, "struct<a:timestamp>", [(datetime.datetime(9999, 12, 31),)])
+    kind, message = refusal(path)
+    assert kind == UnsupportedError
+    assert message.startswith("stripe 0, column a: ")
+    assert "out of range" in message
+
+
+def test_readers_that_will_not_look(tmp_path):
+    """Filters are written, and a note says who ignores them."""
+    path = written(
+        tmp_path, "struct<b:timestamp,c:binary>", [(datetime.datetime(2020, 1, 1), b"x")]
+    )
+    report = pb.build(path, columns=["b", "c"], dry_run=True)
+    assert report.notes == ("c: ignored by ORC Java and C++: no predicate on BINARY asks a filter",)
+
+
+def test_empty_files(tmp_path):
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
+    before = path.read_bytes()
+    report = pb.build(path, tmp_path / "b.orc", columns=["a"])
+    assert report.filters == ()
+    assert orc.read_table(tmp_path / "b.orc").num_rows == 0
+    assert pb.strip(tmp_path / "b.orc", in_place=True).removed == ()
+    assert path.read_bytes() == before

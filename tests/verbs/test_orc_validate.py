@@ -1,0 +1,363 @@
+"""`validate` on ORC files: each rule on a file that breaks it, and none on what sound writers write."""
+
+import json
+import re
+from dataclasses import asdict, fields
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyorc
+import pytest
+from conftest import FIXTURES, ROOT
+from make.handmade_orc import index_of
+from make.orc_defect_files import (
+    ROWS,
+    STRIDE,
+    STRIPE_ROWS,
+    A,
+    OrcDefect,
+    edited,
+    opened,
+    sound,
+    stream,
+    values,
+    with_first_filter,
+)
+from make.orc_defects import (
+    ORC,
+    before_1970,
+    by_pyarrow,
+    by_pyorc,
+    encrypted,
+    narrow,
+    of_generation,
+    one_bit_cleared,
+    other_bits,
+)
+from make.orc_files import all_types
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.diagnosis import orc_writers
+from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.bloom import read_filters
+from parquet_bloom.orc.columns import KINDS
+from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.keys.key_hashes import lookup_hashes
+from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
+from parquet_bloom.rules.catalogue import RULES, Finding, ValidationReport, rules_of
+from parquet_bloom.rules.policy import Policy
+from parquet_bloom.verbs.validate import validate
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """The report on a file of these bytes."""
+
+    def check(data: bytes, **options):
+        path = tmp_path / "a.orc"
+        path.write_bytes(data)
+        return validate(path, **options)
+
+    return check
+
+
+each_defect = pytest.mark.parametrize("defect", ORC, ids=str)
+
+
+@each_defect
+def test_the_rule_is_found_where_it_is_broken(defect: OrcDefect, checked):
+    found = checked(defect.make(), policy=Policy(**defect.policy), deep=defect.deep).findings
+    places = {
+        (each.stripe, each.index_group, each.column) for each in found if each.rule == defect.rule
+    }
+    assert (defect.stripe, defect.index_group, defect.column) in places
+    assert all(each.row_group is None for each in found)
+
+
+@each_defect
+def test_no_other_error_is_found(defect: OrcDefect, checked):
+    found = checked(defect.make(), policy=Policy(**defect.policy), deep=defect.deep).findings
+    errors = {each.rule for each in found if each.severity == "error"}
+    assert errors <= {defect.rule}
+
+
+@pytest.mark.parametrize("defect", [each for each in ORC if each.deep], ids=str)
+def test_what_needs_the_values_is_not_found_without_them(defect: OrcDefect, checked):
+    assert defect.rule not in {each.rule for each in checked(defect.make(), deep=False).findings}
+
+
+def test_every_rule_for_orc_has_a_defective_file():
+    assert {each.rule for each in ORC} == {rule.id for rule in rules_of("orc")}
+    assert {rule for rule in RULES if rule.startswith("PB6")} <= {each.rule for each in ORC}
+
+
+@pytest.mark.parametrize("data", [sound, lambda: edited(sound(), lambda stripes, footer: None)])
+def test_nothing_is_wrong_with_what_the_files_are_made_of(data, checked):
+    report = checked(data())
+    assert report.findings == ()
+    assert (report.ok, report.format) == (True, "orc")
+    assert (report.checked.filters, report.checked.values) == (8, 2 * ROWS)
+
+
+def test_without_the_values_none_is_looked_up(checked):
+    report = checked(sound(), deep=False)
+    assert (report.ok, report.checked.filters, report.checked.values) == (True, 8, 0)
+
+
+def test_only_the_columns_that_are_asked_for(checked):
+    report = checked(one_bit_cleared(), columns=["s"])
+    assert (report.ok, report.checked.values) == (True, ROWS)
+    with pytest.raises(pb.ColumnError, match="no column x; did you mean a, s, t"):
+        checked(sound(), columns=["x"])
+
+
+def test_a_finding_is_in_one_index_group_of_a_stripe(checked):
+    (found,) = checked(one_bit_cleared()).findings
+    document = asdict(found)
+    assert document.pop("examples")[0] in map(str, values()["a"].to_pylist())
+    assert document == {
+        "rule": "PB401",
+        "severity": "error",
+        "row_group": None,
+        "column": "a",
+        "message": "1 of 1,000 stored values are not in the filter: readers lose their rows",
+        "expected": "0",
+        "found": "1",
+        "diagnosis": None,
+        "stripe": 0,
+        "index_group": 0,
+    }
+
+
+def test_rules_can_be_ignored_and_severities_chosen(checked):
+    assert checked(one_bit_cleared(), ignore=["false-negatives"]).findings == ()
+    assert checked(one_bit_cleared(), fail_on="never").ok
+    policy = Policy(require=("t",))
+    assert {each.rule for each in checked(sound(), policy=policy).findings} == {"PB310"}
+    assert not checked(sound(), policy=policy).ok
+
+
+def test_an_index_group_of_nulls_needs_no_bits(checked):
+    column = pa.array([None] * STRIDE + list(range(ROWS - STRIDE)), pa.int64())
+    report = checked(by_pyarrow(column))
+    assert report.findings == ()
+    assert report.checked.values == ROWS - STRIDE
+
+
+def test_a_stripe_without_values_needs_no_filters(checked):
+    """Nor is one missed there that is required."""
+    column = pa.array([None] * STRIPE_ROWS + list(range(ROWS - STRIPE_ROWS)), pa.int64())
+    data = by_pyarrow(column)
+
+    def drop(stripes, footer):
+        stripes[0].streams = [
+            each for each in stripes[0].streams if (each.kind, each.column) != (8, A)
+        ]
+
+    assert checked(edited(data, drop), require=["a"]).findings == ()
+
+
+def test_values_that_have_several_forms_are_found_in_any(checked):
+    """pyarrow inserts the one zero that is stored. Of the others a single one is not there."""
+    numbers = [0.0, *map(float, range(1, ROWS))]
+    data = by_pyarrow(pa.array(numbers))
+    column = opened(data, lambda file: file.column("a"))
+    filter = KHashFilter.empty(9600, 7)
+    values = pa.array([number for number in numbers[:STRIDE] if number != 5])
+    filter.insert_hashes(lookup_hashes(column, values, KeyForm())[:, 0].copy())
+
+    def change(stripes, footer):
+        found = stream(stripes[0], A)
+        (_, second) = read_filters(found.data, BLOOM_FILTER_UTF8, 2, "here")
+        found.data = index_of([filter, second])
+
+    (found,) = checked(edited(data, change)).findings
+    assert (found.rule, found.found, found.examples) == ("PB401", "1", ("5",))
+
+
+def test_forms_that_build_inserts_are_no_foreign_bits(checked, tmp_path):
+    numbers = pa.array([0.0, float("nan"), *map(float, range(2, ROWS))])
+    orc.write_table(pa.table({"a": numbers}), tmp_path / "plain.orc", row_index_stride=STRIDE)
+    pb.build(tmp_path / "plain.orc", tmp_path / "b.orc", columns=["a"])
+    assert validate(tmp_path / "b.orc", ignore=["PB309"]).findings == ()
+
+
+def test_bits_that_contradict_each_other_are_not_looked_at(checked):
+    data = with_first_filter(bitset=other_bits())
+    report = checked(data)
+    assert [each.rule for each in report.findings] == ["PB606"]
+    assert report.checked.values == 2 * ROWS - STRIDE
+
+
+def test_filters_of_encrypted_columns_are_not_looked_at(checked):
+    report = checked(encrypted())
+    assert {each.rule for each in report.findings} == {"PB651"}
+    assert report.checked.values == ROWS
+
+
+# ------------------------------------------------------------------------------------------------
+# What the writer did instead
+
+
+def diagnoses(report):
+    found = [each.diagnosis for each in report.findings if each.rule == "PB401"]
+    assert found
+    return {None if each is None else (each.hypothesis, each.hits == each.tried > 0)
+            for each in found}  # fmt: skip
+
+
+def test_bytes_by_orc_cpp(checked):
+    assert diagnoses(checked(by_pyarrow(narrow()), diagnose=True)) == {("cpp-byte", True)}
+
+
+@pytest.mark.parametrize("rows", [ROWS, 700])
+def test_bytes_in_the_batches_of_pyorc(rows, checked):
+    numbers = [row % 1024 % 128 if row % 1024 < 120 else -1 for row in range(rows)]
+    assert diagnoses(checked(by_pyorc("tinyint", *numbers), diagnose=True)) == {("cpp-byte", True)}
+
+
+def test_bytes_with_nulls_are_known_by_their_writer(checked):
+    column = pa.array([None, *narrow().to_pylist()[1:]], pa.int8())
+    report = checked(by_pyarrow(column), diagnose=True)
+    (first, *_) = [each for each in report.findings if each.rule == "PB401"]
+    assert (first.diagnosis.hypothesis, first.diagnosis.tried) == ("cpp-byte", 0)
+
+
+def test_timestamps_before_1970_by_pyarrow(checked):
+    report = checked(by_pyarrow(before_1970()), diagnose=True)
+    assert diagnoses(report) == {("rounded-towards-1970", True)}
+
+
+def test_chars_by_orc_cpp(checked):
+    data = by_pyorc("char(8)", *(f"n{row}" for row in range(ROWS)))
+    assert diagnoses(checked(data, diagnose=True)) == {("cpp-char", False)}
+
+
+def test_floats_by_pyorc_whose_digits_are_lost(checked):
+    data = by_pyorc("float", *(row / 7 for row in range(ROWS)))
+    assert diagnoses(checked(data, diagnose=True)) == {("cpp-float", False)}
+
+
+def test_floats_by_pyorc_of_few_digits(checked):
+    """The double that 0.1 was is found by the digits of the FLOAT."""
+    data = by_pyorc("float", *(row / 10 for row in range(1, ROWS, 3)))
+    assert diagnoses(checked(data, diagnose=True)) == {("shortest-double", True)}
+
+
+@pytest.mark.parametrize("software", [b"1.6.0", b"1.6.11", b"1.7.0", b""])
+def test_integers_with_logical_shifts_are_right_where_they_belong(software, checked):
+    """Readers make no use of them, and so lose nothing."""
+    report = checked(of_generation(software, logical_shifts=True))
+    assert {(each.rule, each.severity) for each in report.findings} == {("PB621", "warning")}
+    assert report.ok
+
+
+@pytest.mark.parametrize("software", [b"1.6.12", b"1.7.1", b"2.2.2"])
+def test_integers_with_logical_shifts_by_others(software, checked):
+    report = checked(of_generation(software, logical_shifts=True), diagnose=True)
+    assert diagnoses(report) == {("logical-shifts", True)}
+    assert diagnoses(checked(of_generation(software, logical_shifts=True))) == {None}
+
+
+def test_the_shifts_of_today_are_wrong_in_files_of_1_6(checked):
+    report = checked(of_generation(b"1.6.3", logical_shifts=False), diagnose=True)
+    assert {each.rule for each in report.findings} == {"PB401", "PB621"}
+
+
+def test_one_value_is_no_hypothesis(checked):
+    assert diagnoses(checked(one_bit_cleared(), diagnose=True)) == {None}
+
+
+# ------------------------------------------------------------------------------------------------
+# Sound files
+
+
+def problems(report):
+    return [each for each in report.findings if each.severity == "error"]
+
+
+def test_all_types_by_pyarrow(tmp_path):
+    table = all_types()
+    path = tmp_path / "a.orc"
+    orc.write_table(
+        table, path, row_index_stride=STRIDE, bloom_filter_columns=list(range(1, 23)),
+        compression="zstd", bloom_filter_fpp=0.01,
+    )  # fmt: skip
+    report = validate(path)
+    assert {each.column for each in problems(report)} <= {"byte", "timestamp"}
+    assert {each.rule for each in report.findings} <= {"PB401", "PB405", "PB621"}
+    assert report.checked.values > 20 * 0.5 * len(table)
+
+
+def test_all_types_by_build(tmp_path):
+    orc.write_table(all_types(), tmp_path / "a.orc", row_index_stride=STRIDE)
+    path = tmp_path / "b.orc"
+    leaves = ["byte", "float", "double", "string", "binary", "date", "timestamp", "decimal9",
+              "decimal30", "list._elem", "map._key", "struct.b.c"]  # fmt: skip
+    pb.build(tmp_path / "a.orc", path, columns=leaves, orc_streams="both")
+    report = validate(path)
+    # Of binary columns nobody asks.
+    assert {(each.rule, each.column) for each in report.findings} == {("PB621", "binary")}
+
+
+def test_types_that_pyorc_writes_right(tmp_path):
+    path = tmp_path / "a.orc"
+    schema = "struct<i:int,s:string,v:varchar(9),d:double,b:binary>"
+    with open(path, "wb") as out, pyorc.Writer(
+        out, schema, row_index_stride=STRIDE, bloom_filter_columns=(0, 1, 2, 3, 4, 5),
+        compression=pyorc.CompressionKind.SNAPPY,
+    ) as writer:  # fmt: skip
+        writer.writerows(
+            (row, f"text {row}", f"v{row}", row / 3 + 1, bytes([row % 256] * 9))
+            for row in range(ROWS)
+        )
+    report = validate(path)
+    assert problems(report) == []
+    assert {(each.rule, each.column) for each in report.findings} == {("PB621", "b")}
+
+
+def test_both_kinds_of_streams_by_orc_java():
+    report = validate(FIXTURES / "java_original.orc")
+    assert [(each.rule, each.column) for each in report.findings] == [("PB621", "flag")]
+    assert report.checked.values > 4000
+
+
+def test_what_is_found_is_json(checked):
+    report = asdict(checked(one_bit_cleared(), diagnose=True))
+    assert list(json.loads(json.dumps(report))) == [
+        "path", "ok", "findings", "checked", "format",
+    ]  # fmt: skip
+
+
+def test_every_hypothesis_is_documented():
+    text = (ROOT / "docs" / "diagnosis.md").read_text().split("## ORC files")[1]
+    documented = re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE)
+    assert sorted(documented) == sorted(hypothesis_names())
+
+
+def hypothesis_names():
+    """Of columns of every kind."""
+    names = {name for name, _ in orc_writers._BY_CPP.values()}
+    for kind in KINDS:
+        lacking = orc_writers.Lacking(
+            column=SimpleNamespace(kind=kind),
+            form=KeyForm(),
+            generation=None,
+            filter=None,
+            values=pa.array([], pa.int64()),
+            missing=np.zeros(0, np.bool_),
+            first_row=0,
+            num_rows=0,
+        )
+        names |= {each.name for each in orc_writers._hypotheses(lacking)}
+    return names
+
+
+def test_every_key_is_documented():
+    text = (
+        (ROOT / "docs" / "json.md").read_text().split("## `pbloom validate`")[1].split("\n## ")[0]
+    )
+    keys = {field.name for kind in (ValidationReport, Finding) for field in fields(kind)}
+    assert keys <= set(re.findall(r"`(\w+)`", text))

@@ -1,0 +1,258 @@
+"""repair without a look at the values: each mend, what stays as it was, what must not be touched."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from make.hostile import (
+    edited,
+    footer_start,
+    meta_of,
+    outcome,
+    pointer,
+    with_meta,
+)
+from make.repairs import (
+    A_DROPPED,
+    COLUMNS,
+    GROUPS,
+    MENDS,
+    A,
+    B,
+    S,
+    done,
+    errors,
+    overlapping,
+    rules,
+    with_length,
+    with_offset,
+    without_lengths,
+    without_pointers,
+)
+
+import parquet_bloom as pb
+from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.verbs.repair import repair
+
+pytest_plugins = ["make.hostile_files", "make.repair_files"]
+
+# ------------------------------------------------------------------------------------------------
+# Without the values
+
+
+@pytest.mark.parametrize(("rule", "make", "expected"), MENDS, ids=[mend[0] for mend in MENDS])
+def test_only_the_footer_changes(
+    sound: bytes, write: Callable[[bytes], Path], rule: str, make: Callable[[bytes], bytes],
+    expected: list[tuple[int, str, str]],
+) -> None:  # fmt: skip
+    broken = make(sound)
+    path = write(broken)
+    report = repair(path, in_place=True)
+    assert (done(report), rules(report), report.left) == (expected, {rule}, ())
+    mended = path.read_bytes()
+    assert footer_start(mended) == footer_start(broken)
+    assert mended[: footer_start(mended)] == broken[: footer_start(broken)]
+    assert without_pointers(mended) == without_pointers(broken)
+    assert report.bytes_added == len(mended) - len(broken)
+    assert errors(path) == set()
+    places = {
+        (item.row_group, COLUMNS[item.column]): (item.offset, item.length)
+        for item in report.repaired
+    }
+    for key in [(group, column) for group in range(GROUPS) for column in (A, S, B)]:
+        assert pointer(mended, *key) == places.get(key, pointer(broken, *key))
+
+
+@pytest.mark.parametrize(("rule", "make"), [mend[:2] for mend in MENDS], ids=[m[0] for m in MENDS])
+def test_a_second_repair_has_nothing_to_do(
+    sound: bytes, write: Callable[[bytes], Path], rule: str, make: Callable[[bytes], bytes]
+) -> None:
+    path = write(make(sound))
+    repair(path, in_place=True)
+    before = os.stat(path)
+    report = repair(path, in_place=True)
+    after = os.stat(path)
+    assert (report.repaired, report.left, report.bytes_added) == ((), (), 0)
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("make", [mend[1] for mend in MENDS], ids=[mend[0] for mend in MENDS])
+@pytest.mark.parametrize("options", [{}, {"drop_bad": True}, {"rebuild": True}], ids=str)
+def test_a_dry_run_reports_the_same_and_writes_nothing(
+    sound: bytes, write: Callable[[bytes], Path], make: Callable[[bytes], bytes],
+    options: dict[str, bool],
+) -> None:  # fmt: skip
+    path = write(make(sound))
+    dry = repair(path, dry_run=True, **options)
+    assert os.listdir(path.parent) == [path.name]
+    real = repair(path, path.with_name("out.parquet"), **options)
+    assert replace(dry, seconds=0) == replace(real, seconds=0, output=None)
+
+
+def test_lengths_come_back_as_they_were(sound: bytes, write: Callable[[bytes], Path]) -> None:
+    path = write(without_lengths(sound))
+    assert len(path.read_bytes()) < len(sound)
+    repair(path, in_place=True)
+    assert path.read_bytes() == sound
+
+
+def test_a_length_that_covers_the_next_filter_is_its_own_fault(
+    sound: bytes, write: Callable[[bytes], Path]
+) -> None:
+    """Only the chunk whose length is wrong is mended, to the bytes of the sound file."""
+    path = write(with_length(sound, 1))
+    assert "PB106" in errors(path)
+    repair(path, in_place=True)
+    assert path.read_bytes() == edited(sound, lambda footer: None)
+
+
+def test_everything_at_once(sound: bytes, write: Callable[[bytes], Path]) -> None:
+    broken = with_offset(without_lengths(sound), 1 << 40, 0, A)
+    broken = with_meta(broken, 0, S, bloom_filter_length=5)
+    broken = with_meta(broken, 0, B, bloom_filter_length=7)
+    path = write(broken)
+    report = repair(path, in_place=True)
+    assert [(item.row_group, item.column, item.action, item.rule) for item in report.repaired] == [
+        (0, "a", "pointer dropped", "PB101"),
+        (0, "s", "length set", "PB112"),
+        (0, "b", "length removed", "PB114"),
+        (1, "a", "length set", "PB111"),
+        (1, "s", "length set", "PB111"),
+    ]
+    assert errors(path) == set()
+
+
+# ------------------------------------------------------------------------------------------------
+# Which chunks, which files
+
+
+def test_only_the_chunks_that_were_asked_for(sound: bytes, write: Callable[[bytes], Path]) -> None:
+    path = write(without_lengths(sound))
+    assert done(repair(path, dry_run=True, columns=["s"], row_groups=[1])) == [
+        (1, "s", "length set")
+    ]
+    with pytest.raises(pb.ColumnError, match="no such leaf column"):
+        repair(path, dry_run=True, columns=["z"])
+    with pytest.raises(pb.ColumnError, match="row group 2"):
+        repair(path, dry_run=True, row_groups=[2])
+
+
+def test_no_length_is_set_that_the_rest_of_the_file_makes_useless(
+    sound: bytes, write: Callable[[bytes], Path]
+) -> None:
+    """The filter of `s` begins inside that of `a`, which nobody asked to mend."""
+    broken = with_length(overlapping(sound), -1, 0, S)
+    path = write(broken)
+    report = repair(path, in_place=True, columns=["s"])
+    assert [(item.column, item.action, item.rule) for item in report.repaired] == [
+        ("s", "pointer dropped", "PB106")
+    ]
+
+
+def test_nothing_is_appended_where_another_pointer_leads(
+    sound: bytes, write: Callable[[bytes], Path]
+) -> None:
+    """What is built again would be taken for the filter of `s`."""
+    broken = with_offset(with_offset(sound, 1), footer_start(sound), 0, S)
+    path = write(broken)
+    assert done(repair(path, dry_run=True, columns=["a"])) == A_DROPPED
+    with pytest.raises(pb.FooterError, match="filters that are to stay reach past"):
+        repair(path, dry_run=True, columns=["a"], rebuild=True)
+    assert len(done(repair(path, dry_run=True, rebuild=True))) == 2
+
+
+def test_a_column_chunk_in_another_file_is_not_ours(
+    sound: bytes, write: Callable[[bytes], Path]
+) -> None:
+    """As in a _metadata file: the offset leads somewhere in the file that is named."""
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        for row_group in footer.row_groups:
+            for chunk in row_group.columns:
+                chunk.file_path = "part-0.parquet"
+
+    path = write(edited(with_offset(sound, 1 << 40), edit))
+    assert done(repair(path, dry_run=True, rebuild=True)) == []
+
+
+def lost_row_group(footer: ttypes.FileMetaData) -> None:
+    del footer.row_groups[1]
+
+
+def pages_past_the_end(footer: ttypes.FileMetaData) -> None:
+    meta_of(footer, 1, B).total_compressed_size = 1 << 40
+
+
+def signed(footer: ttypes.FileMetaData) -> None:
+    algorithm = ttypes.AesGcmV1(aad_file_unique=b"x")
+    footer.encryption_algorithm = ttypes.EncryptionAlgorithm(AES_GCM_V1=algorithm)
+
+
+@pytest.mark.parametrize(
+    ("edit", "error"),
+    [
+        (lost_row_group, "the row groups hold 200 rows, the file 400"),
+        (pages_past_the_end, "reach past"),
+        (signed, "expected a signature of 28"),
+    ],
+)
+def test_footers_that_must_not_be_touched(
+    sound: bytes, write: Callable[[bytes], Path], edit: Callable[[ttypes.FileMetaData], None],
+    error: str,
+) -> None:  # fmt: skip
+    broken = edited(without_lengths(sound), edit)
+    path = write(broken)
+    assert error in outcome("repair", path, "--in-place").complaint
+    assert path.read_bytes() == broken
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_files_of_tables_are_refused_in_place(sound: bytes, write: Callable[[bytes], Path]) -> None:
+    path = write(without_lengths(sound))
+    (path.parent / "_delta_log").mkdir()
+    assert "Delta Lake" in outcome("repair", path, "--in-place").complaint
+
+
+def test_with_nothing_to_do_an_output_is_a_copy(
+    sound: bytes, write: Callable[[bytes], Path]
+) -> None:
+    path = write(sound)
+    output = path.with_name("out.parquet")
+    assert done(repair(path, output, rebuild=True)) == []
+    assert output.read_bytes() == sound
+
+
+def test_with_nothing_to_do_in_place_nothing_is_copied(
+    sound: bytes, write: Callable[[bytes], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even to a temporary file, for which there may be no room, or no right."""
+    path = write(sound)
+
+    def refuse(*arguments: object) -> None:
+        raise PermissionError(arguments)
+
+    monkeypatch.setattr("parquet_bloom.storage.new_version.output_to", refuse)
+    report = repair(path, in_place=True, rebuild=True)
+    assert (report.output, report.size_after, report.bytes_added) == (str(path), len(sound), 0)
+    with pytest.raises(PermissionError):
+        repair(path, path.with_name("out.parquet"))
+
+
+def test_what_was_written_is_verified(
+    sound: bytes, write: Callable[[bytes], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bits of a filter whose length is set must be those of the source."""
+    path = write(without_lengths(sound))
+    monkeypatch.setattr("parquet_bloom.verbs.repair.bitset_digest", lambda file, stored: 0)
+    assert "verification failed" in outcome("repair", path, "--in-place").complaint
+    assert path.read_bytes() == without_lengths(sound)
+    assert outcome("repair", path, "--in-place", "--no-verify").code == 0
+
+
+def test_progress_counts_the_filters(sound: bytes, write: Callable[[bytes], Path]) -> None:
+    seen: list[tuple[int, int]] = []
+    path = write(with_offset(sound, 1))
+    repair(path, dry_run=True, rebuild=True, progress=lambda *done: seen.append(done))
+    assert seen == [(1, 3), (2, 3), (3, 3), (1, 1)]

@@ -1,0 +1,393 @@
+"""`pbloom report`: what it gathers, and the page that it writes."""
+
+import re
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from make import troubled
+from make.browser import Document
+from make.defects_files import sound
+from make.hostile import outcome
+from make.troubled import COLUMNS, SCRIPT
+
+import parquet_bloom as pb
+from parquet_bloom.cli import cli
+from parquet_bloom.parquet.membership import measured_fpp
+from parquet_bloom.render.report import MOST_COLUMNS, render_report, visible
+from parquet_bloom.rules.policy import Policy
+from parquet_bloom.verbs.report import MAX_ADVISED, MAX_PICTURES, NOT_DEEP, report
+from parquet_bloom.verbs.validate import validate
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return troubled.write(tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="module")
+def found(path):
+    return report(path)
+
+
+@pytest.fixture(scope="module")
+def page(path, found, tmp_path_factory):
+    page = tmp_path_factory.mktemp("page") / "report.html"
+    page.write_text(render_report(found), encoding="utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
+def document(page):
+    """The page as it is written."""
+    return Document(page.read_text(encoding="utf-8"))
+
+
+def test_columns(path, found):
+    assert [column.column for column in found.columns] == list(COLUMNS)
+    inspection = pb.inspect(path)
+    with pb.open(path) as file:
+        for place, summary in enumerate(found.columns):
+            chunks = [group.columns[place] for group in inspection.row_groups]
+            stored = [chunk.filter for chunk in chunks if chunk.filter]
+            measured = [
+                measured_fpp(file.bloom_filter(group, summary.column))
+                for group, chunk in enumerate(chunks)
+                if chunk.filter
+            ]
+            assert summary.filters == tuple(chunk.filter is not None for chunk in chunks)
+            assert summary.num_filters == len(stored)
+            assert summary.chunk_bytes == sum(chunk.chunk_bytes for chunk in chunks)
+            assert summary.filter_bytes == sum(one.header_bytes + one.num_bytes for one in stored)
+            assert summary.worst_fpp == max((one.fpp for one in stored), default=None)
+            assert summary.worst_measured_fpp == max(measured, default=None)
+            if stored:
+                assert summary.mean_fpp == pytest.approx(np.mean([one.fpp for one in stored]))
+                assert summary.mean_measured_fpp == pytest.approx(np.mean(measured))
+                assert summary.ndv_estimate == max(one.ndv_estimate for one in stored)
+    assert [column.num_filters for column in found.columns] == [3, 4, 4, 4, 2, 4, 0, 0]
+    assert found.num_filters == len(found.pictures) == 21
+    assert found.columns[7].reason == "no filter: BOOLEAN columns get none"
+
+
+def test_all_is_gathered(path, found):
+    assert found.inspection == pb.inspect(path)
+    assert found.validation.checked.filters == 21
+    rules = {finding.rule for finding in found.validation.findings}
+    assert {"PB102", "PB301", "PB307", "PB401"} <= rules
+    assert [advice.column for advice in found.advice.columns] == list(COLUMNS)
+    assert found.no_advice is None
+
+
+def test_pictures_are_in_order_of_columns(found):
+    places = [
+        (COLUMNS.index(one.occupancy.column), one.occupancy.row_group) for one in found.pictures
+    ]
+    assert places == sorted(places)
+    assert [one.occupancy.is_even for one in found.pictures if one.occupancy.column == "half"] == [
+        False
+    ] * 4
+    assert all(one.occupancy.is_even for one in found.pictures if one.occupancy.column == "id")
+
+
+def test_not_deep(path):
+    shallow = report(path, deep=False, columns=["half", "flag"])
+    assert (shallow.advice, shallow.no_advice) == (None, NOT_DEEP)
+    assert [column.column for column in shallow.columns] == ["half", "flag"]
+    assert "PB401" not in {finding.rule for finding in shallow.validation.findings}
+    text = Document(render_report(shallow)).text
+    assert "Stored values were not looked up: only footer and filters were read." in text
+    assert f"Advice None: {NOT_DEEP}" in text
+
+
+def test_the_target_of_the_advice(path):
+    wanted = report(path, columns=["id"], fpp=0.25)
+    assert wanted.advice.fpp == 0.25
+    assert "For a target FPP of 25 %." in Document(render_report(wanted)).text
+
+
+def test_damaged_pages_leave_the_rest(tmp_path):
+    """What advise cannot read is a finding of validate, and no reason to write no page."""
+    source = tmp_path / "in.parquet"
+    table = pa.table({"a": np.arange(1000)})
+    pq.write_table(
+        table, source, use_dictionary=False, compression="none", write_page_checksum=True
+    )
+    path = tmp_path / "damaged.parquet"
+    pb.build(source, path, columns=["a"])
+    data = bytearray(path.read_bytes())
+    data[1000] ^= 1
+    path.write_bytes(data)
+    damaged = report(path)
+    assert damaged.advice is None
+    assert "checksum" in damaged.no_advice
+    text = Document(render_report(damaged)).text
+    assert "error PB116 damaged-pages" in text
+    assert f"Advice None: {damaged.no_advice}" in text
+
+
+def test_a_file_without_row_groups(tmp_path):
+    path = tmp_path / "empty.parquet"
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
+    text = Document(render_report(report(path))).text
+    for part in ("no findings in 0 filters and 0 values: ok", "The file has no filter"):
+        assert part in text
+
+
+def test_text_of_the_page(path, found, document):
+    text = document.text
+    shown = visible(path.name)
+    for part in (
+        shown,
+        "Rows 8,000",
+        "Row groups 4",
+        "Columns 8",
+        "Filters 21",
+        "parquet-cpp-arrow version",
+        "half INT64 4 of 4",
+        "part INT64 2 of 4",
+        "country STRING none",
+        "flag BOOLEAN none BOOLEAN columns get none",
+        "error PB401 false-negatives Values that are stored are not in the filter 4 times",
+        "error PB102 no-filter-header",
+        "full 4 filters error",
+        "\N{MULTIPLICATION SIGN} expected uneven",
+        "Writer settings pbloom",
+    ):
+        assert part in text, part
+    for column in found.columns[:6]:
+        assert f"≈ {column.ndv_estimate:,.0f}" in text
+    for advice in found.advice.columns:
+        assert visible(advice.reason) in text
+
+
+def test_texts_of_the_file_are_escaped(page, document):
+    html = page.read_text(encoding="utf-8")
+    assert SCRIPT not in html
+    assert escape(SCRIPT).replace("&#x27;", "&#39;") in html
+    assert "a\\u202eb\\x1b[31m\\tc" in html
+    assert not set(html) & set("\x1b\u202e\t")
+    assert "&lt;b&gt;trouble\\x1b[31m.parquet" in html
+    assert {element.tag for element in document.elements} == {
+        "a", "body", "br", "code", "dd", "defs", "details", "div", "dl", "dt", "figcaption",
+        "figure", "footer", "h1", "h2", "h3", "h4", "head", "header", "html", "li", "main", "meta",
+        "nav", "p", "path", "pattern", "pre", "section", "span", "strong", "style", "summary",
+        "svg", "table", "tbody", "td", "text", "th", "thead", "title", "tr", "ul",
+    }  # fmt: skip
+
+
+def test_the_page_needs_nothing_else(page, document):
+    policy = next(e for e in document.elements if "http-equiv" in e.attributes)
+    assert policy.attributes == {
+        "http-equiv": "Content-Security-Policy",
+        "content": "default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+    }
+    html = page.read_text(encoding="utf-8")
+    assert "://" not in html
+    assert set(re.findall(r"url\((.)", html)) == {"#"}
+    for element in document.elements:
+        assert not {"src", "srcset", "action", "data"} & set(element.attributes)
+        assert not [name for name in element.attributes if name.startswith("on")]
+        assert element.attributes.get("href", "#").startswith("#")
+
+
+def test_links_lead_to_parts_of_the_page(document):
+    ids = {element.attributes["id"] for element in document.elements if "id" in element.attributes}
+    links = {e.attributes["href"][1:] for e in document.elements if "href" in e.attributes}
+    assert links == {"columns", "findings", "occupancy", "advice"}
+    assert links <= ids
+
+
+def test_a_name_that_is_not_utf_8(found):
+    odd = replace(found, inspection=replace(found.inspection, path="/data/\udcff.parquet"))
+    assert b"<h1>\\udcff.parquet</h1>" in render_report(odd).encode()
+
+
+def test_filters_that_are_there_are_kept_or_rebuilt(found, document):
+    """Of those to build; a wrong one goes before a missing one."""
+    shown = dict(re.findall(r"(\w+) INT64 \d of 4 .*? (build|keep|rebuild) ", document.text))
+    assert shown == {"id": "rebuild", "tc": "keep", "half": "rebuild", "part": "build",
+                     "full": "rebuild"}  # fmt: skip
+    assert document.text.count(" keep ") == 4
+    assert {advice.verdict for advice in found.advice.columns[:6]} == {"build"}
+
+
+def test_a_long_name_is_cut(found):
+    long = replace(found.columns[0], column="x" * 5000)
+    html = render_report(replace(found, columns=(long,)))
+    assert "x" * 1000 + "…" in html
+    assert "x" * 1001 not in html
+
+
+def test_columns_with_trouble_are_unfolded(found, document):
+    unfolded = [
+        "open" in element.attributes
+        for element in document.elements
+        if element.attributes.get("class") == "of-column"
+    ]
+    assert len(found.pictures) == 21
+    assert unfolded == [True, False, False, True, False, True]
+    few = replace(found, pictures=found.pictures[:12])
+    assert render_report(few).count('<details class="of-column" open>') == 4
+
+
+def test_lines_of_settings_stay_lines(found):
+    html = render_report(found)
+    (spark,) = {
+        settings.text
+        for advice in found.advice.columns
+        if advice.column == "id"
+        for settings in advice.settings
+        if settings.writer == "Spark"
+    }
+    assert spark.count("\n") > 1
+    shown = escape(spark).replace("&quot;", "&#34;")
+    assert f"<pre>\n{shown}\n</pre>" in html
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """More columns than are shown, every fifth with a filter, the last one's full."""
+    folder = tmp_path_factory.mktemp("wide")
+    names = [f"c{place}" for place in range(MOST_COLUMNS + 50)]
+    table = pa.table({name: np.arange(100) for name in names})
+    pq.write_table(table, folder / "in.parquet", store_schema=False)
+    pb.build(folder / "in.parquet", folder / "out.parquet", columns=names[4::5])
+    data = bytearray((folder / "out.parquet").read_bytes())
+    last = pb.inspect(folder / "out.parquet").row_groups[0].columns[-1].filter
+    start = last.offset + last.header_bytes
+    data[start : start + last.num_bytes] = b"\xff" * last.num_bytes
+    (folder / "out.parquet").write_bytes(data)
+    return report(folder / "out.parquet")
+
+
+def test_a_wide_file_has_a_page_of_some_columns(wide):
+    text = Document(render_report(wide)).text
+    assert f"… and {50} more columns, not shown here." in text
+    assert f"… and {60 - MAX_PICTURES} more filters, not shown here" in text
+    assert f"… and {MOST_COLUMNS + 50 - MAX_ADVISED} more columns, not looked into here" in text
+    rows = re.findall(r"(c\d+) INT64", text)[:MOST_COLUMNS]
+    assert rows[:61] == [f"c{place}" for place in range(4, 300, 5)] + ["c0"]
+
+
+def test_filters_with_trouble_are_shown_first(wide):
+    assert len(wide.pictures) == MAX_PICTURES
+    shown = [picture.occupancy.column for picture in wide.pictures]
+    assert shown == [f"c{place}" for place in [*range(4, 239, 5), 299]]
+
+
+def test_filters_are_advised_on_first(wide):
+    advised = {advice.column for advice in wide.advice.columns}
+    assert len(advised) == MAX_ADVISED
+    assert advised >= {f"c{place}" for place in range(4, 300, 5)}
+
+
+def test_a_page_about_100_000_chunks_is_of_bearable_size(wide):
+    columns = tuple(
+        replace(column, column=f"{column.column}_{copy}")
+        for copy in range(333)
+        for column in wide.columns
+    )
+    findings = tuple(
+        replace(wide.validation.findings[0], column=column.column) for column in columns
+    )
+    huge = replace(wide, columns=columns, validation=replace(wide.validation, findings=findings))
+    html = render_report(huge)
+    assert len(html) < 2_000_000
+    assert "more places, not shown here" in html
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        return CliRunner().invoke(cli, ["report", str(path), *arguments])
+
+    return run
+
+
+def test_command(run, path, page):
+    result = run("-o", "report.html")
+    assert (result.exit_code, result.stderr) == (0, "")
+    written = Path("report.html")
+    assert written.read_bytes() == page.read_bytes()
+    assert re.fullmatch(
+        r"report\.html: \d+\.\d KiB; \d+ errors, .* in 21 filters and .* values: not ok\n",
+        result.stdout,
+    )
+    assert [file.name for file in Path().iterdir()] == ["report.html"]
+
+
+def test_command_to_standard_output(run, page):
+    assert run("-o", "-").stdout_bytes == page.read_bytes()
+
+
+def test_command_with_options(run):
+    run("-o", "report.html", "--no-deep", "-c", "half", "--fpp", "0.5", "--threads", "1")
+    text = Document(Path("report.html").read_text(encoding="utf-8")).text
+    assert "Columns 1" in text
+    assert NOT_DEEP in text
+
+
+def test_command_overwrites_only_when_told(run):
+    written = Path("report.html")
+    written.write_text("mine")
+    result = run("-o", "report.html")
+    assert result.exit_code == 2
+    assert "report.html: exists already" in result.stderr
+    assert written.read_text() == "mine"
+    assert run("-o", "report.html", "--overwrite", "--no-deep").exit_code == 0
+    assert written.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_command_tells_at_once_that_the_output_exists(tmp_path):
+    """Before it has even looked whether the file is one."""
+    (tmp_path / "no.parquet").write_text("no Parquet")
+    (tmp_path / "report.html").write_text("mine")
+    arguments = ["report", str(tmp_path / "no.parquet"), "-o", str(tmp_path / "report.html")]
+    result = CliRunner().invoke(cli, arguments)
+    assert "exists already" in result.stderr
+
+
+def test_command_keeps_what_appeared_meanwhile(run, found, monkeypatch):
+    def slow(*arguments, **options):
+        Path("report.html").write_text("mine")
+        return found
+
+    monkeypatch.setattr("parquet_bloom.verbs.report.report", slow)
+    assert run("-o", "report.html").exit_code == 2
+    assert Path("report.html").read_text() == "mine"
+
+
+def test_command_never_overwrites_its_input(run, path):
+    before = path.read_bytes()
+    result = run("-o", str(path), "--overwrite")
+    assert result.exit_code == 2
+    assert "is the input itself" in result.stderr
+    assert path.read_bytes() == before
+
+
+def test_command_needs_an_output(run):
+    result = run()
+    assert result.exit_code == 2
+    assert "Missing option '-o'" in result.stderr
+
+
+def test_findings_are_those_of_the_policy(tmp_path):
+    """As `pbloom validate` finds them in the same folder."""
+    path = tmp_path / "sound.parquet"
+    path.write_bytes(sound())
+    assert report(path).validation.findings == ()
+    strict = Policy(max_fpp=1e-9, ignore=frozenset({"PB304"}))
+    assert report(path, policy=strict).validation == validate(path, policy=strict, diagnose=True)
+    (tmp_path / "pbloom.toml").write_text("[validate]\nmax-fpp = 1e-9\n")
+    options = ("report", path, "-o", tmp_path / "page.html", "--overwrite")
+    told = outcome(*options, "--config", tmp_path / "pbloom.toml").stdout
+    assert told.endswith("4 errors in 4 filters and 8,000 values: not ok\n")
+    assert outcome(*options, "--no-config").stdout.endswith("8,000 values: ok\n")

@@ -1,0 +1,265 @@
+"""How validate goes about it; what each rule finds is in test_defects, what none finds in
+test_sound_corpus."""
+
+import struct
+
+import pytest
+from make.defects_files import bitset, encrypted, integer, sound, with_bits, with_bitset
+from make.hostile import edited, meta_of, outcome, pointer
+
+import parquet_bloom as pb
+from parquet_bloom.rules.catalogue import RULES, Checked, Severity, finding
+from parquet_bloom.rules.policy import ColumnPolicy, Policy
+from parquet_bloom.values.show import shown
+from parquet_bloom.values.types import LeafType, LogicalType
+from parquet_bloom.verbs.validate import validate
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "sound.parquet"
+    path.write_bytes(sound())
+    return path
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """Without the bits of column a in row group 1."""
+    path = tmp_path / "broken.parquet"
+    data = bytearray(sound())
+    with pb.open(_written(path, data)) as opened:
+        num_bytes = opened.bloom_filter(1, "a").num_bytes
+    offset, length = pointer(bytes(data), 1, 0)
+    data[offset + length - num_bytes : offset + length] = bytes(num_bytes)
+    return _written(path, data)
+
+
+def _written(path, data):
+    path.write_bytes(data)
+    return path
+
+
+def rules(report):
+    return [found.rule for found in report.findings]
+
+
+def test_a_sound_file_has_no_findings(file):
+    report = validate(file)
+    assert (report.path, report.ok, report.findings) == (str(file), True, ())
+    assert report.checked.filters == 4
+
+
+def test_every_value_is_counted(file):
+    num_values = sum(len({integer(group, row) for row in range(2000)}) for group in range(2))
+    assert validate(file, columns=["a"]).checked == Checked(2, num_values)
+    assert validate(file, columns=["a"], deep=False).checked == Checked(2, 0)
+
+
+def test_findings_say_where(broken):
+    (found,) = validate(broken).findings
+    assert (found.rule, found.severity, found.row_group, found.column) == ("PB402", "error", 1, "a")
+    assert found.message == "no bit is set: every value seems absent"
+    assert (found.expected, found.found) == ("bits of 2000 values", "none")
+
+
+def test_other_columns_are_not_looked_at(broken):
+    assert validate(broken, columns=["s"]).ok
+    with pytest.raises(pb.ColumnError, match="column c: no such leaf column"):
+        validate(broken, columns=["c"])
+
+
+def test_without_deep_no_page_is_read(file):
+    data = bytearray(file.read_bytes())
+    with pb.open(file) as opened:
+        first = min(opened.chunk(group, "a").pages_start for group in range(2))
+        last = min(pointer(bytes(data), group, column)[0] for group in (0, 1) for column in (0, 1))
+    data[first:last] = b"\xff" * (last - first)
+    file.write_bytes(data)
+    assert validate(file, deep=False).findings == ()
+    assert set(rules(validate(file))) == {"PB116"}
+
+
+def test_the_findings_do_not_depend_on_threads(broken):
+    assert validate(broken, threads=1) == validate(broken, threads=7)
+
+
+def test_progress_counts_filters(file):
+    seen = []
+    validate(file, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_ignored_rules_are_not_told_and_do_not_fail(broken):
+    policy = Policy(columns={"a": ColumnPolicy(ignore=frozenset({"PB402"}))})
+    report = validate(broken, policy=policy)
+    assert (report.ok, report.findings) == (True, ())
+    other = Policy(columns={"s": ColumnPolicy(ignore=frozenset({"PB402"}))})
+    assert not validate(broken, policy=other).ok
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "ok"), [(None, True), (Severity.ERROR, False), (Severity.NOTE, False)]
+)
+def test_fail_on_decides_what_is_ok(broken, fail_on, ok):
+    report = validate(broken, policy=Policy(fail_on=fail_on))
+    assert report.ok is ok
+    assert rules(report) == ["PB402"]
+
+
+def test_a_warning_fails_only_if_asked_to(tmp_path):
+    source, path = tmp_path / "s.parquet", tmp_path / "w.parquet"
+    source.write_bytes(sound())
+    pb.build(source, path, columns=["a"], ndv=100_000, existing="replace")
+    assert set(rules(validate(path))) == {"PB206", "PB304", "PB306"}
+    assert validate(path).ok
+    assert not validate(path, policy=Policy(fail_on=Severity.WARNING)).ok
+
+
+def test_a_limit_is_that_of_the_column(file):
+    strict = ColumnPolicy(max_fpp=1e-9)
+    report = validate(file, policy=Policy(columns={"a": strict}))
+    assert {(found.rule, found.column) for found in report.findings} == {("PB311", "a")}
+    assert not report.ok
+
+
+def test_a_required_column_that_is_not_there_is_a_finding(file):
+    (found,) = validate(file, policy=Policy(require=("nope", "a"))).findings
+    assert (found.rule, found.column, found.row_group) == ("PB310", "nope", None)
+
+
+def test_a_file_without_filters_is_sound(file, tmp_path):
+    pb.strip(file, tmp_path / "none.parquet")
+    report = validate(tmp_path / "none.parquet")
+    assert (report.ok, report.findings, report.checked) == (True, (), Checked(0, 0))
+
+
+def test_what_is_no_parquet_file_is_an_error(tmp_path):
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(pb.NotSupportedFileError, match="not a Parquet file"):
+        validate(path)
+
+
+def test_severities_have_an_order_and_words():
+    assert Severity.NOTE < Severity.WARNING < Severity.ERROR
+    assert [str(severity) for severity in Severity] == ["note", "warning", "error"]
+
+
+def test_rules_have_unique_names_and_ids_of_their_kind():
+    assert list(RULES) == sorted(RULES)
+    assert len({rule.name for rule in RULES.values()}) == len(RULES)
+    assert all(rule.id[2] in "1234567" for rule in RULES.values())
+
+
+def test_a_finding_has_the_severity_of_its_rule():
+    found = finding("PB305", "words", expected=3, found=4)
+    assert (found.severity, found.expected, found.found) == ("note", "3", "4")
+    with pytest.raises(KeyError):
+        finding("PB999", "words")
+
+
+def test_the_values_decide_and_not_the_null_count_of_the_footer(tmp_path):
+    """A footer that counts all values as nulls does not excuse a filter without bits."""
+    data = with_bitset(sound(), bytes(len(bitset(sound()))))
+
+    def all_null(footer):
+        meta = meta_of(footer, 0, 0)
+        meta.statistics.null_count = meta.num_values
+
+    path = _written(tmp_path / "lie.parquet", edited(data, all_null))
+    assert [(found.rule, found.row_group) for found in validate(path).findings] == [("PB402", 0)]
+    assert rules(validate(path, deep=False)) == ["PB308"]
+
+
+def test_a_sealed_filter_of_an_encrypted_column_is_no_damage(tmp_path):
+    """Without a key nothing can be said of it, and nothing bad is."""
+    sealed = b"\x2c\0\0\0" + bytes(range(44)) + b"\x3c\0\0\0" + bytes(range(60))
+    data = bytearray(sound())
+    offset, length = pointer(bytes(data), 0, 0)
+    data[offset : offset + length] = sealed.ljust(length, b"\0")
+    path = _written(tmp_path / "sealed.parquet", encrypted(bytes(data), 0))
+    report = validate(path, columns=["a"])
+    (found,) = [each for each in report.findings if each.rule == "PB408"]
+    assert (found.severity, found.row_group) == ("note", 0)
+    assert found.message == "the values were not looked up: encrypted, no key"
+
+
+def test_lost_values_are_shown_as_literals_that_probe_takes(tmp_path):
+    data = with_bits(sound(), bytes(len(bitset(sound())) - 32) + b"\1" * 32)
+    path = _written(tmp_path / "lost.parquet", data)
+    (found,) = [each for each in validate(path, columns=["a"]).findings if each.rule == "PB401"]
+    assert len(found.examples) == 5
+    for literal in found.examples:
+        assert int(literal) in {integer(0, row) for row in range(2000)}
+        result = outcome("probe", path, "-c", "a", "-v", literal)
+        assert "\tabsent\t" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("leaf", "plain", "text"),
+    [
+        (LeafType("INT64"), b"\xfe" + b"\xff" * 7, "-2"),
+        (LeafType("INT32", logical=LogicalType("INTEGER", 32, False)), b"\xff" * 4, "4294967295"),
+        (
+            LeafType("INT32", logical=LogicalType("DATE")),
+            (19723).to_bytes(4, "little"),
+            "2024-01-01",
+        ),
+        (LeafType("INT32", logical=LogicalType("DATE")), b"\xff\xff\xff\x7f", "2147483647"),
+        (LeafType("DOUBLE"), struct.pack("<d", -0.0), "-0.0"),
+        (LeafType("FLOAT"), struct.pack("<f", 1.5), "1.5"),
+        (LeafType("BYTE_ARRAY"), "für".encode(), "für"),
+        (LeafType("BYTE_ARRAY"), b"\xff\0", "0xff00"),
+        (LeafType("BYTE_ARRAY"), b"a\nb", "0x610a62"),
+        (LeafType("BYTE_ARRAY"), b"", "0x"),
+        (LeafType("BYTE_ARRAY", logical=LogicalType("DECIMAL")), b"12", "0x3132"),
+        (LeafType("FIXED_LEN_BYTE_ARRAY", 3), b"abc", "0x616263"),
+        (LeafType("BYTE_ARRAY"), b"x" * 100, "x" * 60 + "…"),
+    ],
+    ids=repr,
+)
+def test_examples_are_what_people_write(leaf, plain, text):
+    assert shown(leaf, plain) == text
+
+
+def test_what_is_demanded_can_be_said_with_the_call(file):
+    assert not validate(file, require=["nope"]).ok
+    assert validate(file, require=["nope"], fail_on="never").ok
+    assert rules(validate(file, max_fpp=1e-9, columns=["a"])) == ["PB311", "PB311"]
+    assert validate(file, max_bytes=64, ignore=["bytes-above-limit"]).findings == ()
+    stricter = Policy(max_fpp=1e-9)
+    assert rules(validate(file, policy=stricter, ignore=["PB311"], require=["x"])) == ["PB310"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fail_on": "errors"}, "fail_on: 'errors', expected one of error, warning, note, never"),
+        (
+            {"ignore": ["all-bit-clear"]},
+            "no such rule 'all-bit-clear', did you mean all-bits-clear",
+        ),
+        ({"ignore": ["fpp"]}, "no such rule 'fpp', docs/rules.md has them all"),
+    ],
+)
+def test_words_that_are_none_are_errors(file, options, message):
+    with pytest.raises(pb.ConfigError, match=message):
+        validate(file, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--no-deep", "--diagnose"), "--diagnose looks up values, which --no-deep does not"),
+        (("--json", "--format", "sarif"), "expected at most one of --json and --format"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(file, options, message):
+    result = outcome("validate", file, *options)
+    assert result.code == 2
+    assert message in result.stderr
+
+
+def test_the_command_ignores_rules_by_id_and_name(broken):
+    assert outcome("validate", broken, "--no-config").code == 1
+    assert outcome("validate", broken, "--no-config", "--ignore", "PB305,all-bits-clear").code == 0
