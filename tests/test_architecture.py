@@ -16,8 +16,9 @@ PACKAGE = ROOT / "parquet_bloom"
 
 # From the ground up. A module may import from its own layer and from those above it in this list.
 LAYERS = [
-    {"errors", "native", "orc.proto", "parquet.thrift"},
+    {"errors", "native", "orc.proto", "parquet.thrift", "vocabulary"},
     {"filters", "parallel", "storage"},
+    {"container", "options"},
     {"values"},
     {"encryption"},
     {"orc", "parquet"},

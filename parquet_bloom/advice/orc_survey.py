@@ -20,7 +20,8 @@ from parquet_bloom.advice.samples import ALL_HASHES, Sample, SampledChunk
 from parquet_bloom.advice.statistics import Bounds
 from parquet_bloom.advice.survey import ColumnSurvey
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.orc.build import OrcSize, StripeColumn, room_of_values
+from parquet_bloom.orc.build import OrcSize, room_of_values
+from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import check_indexed, check_injectable
@@ -86,7 +87,7 @@ class OrcSurvey:
         stripes = range(self._file.num_stripes)
         reasons = {column.id: self._reason_for_none(column) for column in self._columns}
         ahead = [
-            StripeColumn(stripe, column)
+            OrcChunk(self._file.stripe(stripe), column)
             for column in self._columns
             if not reasons[column.id]
             for stripe in stripes
@@ -136,26 +137,26 @@ class OrcSurvey:
         noted = self._file.tail.footer.statistics
         return int(noted[column.id].numberOfValues) if column.id < len(noted) else 0
 
-    def _room(self, item: StripeColumn) -> int:
+    def _room(self, item: OrcChunk) -> int:
         return room_of_values(self._file, item)
 
-    def _read(self, item: StripeColumn) -> list[IndexGroupSurvey] | str:
+    def _read(self, item: OrcChunk) -> list[IndexGroupSurvey] | str:
         """What is in the index groups of a stripe, or why the column can have no filters there."""
         try:
-            check_indexed(self._file.stripe(item.stripe), item.column)
+            check_indexed(item.stripe, item.column)
             return self._index_groups(item)
         except UnsupportedError as error:
             return self._without_path(error)
 
-    def _index_groups(self, item: StripeColumn) -> list[IndexGroupSurvey]:
+    def _index_groups(self, item: OrcChunk) -> list[IndexGroupSurvey]:
         column = item.column
         # One form for all: the same value has the same hash in every file.
-        form = KeyForm(writer_timezone=self._file.stripe(item.stripe).writer_timezone)
-        entries = self._file.row_index(item.stripe, column) or ()
+        form = KeyForm(writer_timezone=item.stripe.writer_timezone)
+        entries = self._file.row_index(item.stripe.index, column) or ()
         smallest = _Smallest()
         groups = []
         for entry, values in zip(
-            entries, group_values(self._file, item.stripe, column), strict=True
+            entries, group_values(self._file, item.stripe.index, column), strict=True
         ):
             filter = self._size.empty_filter()
             inserted = insertion_hashes(column, values, form)

@@ -13,7 +13,7 @@ from typing import Final
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.orc.bloom import encode_filters
-from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.compression import Compression
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import check_indexed
@@ -35,14 +35,6 @@ _EXPANSION: Final = 3
 
 # A filter is as good as planned, but for the luck of the hashes, up to this many times the target.
 _TOLERANCE: Final = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class StripeColumn:
-    """One column of one stripe."""
-
-    stripe: int
-    column: OrcColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +95,24 @@ class OrcFilterBuilder:
         self._kinds = kinds
         self._threads = threads
 
-    def built(
-        self, wanted: Sequence[StripeColumn]
-    ) -> Iterator[tuple[StripeColumn, BuiltStreams | str]]:
+    def built(self, wanted: Sequence[OrcChunk]) -> Iterator[tuple[OrcChunk, BuiltStreams | str]]:
         """Each with its filters in turn, or with why it gets none.
 
         Raises UnsupportedError for values that cannot be read, FormatError for damaged ones.
         """
         return work_in_order(wanted, self._build, self._room, self._threads)
 
-    def _room(self, item: StripeColumn) -> int:
-        num_groups = self._file.stripe(item.stripe).num_index_groups
+    def _room(self, item: OrcChunk) -> int:
+        num_groups = item.stripe.num_index_groups
         filters = self._size.empty_filter().num_bytes * num_groups * len(self._kinds)
         return room_of_values(self._file, item) + filters
 
-    def _build(self, item: StripeColumn) -> BuiltStreams | str:
-        stripe = self._file.stripe(item.stripe)
+    def _build(self, item: OrcChunk) -> BuiltStreams | str:
+        stripe = item.stripe
         forms = {kind: _form(kind, stripe) for kind in self._kinds}
         filters: dict[int, list[KHashFilter]] = {kind: [] for kind in self._kinds}
         counts = []
-        for values in group_values(self._file, item.stripe, item.column):
+        for values in group_values(self._file, item.stripe.index, item.column):
             counts.append(len(values))
             for kind, form in forms.items():
                 filter = self._size.empty_filter()
@@ -149,19 +139,19 @@ class TolerantOrcFilterBuilder(OrcFilterBuilder):
     """The same; a column that cannot be read, or should have no filters, gets none for that
     reason."""
 
-    def _build(self, item: StripeColumn) -> BuiltStreams | str:
+    def _build(self, item: OrcChunk) -> BuiltStreams | str:
         if reason := never_absent(item.column):
             return reason
         try:
-            check_indexed(self._file.stripe(item.stripe), item.column)
+            check_indexed(item.stripe, item.column)
             return super()._build(item)
         except (FormatError, UnsupportedError) as error:
             return str(error)
 
 
-def room_of_values(file: OrcFile, item: StripeColumn) -> int:
+def room_of_values(file: OrcFile, item: OrcChunk) -> int:
     """What reading and hashing the values takes at most, in bytes."""
-    stripe = file.stripe(item.stripe)
+    stripe = item.stripe
     above = {item.column.id}
     at = item.column
     while at.parent is not None:

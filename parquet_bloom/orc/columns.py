@@ -78,6 +78,16 @@ class OrcColumn:
     attributes: Mapping[str, str]
 
     @property
+    def physical_type(self) -> str:
+        """As ORC spells types."""
+        return self.type
+
+    @property
+    def logical_type(self) -> str | None:
+        """ORC has none beside the type."""
+        return None
+
+    @property
     def type(self) -> str:
         """As ORC spells it: `DECIMAL(9,2)`, `CHAR(10)`, `LONG`."""
         match self.kind:

@@ -6,16 +6,18 @@ makes it `unknown`, never `absent`: see writers.doubt for what some of them get 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from parquet_bloom.container import STRIPES, Units
 from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.verdict import NO_FILTER, Verdict
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, is_marked, read_filters
+from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn, find_column
 from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry, fits, read_row_index
@@ -92,8 +94,41 @@ class OrcFile:
         return self.source.path
 
     @property
+    def units(self) -> Units:
+        return STRIPES
+
+    @property
+    def created_by(self) -> str:
+        return self.generation.created_by
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.tail.is_encrypted
+
+    @property
+    def unverified(self) -> None:
+        """Footers of ORC files are not signed."""
+        return None
+
+    @property
     def num_rows(self) -> int:
         return self.tail.num_rows
+
+    @property
+    def num_parts(self) -> int:
+        return self.num_stripes
+
+    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+        """These stripes in order, checked; all of them for None. Raises as stripe."""
+        return self.stripes(wanted)
+
+    def select(self, names: Sequence[str] | None) -> tuple[OrcColumn, ...]:
+        """These columns by id, without repetition; all but the root for None. Raises ColumnError."""
+        return self.named_columns(names)
+
+    def chunks(self, part: int, columns: Sequence[OrcColumn]) -> Iterator[OrcChunk]:
+        """The chunks of these columns in one stripe."""
+        return (OrcChunk(self.stripe(part), column) for column in columns)
 
     @property
     def num_stripes(self) -> int:

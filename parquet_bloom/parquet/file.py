@@ -8,12 +8,13 @@ Whatever is dubious about a filter makes it unusable, never a reason for `absent
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from parquet_bloom.container import ROW_GROUPS, Units
 from parquet_bloom.errors import (
     ColumnError,
     FilterError,
@@ -80,8 +81,40 @@ class ParquetFile:
         return self.source.path
 
     @property
+    def units(self) -> Units:
+        return ROW_GROUPS
+
+    @property
+    def created_by(self) -> str:
+        return self.footer.created_by
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.footer.protection.is_encrypted
+
+    @property
+    def unverified(self) -> str | None:
+        return self.footer.protection.unverified or None
+
+    @property
     def num_rows(self) -> int:
         return self.footer.num_rows
+
+    @property
+    def num_parts(self) -> int:
+        return self.footer.num_row_groups
+
+    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+        """These row groups in order, checked; all of them for None. Raises ColumnError."""
+        return self.row_groups(wanted)
+
+    def select(self, names: Sequence[str] | None) -> tuple[LeafColumn, ...]:
+        """These leaf columns in schema order, without repetition; all of them for None."""
+        return self.leaves(names)
+
+    def chunks(self, part: int, columns: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:
+        """The chunks of these columns in one row group."""
+        return (self.footer.chunk(part, column) for column in columns)
 
     @property
     def num_row_groups(self) -> int:

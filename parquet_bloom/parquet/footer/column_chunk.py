@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from parquet_bloom.container import Place
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
@@ -37,6 +38,18 @@ class ColumnChunk:
     def key(self) -> ChunkKey:
         """Which chunk of the file it is."""
         return self.row_group, self.leaf.index
+
+    @property
+    def column(self) -> LeafColumn:
+        return self.leaf
+
+    @property
+    def place(self) -> Place:
+        return Place(self.row_group)
+
+    @property
+    def has_filters(self) -> bool:
+        return self.bloom_filter_offset is not None
 
     @property
     def pages_start(self) -> int | None:

@@ -53,6 +53,14 @@ class LeafColumn:
         """The dotted path."""
         return ".".join(self.path)
 
+    @property
+    def physical_type(self) -> str:
+        return self.type.physical
+
+    @property
+    def logical_type(self) -> str | None:
+        return str(self.type.logical) if self.type.logical else None
+
 
 def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, ...]:
     """The leaves in order. Raises FooterError if the elements do not form a tree."""

@@ -16,7 +16,8 @@ from typing import Literal, get_args
 
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.build import BuiltStreams, OrcFilterBuilder, OrcSize, StripeColumn
+from parquet_bloom.orc.build import BuiltStreams, OrcFilterBuilder, OrcSize
+from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import UTF8_AND_UTC, FilterStreams, check_indexed, check_injectable
@@ -109,14 +110,14 @@ class OrcBuildOptions:
 
 
 # A column of a stripe with its filters, or with why it gets none.
-_Built = tuple[StripeColumn, BuiltStreams | str]
+_Built = tuple[OrcChunk, BuiltStreams | str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """What is to get filters, in file order, and what is not."""
 
-    wanted: list[StripeColumn] = field(default_factory=list)
+    wanted: list[OrcChunk] = field(default_factory=list)
     skipped: list[SkippedStripeColumn] = field(default_factory=list)
 
 
@@ -174,7 +175,7 @@ def _plan_of(file: OrcFile, options: OrcBuildOptions) -> _Plan:
             check_indexed(file.stripe(index), column)
             if unreadable := reason_unreadable(file.columns, column):
                 raise UnsupportedError(f"{file.path}: column {column.name}: {unreadable}")
-            plan.wanted.append(StripeColumn(index, column))
+            plan.wanted.append(OrcChunk(file.stripe(index), column))
     return plan
 
 
@@ -208,7 +209,7 @@ class _Writing:
     def write_all(self, built: Iterator[_Built], progress: Callable[[int], None]) -> None:
         """Write every stripe; `progress` is told how many columns of stripes are done."""
         done = 0
-        of_stripes = groupby(built, key=lambda each: each[0].stripe)
+        of_stripes = groupby(built, key=lambda each: each[0].stripe.index)
         ahead = next(of_stripes, None)
         for index in range(self._file.num_stripes):
             if ahead is None or ahead[0] != index:

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from parquet_bloom.orc.build import BuiltStreams, OrcSize, StripeColumn, TolerantOrcFilterBuilder
+from parquet_bloom.orc.build import BuiltStreams, OrcSize, TolerantOrcFilterBuilder
+from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import FilterStreams, check_injectable
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
@@ -105,7 +106,7 @@ class _Broken:
     broken. `offset` and `length`: of the filters that were built instead; `not_rebuilt`: why none
     were."""
 
-    item: StripeColumn
+    item: OrcChunk
     findings: list[Finding] = field(default_factory=list)
     offset: int | None = None
     length: int | None = None
@@ -192,7 +193,7 @@ def _broken(file: OrcFile, findings: Sequence[Finding]) -> Iterator[_Broken]:
         if is_mendable and each.stripe is not None and each.column is not None:
             found.setdefault((each.stripe, columns[each.column].id), []).append(each)
     for (stripe, column), of_column in sorted(found.items()):
-        yield _Broken(StripeColumn(stripe, file.columns[column]), of_column)
+        yield _Broken(OrcChunk(file.stripe(stripe), file.columns[column]), of_column)
 
 
 def _shared_names(file: OrcFile) -> set[str | None]:
@@ -214,12 +215,12 @@ class _Mending:
         """Write every stripe. `mended`: in file order; they are told where their filters lie."""
         of_stripes: dict[int, list[_Broken]] = {}
         for each in mended:
-            of_stripes.setdefault(each.item.stripe, []).append(each)
+            of_stripes.setdefault(each.item.stripe.index, []).append(each)
         built = self._built([each.item for each in mended])
         for index in range(self._file.num_stripes):
             self._write(index, of_stripes.get(index, []), built)
 
-    def _built(self, items: Sequence[StripeColumn]) -> Iterator[BuiltStreams | str]:
+    def _built(self, items: Sequence[OrcChunk]) -> Iterator[BuiltStreams | str]:
         """The filters of each, or why it gets none."""
         if not self._rebuilds:
             yield from ("" for _ in items)
@@ -251,10 +252,10 @@ class _Mending:
                 each.length = sum(lengths.values())
 
 
-def _kinds(file: OrcFile, items: Sequence[StripeColumn]) -> tuple[int, ...]:
+def _kinds(file: OrcFile, items: Sequence[OrcChunk]) -> tuple[int, ...]:
     """Those of the streams to write: for readers of before ORC 1.3, too, if they had any."""
     for item in items:
-        if file.stripe(item.stripe).streams_of(item.column.id, (BLOOM_FILTER,)):
+        if item.stripe.streams_of(item.column.id, (BLOOM_FILTER,)):
             return FILTER_KINDS
     return (BLOOM_FILTER_UTF8,)
 
@@ -266,7 +267,7 @@ def _index_groups(findings: Sequence[Finding]) -> tuple[int, ...]:
 def _repaired(each: _Broken) -> RepairedOrcFilters:
     more = f"; not rebuilt: {each.not_rebuilt}" if each.not_rebuilt else ""
     return RepairedOrcFilters(
-        stripe=each.item.stripe,
+        stripe=each.item.stripe.index,
         index_groups=each.index_groups,
         column=each.item.column.name,
         action="rebuilt" if each.is_rebuilt else "filters dropped",
@@ -280,7 +281,7 @@ def _repaired(each: _Broken) -> RepairedOrcFilters:
 def _left(each: _Broken) -> LeftOrcFilters:
     more = "rebuild mends it, drop-bad removes the filters" if each.is_fatal else "rebuild mends it"
     return LeftOrcFilters(
-        stripe=each.item.stripe,
+        stripe=each.item.stripe.index,
         index_groups=each.index_groups,
         column=each.item.column.name,
         rule=each.worst.rule,

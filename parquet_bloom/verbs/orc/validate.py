@@ -14,7 +14,8 @@ from typing import Final
 from parquet_bloom.diagnosis.orc_writers import Lacking, diagnose
 from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.orc.build import StripeColumn, room_of_values
+from parquet_bloom.orc.build import room_of_values
+from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys.key_hashes import never_absent
@@ -103,7 +104,7 @@ class _Validation:
         return findings
 
     def _room(self, item: _Item) -> int:
-        values = room_of_values(self._file, StripeColumn(item.stripe, item.column))
+        values = room_of_values(self._file, OrcChunk(self._file.stripe(item.stripe), item.column))
         return values + _ROOM_FOR_STREAMS * item.stream.length
 
     def _check(self, item: _Item) -> _Outcome:

@@ -1,0 +1,336 @@
+"""What a file is to a verb, whichever format it has.
+
+    Container   a file: parts, columns, and what is done with their filters
+    part        a row group, or a stripe
+    group       what readers skip: the row group itself, or one index group of a stripe
+    Chunk       one column in one part
+    Place       a part, and in it a group where it is about one
+    Change      what becomes of a file; storage.new_version writes it
+
+`parquet.file` and `orc.file` are the containers, `files.open` chooses. Verbs, renderers, commands
+and Spark know nothing else of a format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+from parquet_bloom.vocabulary import Format, Verdict
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from parquet_bloom.storage.source import Source
+
+# Of a field that is left out of JSON where it is None: not every format has such a thing.
+WHERE_KNOWN: Final[Mapping[str, Any]] = {"where_known": True}
+
+
+# ------------------------------------------------------------------------------------------------
+# Places
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What a format calls its parts, and what of them readers skip."""
+
+    part: str
+    group: str
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a part has several groups, each with a filter of its own."""
+        return self.part != self.group
+
+
+ROW_GROUPS: Final = Units("row group", "row group")
+STRIPES: Final = Units("stripe", "index group")
+
+UNITS: Final[Mapping[Format, Units]] = {"parquet": ROW_GROUPS, "orc": STRIPES}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A part of a file, and a group of it where not all of the part is concerned."""
+
+    part: int
+    group: int | None = None
+    units: Units = field(default=ROW_GROUPS, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        """`row group 3`; `stripe 1, index group 2`"""
+        part = f"{self.units.part} {self.part}"
+        return part if self.group is None else f"{part}, {self.units.group} {self.group}"
+
+
+class Located:
+    """Lets a result be asked for its place by the names of its format."""
+
+    __slots__ = ()
+
+    place: Place | None
+
+    @property
+    def row_group(self) -> int | None:
+        """None in a format without row groups, or where it is about the whole file."""
+        return self._part_of(ROW_GROUPS)
+
+    @property
+    def stripe(self) -> int | None:
+        return self._part_of(STRIPES)
+
+    @property
+    def index_group(self) -> int | None:
+        return None if self.place is None else self.place.group
+
+    def _part_of(self, units: Units) -> int | None:
+        return self.place.part if self.place is not None and self.place.units == units else None
+
+
+# ------------------------------------------------------------------------------------------------
+# What is known of filters
+
+
+@dataclass(frozen=True, slots=True)
+class FilterDescription:
+    """The filters of one chunk as they are stored: one, or one for each group.
+
+    `offset` is None inside the footer; `length` is what the file says, None if nothing;
+    `stored_bytes` is what they take in the file. `num_bytes`: of all bitsets; `fill` and `fpp`,
+    which is computed from the bits, are means over the groups; `worst_fpp` and `ndv_estimate` are
+    the most of one group, the latter None if every bit of a filter is set. `encrypted`: they lie in
+    envelopes, which count.
+
+    Only split block filters have blocks, a header, an algorithm and a compression; only k-hash
+    filters a number of hashes and of bits of each, None too where groups differ; only ORC has
+    streams, a bloomEncoding, and the mark of pbloom.
+    """
+
+    dialect: str
+    offset: int | None
+    length: int | None
+    stored_bytes: int
+    num_filters: int
+    num_bytes: int
+    fill: float
+    fpp: float
+    worst_fpp: float
+    ndv_estimate: float | None
+    encrypted: bool = False
+    header_bytes: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_blocks: int | None = field(default=None, metadata=WHERE_KNOWN)
+    algorithm: str | None = field(default=None, metadata=WHERE_KNOWN)
+    hash: str | None = field(default=None, metadata=WHERE_KNOWN)
+    compression: str | None = field(default=None, metadata=WHERE_KNOWN)
+    stream: str | None = field(default=None, metadata=WHERE_KNOWN)
+    bloom_encoding: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
+    marked: bool | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+class Bits(Protocol):
+    """A filter in memory, of whichever kind."""
+
+    @property
+    def num_bytes(self) -> int: ...
+    @property
+    def bits_set(self) -> int: ...
+    @property
+    def fill(self) -> float: ...
+    @property
+    def fpp(self) -> float: ...
+    @property
+    def ndv_estimate(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Located):
+    """What the filter of one group says of a value: `num_rows` rows from `first_row`, counted from
+    the start of the file. `reason` says why the verdict is `unknown`."""
+
+    place: Place
+    verdict: Verdict
+    reason: str | None
+    num_rows: int
+    first_row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Located):
+    """How one hash of a value meets the filter of one group.
+
+    `plain`: the stored bytes that are hashed, in hexadecimal. Of a split block filter, `bits` has
+    for each of the eight words the bit (0 to 31) that the hash sets, and `clear` the words where it
+    is clear; of a k-hash filter, `bits` are the positions that it sets, and `clear` those that are
+    clear. Any of them proves the value absent. `reason`: why the filter was not asked.
+    """
+
+    place: Place
+    value: str
+    hash: str
+    bits: tuple[int, ...]
+    clear: tuple[int, ...]
+    reason: str | None
+    plain: str | None = field(default=None, metadata=WHERE_KNOWN)
+    block: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_blocks: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+# ------------------------------------------------------------------------------------------------
+# Changes
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltFilters(Located):
+    """Filters that were added for one chunk: one, or one for each group.
+
+    `num_values`: non-null values of the chunk; `num_bytes`: the largest bitset; `fpp`: the highest,
+    computed from the bits. `offset` and `length`: where they lie, `offset` None where they became a
+    part of the footer. `num_bits` and `num_hashes`: of each k-hash filter.
+    """
+
+    place: Place
+    column: str
+    num_values: int
+    num_filters: int
+    num_bytes: int
+    fpp: float
+    offset: int | None
+    length: int
+    num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedFilters(Located):
+    """Filters that were removed from one chunk. `offset`: where they lay, None inside the footer or
+    where nobody knows; `stream`: the kind of the stream that they were."""
+
+    place: Place
+    column: str
+    num_filters: int
+    offset: int | None
+    stream: str | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftChunk(Located):
+    """A chunk to which something was not done that was asked for, and why."""
+
+    place: Place
+    column: str
+    reason: str
+
+
+class Version(Protocol):
+    """A new version of a file while it is written from front to back: `size` bytes so far."""
+
+    size: int
+
+    def append(self, data: bytes | memoryview) -> int:
+        """Write `data`; returns its offset."""
+
+    def append_from(self, source: Source, start: int, end: int) -> None:
+        """Write the bytes [start, end) of `source`."""
+
+
+class Change(Protocol):
+    """What becomes of a file.
+
+    The new version has the first `prefix` bytes of the old one, without those that are `erased`,
+    and what `compose` writes behind them.
+    """
+
+    prefix: int
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing changes, so that a file in its place need not be written."""
+
+    def compose(self, version: Version) -> None:
+        """Write everything behind the prefix."""
+
+    def erased(self) -> Sequence[tuple[int, int]]:
+        """Ranges of the prefix to overwrite with zeros; known once it is composed."""
+
+    def verify(self, written: Source) -> None:
+        """Raise RewriteError unless what was written is the old file but for this change."""
+
+
+# ------------------------------------------------------------------------------------------------
+# Files
+
+
+class Column(Protocol):
+    """A column that can have filters: a leaf of Parquet's schema, any column of ORC."""
+
+    @property
+    def name(self) -> str:
+        """The dotted path."""
+
+    @property
+    def physical_type(self) -> str: ...
+    @property
+    def logical_type(self) -> str | None: ...
+
+
+class Chunk(Protocol):
+    """One column in one part. `where` names both."""
+
+    @property
+    def column(self) -> Column: ...
+    @property
+    def place(self) -> Place: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def has_filters(self) -> bool:
+        """Whether the file says that there are filters of the format's own kind."""
+
+
+class Container(Protocol):
+    """An open file. `unverified`: why the footer of an encrypted file can be another one than was
+    written, None if it cannot."""
+
+    @property
+    def format(self) -> Format: ...
+    @property
+    def units(self) -> Units: ...
+    @property
+    def source(self) -> Source: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def created_by(self) -> str: ...
+    @property
+    def is_encrypted(self) -> bool: ...
+    @property
+    def unverified(self) -> str | None: ...
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def num_parts(self) -> int: ...
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+    def close(self) -> None: ...
+
+    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+        """These parts in order, checked; all of them for None. Raises ColumnError."""
+
+    def select(self, names: Sequence[str] | None) -> tuple[Any, ...]:
+        """These Columns in file order, without repetition; all of them for None. Raises
+        ColumnError, naming the close ones."""
+
+    def chunks(self, part: int, columns: Sequence[Any]) -> Iterator[Any]:
+        """The Chunks of these columns, which `select` gave, in one part."""

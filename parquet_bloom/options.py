@@ -1,0 +1,157 @@
+"""What a verb is asked for, as one value: the command makes it, Spark ships it, the keyword
+functions are a façade over it.
+
+None is what was not given; what that means is for whoever does the work, as formats and dialects
+differ. Every class raises ValueError for what nobody could mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.vocabulary import Dialect, Existing, LiteralType, OrcStreams, check_word
+
+DEFAULT_FPP = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What of a file is meant: columns by their dotted paths, parts by their ordinals; None: all."""
+
+    columns: tuple[str, ...] | None = None
+    parts: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where a new version goes: `output`, a path, or the place of the old one; or nowhere.
+
+    overwrite: an output that exists is replaced. verify: what was written is read back.
+    """
+
+    output: str | None = None
+    in_place: bool = False
+    overwrite: bool = False
+    dry_run: bool = False
+    verify: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions(Selection):
+    """Which filters to add, see verbs.build.build. `dialect`: a legacy one, with its settings."""
+
+    fpp: float | None = None
+    ndv: int | None = None
+    max_bytes: int | None = None
+    exact_blocks: bool = False
+    existing: Existing = "keep"
+    force: bool = False
+    expose_filter_location: bool = False
+    orc_streams: OrcStreams | None = None
+    dialect: Any = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fpp(self.fpp)
+        check_max_bytes(self.max_bytes)
+        if self.ndv is not None and self.ndv < 1:
+            raise ValueError(f"ndv: {self.ndv}, expected 1 or more")
+        check_word("existing", self.existing, Existing)
+        if self.orc_streams is not None:
+            check_word("orc_streams", self.orc_streams, OrcStreams)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairOptions(Selection):
+    """What to repair, see verbs.repair.repair."""
+
+    drop_bad: bool = False
+    rebuild: bool = False
+    fpp: float | None = None
+    max_bytes: int | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fpp(self.fpp)
+        check_max_bytes(self.max_bytes)
+
+    @property
+    def reads_values(self) -> bool:
+        """Whether the stored values are looked up."""
+        return self.drop_bad or self.rebuild
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeOptions:
+    """What to ask for, and of which filters, see verbs.probe.probe."""
+
+    column: str
+    values: tuple[str, ...]
+    read_as: LiteralType | None = None
+    dialect: Dialect | None = None
+    seed: int | None = None
+    explain: bool = False
+
+    def __post_init__(self) -> None:
+        if self.read_as is not None:
+            check_word("read_as", self.read_as, LiteralType)
+        check_dialect(self.dialect, self.seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidateOptions(Selection):
+    """How to check filters, see verbs.validate.validate. `policy`: a rules.policy.Policy."""
+
+    deep: bool = True
+    diagnose: bool = False
+    policy: Any = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviseOptions(Selection):
+    """What to judge columns by, see verbs.advise.advise."""
+
+    fpp: float | None = None
+    max_bytes: int | None = None
+    value_sample: Mapping[str, Sequence[str]] | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fpp(self.fpp)
+        check_max_bytes(self.max_bytes)
+
+
+MAX_SEED = (1 << 32) - 1
+
+
+def check_dialect(dialect: Dialect | None, seed: int | None) -> None:
+    """Raise ValueError for a dialect that there is not, or a seed that has no use or cannot be."""
+    if dialect is not None:
+        check_word("dialect", dialect, Dialect)
+    if seed is not None and (dialect != "murmur3" or not 0 <= seed <= MAX_SEED):
+        raise ValueError(f"seed: {seed}, expected 0 to {MAX_SEED}, with the dialect murmur3")
+
+
+def check_fpp(fpp: float | None) -> None:
+    """Raise ValueError for a false positive rate that is none."""
+    if fpp is not None and not 0 < fpp < 1:
+        raise ValueError(f"fpp: {fpp}, expected more than 0 and less than 1")
+
+
+def check_max_bytes(max_bytes: int | None) -> None:
+    """Raise ValueError for a limit that no filter can keep, or that is above the format's."""
+    if max_bytes is not None and not MIN_BYTES <= max_bytes <= MAX_BYTES:
+        raise ValueError(f"max_bytes: {max_bytes}, expected {MIN_BYTES} to {MAX_BYTES}")
+
+
+def refuse(path: str, options: Any, names: Sequence[str], what: str) -> None:
+    """Raise UnsupportedError if one of these options was given: it is not supported for `what`."""
+    given = {each.name: each.default for each in fields(options)}
+    for name in names:
+        if getattr(options, name) != given[name]:
+            raise UnsupportedError(f"{path}: {name} is not supported for {what}")

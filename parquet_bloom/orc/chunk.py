@@ -1,0 +1,39 @@
+"""One column in one stripe: what of an ORC file has filters, one for each index group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parquet_bloom.container import STRIPES, Place
+from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.stripe import FILTER_KINDS, OrcStream, Stripe
+
+
+@dataclass(frozen=True, slots=True)
+class OrcChunk:
+    """One column of one stripe. `where` names file, stripe and column."""
+
+    stripe: Stripe
+    column: OrcColumn
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Which chunk of the file it is: the stripe, and the column's id."""
+        return self.stripe.index, self.column.id
+
+    @property
+    def place(self) -> Place:
+        return Place(self.stripe.index, units=STRIPES)
+
+    @property
+    def where(self) -> str:
+        return f"{self.stripe.where}, column {self.column.name}"
+
+    @property
+    def filter_streams(self) -> tuple[OrcStream, ...]:
+        """Those of both kinds, in the order of the footer."""
+        return self.stripe.streams_of(self.column.id, FILTER_KINDS)
+
+    @property
+    def has_filters(self) -> bool:
+        return bool(self.filter_streams)
