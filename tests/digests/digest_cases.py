@@ -324,7 +324,7 @@ def _beside(
 
 def of_repairs(folder: Path) -> dict[str, str]:
     """Pointers that dangle, lengths that are missing, and the like."""
-    from repairs import LIKE_A_FILTER, MENDS, built, written
+    from make.repairs import LIKE_A_FILTER, MENDS, built, written
 
     cases = Cases(folder)
     rows = range(400)
@@ -350,7 +350,7 @@ def of_repairs(folder: Path) -> dict[str, str]:
 def of_defects(module: str, folder: Path) -> dict[str, str]:
     """Files that break a rule."""
     is_sealed = module == "defects_security"
-    defects = getattr(import_module(module), module.removeprefix("defects_").upper())
+    defects = getattr(import_module(f"make.{module}"), module.removeprefix("defects_").upper())
     cases = Cases(folder, is_sealed)
     for defect in defects:
         place = folder / f"{defect.rule} {defect.name}".replace("/", " ")
@@ -389,7 +389,7 @@ def of_encrypted(folder: Path) -> dict[str, str]:
 
     Pages of these have no checksums, which of encrypted ones are random, and take more or less room.
     """
-    from encrypting import FOOTER_KEY, Recipe, encrypt
+    from make.encrypting import FOOTER_KEY, Recipe, encrypt
 
     own = b"k" * 24
     cases = Cases(folder, is_sealed=True)
@@ -460,7 +460,7 @@ def of_orc(path: Path, folder: Path) -> dict[str, str]:
 def of_made_orc(codec: str, folder: Path) -> dict[str, str]:
     """Every type in some stripes. Some columns have filters by ORC C++, but not that of BYTE, whose
     filters are others each time."""
-    from orc_files import all_types
+    from make.orc_files import all_types
 
     table = all_types()
     path = folder / f"{codec}.orc"
@@ -551,7 +551,7 @@ def _of_orc(cases: Cases, path: Path, literals: dict[str, list[str]]) -> None:
 
 def of_orc_defects(folder: Path) -> dict[str, str]:
     """ORC files that break a rule."""
-    from orc_defects import ORC
+    from make.orc_defects import ORC
 
     cases = Cases(folder)
     for number, defect in enumerate(ORC):
