@@ -1,6 +1,6 @@
-"""How many row groups a point look-up reads: by min/max statistics alone, and with filters.
+"""How many groups a point look-up reads: by min/max statistics alone, and with filters.
 
-For a value v, let S be the row groups whose statistics do not exclude it and H those that hold it.
+For a value v, let S be the groups (of rows, that readers skip) whose statistics do not exclude it and H those that hold it.
 
     by statistics           |S|
     with filters            |H| + sum of the FPPs of the filters in S that are not in H
@@ -9,8 +9,8 @@ For a value v, let S be the row groups whose statistics do not exclude it and H 
 and the mean of each over the values that are looked up. Unless the user gives real values, these
 are stored ones, each distinct value as often as any other; a value that is not stored is taken to
 fall among the ranges as the stored ones do. FPPs are those of the filters that `build` would write,
-computed from their bits: less than the target where the next power of two leaves room. A row group
-that gets no filter has 1.
+computed from their bits: less than the target where the next power of two leaves room. A group that
+gets no filter has 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.statistics import OrderKey, RowGroupRanges
+from parquet_bloom.advice.ranges import OrderKey, Ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class LookUps:
     """Values that are looked up; all four have the same length.
 
     `keys`: the place of each value in the order, None if it has none; `times`: how often it is
-    looked up, int64; `held`: how many row groups hold it, int64; `held_fpp`: the FPPs of their
+    looked up, int64; `held`: how many groups hold it, int64; `held_fpp`: the FPPs of their
     filters together, float64.
     """
 
@@ -41,7 +41,7 @@ class LookUps:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedReads:
-    """Row groups that a look-up reads on average; `num_stored` of `num_values` are stored."""
+    """Groups that a look-up reads on average; `num_stored` of `num_values` are stored."""
 
     num_values: int
     num_stored: int
@@ -50,13 +50,13 @@ class ExpectedReads:
     with_filter_if_absent: float
 
 
-def expected_reads(ranges: RowGroupRanges, values: LookUps) -> ExpectedReads | None:
+def expected_reads(ranges: Ranges, values: LookUps) -> ExpectedReads | None:
     """The means over `values`; None if there are none."""
     num_values = int(values.times.sum())
     if num_values == 0:
         return None
     around, fpp = ranges.around(values.keys)
-    # Statistics that lie exclude row groups that do hold the value.
+    # Statistics that lie exclude groups that do hold the value.
     held = np.minimum(values.held, around)
     others = np.minimum(around - held, np.maximum(0, fpp - values.held_fpp))
     return ExpectedReads(

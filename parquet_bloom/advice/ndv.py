@@ -6,7 +6,7 @@ XXH64 spreads them evenly over 2^64, so
 
     NDV ~ (k - 1) / (k-th smallest hash / 2^64),   relative standard error 1 / sqrt(k - 2)
 
-The k smallest hashes of a column are among the k smallest of its row groups, so one pass gives both.
+The k smallest hashes of a column are among the k smallest of its groups, so one pass gives both.
 
 Source: Bar-Yossef et al., "Counting Distinct Elements in a Data Stream" (2002); the error is from
 Beyer et al., "On Synopses for Distinct-Value Estimation" (2007).

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parquet_bloom.advice.engines import EngineUse
+from parquet_bloom.advice.engines import NO_ELEMENTS, EngineUse
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.orc.injection import UTF8_AND_UTC
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.orc.writers import Generation
@@ -28,8 +28,8 @@ def orc_engine_uses(
 ) -> tuple[EngineUse, ...]:
     """What each reader makes of filters that `build` gives a column of a file by such a writer."""
     java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, UTF8_AND_UTC)
-    if _is_element(columns, column):
-        java = cpp = "not for elements of lists and maps"
+    if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
+        java = cpp = NO_ELEMENTS
     spark = RANGE_OF_SPARK if column.kind.startswith("TIMESTAMP") else ""
     return (
         EngineUse("ORC Java", not java, java),
@@ -37,12 +37,3 @@ def orc_engine_uses(
         EngineUse("ORC C++", not cpp, cpp),
         EngineUse("pyarrow", False, "its reader takes no predicates"),
     )
-
-
-def _is_element(columns: Sequence[OrcColumn], column: OrcColumn) -> bool:
-    parent = column.parent
-    while parent is not None:
-        if columns[parent].kind in ("LIST", "MAP"):
-            return True
-        parent = columns[parent].parent
-    return False

@@ -23,7 +23,7 @@ from decimal import Decimal
 from math import isnan
 from typing import Any, Final
 
-from parquet_bloom.advice.statistics import KEY_BYTES, Bounds, OrderKey
+from parquet_bloom.advice.ranges import KEY_BYTES, Bounds, OrderKey, bounds_of
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.timestamps import instant_moments
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
@@ -78,11 +78,7 @@ def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> Bound
     on."""
     if statistics is None or not is_ordered(column):
         return None
-    low, high = (_bound(column.kind, shown) for shown in (statistics.min, statistics.max))
-    if low is None or high is None:
-        return None
-    found = Bounds(low, high)
-    return found if found.low <= found.high else None
+    return bounds_of(_bound(column.kind, statistics.min), _bound(column.kind, statistics.max))
 
 
 def _bound(kind: str, shown: Shown) -> OrderKey | None:

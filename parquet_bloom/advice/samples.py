@@ -1,7 +1,7 @@
 """Values that look-ups are expected to ask for: drawn from the stored ones, or given by the user.
 
-A stored value is drawn by its hash: the values with the smallest hashes are the same in every row
-group and file, so one pass tells which row groups hold them, and every distinct value has the same
+A stored value is drawn by its hash: the values with the smallest hashes are the same in every group
+and file, so one pass tells which groups hold them, and every distinct value has the same
 chance.
 
 Chunks are read by several threads, each into a part of its own (`begin`, `add`); `finish` merges a
@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice.lookups import LookUps
-from parquet_bloom.advice.statistics import KeyOf, OrderKey
-from parquet_bloom.native import _kernel
-from parquet_bloom.values.encode import Encodings
+from parquet_bloom.advice.ranges import KeyOf, OrderKey
 
-# Distinct stored values that are drawn from each column.
+# Distinct stored values that are drawn from each column, unless told otherwise.
 LIMIT = 4096
 
 # Above every hash that is considered; the greatest one of all is not.
@@ -61,7 +59,7 @@ class Sample(Protocol):
 
 @dataclass(slots=True)
 class _Drawn:
-    """A value: how many row groups hold it, and the FPPs of their filters together."""
+    """A value: how many groups hold it, and the FPPs of their filters together."""
 
     key: OrderKey | None
     held: int = 0
@@ -69,7 +67,7 @@ class _Drawn:
 
 
 class StoredSample:
-    """The values of a column with the smallest hashes, and which row groups hold them."""
+    """The values of a column with the smallest hashes, and which groups hold them."""
 
     def __init__(self, key_of: KeyOf | None, limit: int = LIMIT) -> None:
         self._key_of = key_of
@@ -181,20 +179,8 @@ class GivenValue:
     is_unknown: bool
 
 
-def given_values(encodings: Iterable[Encodings], key_of: KeyOf | None) -> list[GivenValue]:
-    """Values by their stored bytes."""
-    return [
-        GivenValue(
-            hashes=[_kernel.xxh64(plain) for plain in each.plain],
-            key=key_of(each.plain[0]) if key_of and each.plain else None,
-            is_unknown=bool(each.unknown),
-        )
-        for each in encodings
-    ]
-
-
 class GivenSample:
-    """Values that the user looks up, and which row groups hold them."""
+    """Values that the user looks up, and which groups hold them."""
 
     def __init__(self, values: Sequence[GivenValue], times: Sequence[int]) -> None:
         """`times`: how often each of the values is looked up."""

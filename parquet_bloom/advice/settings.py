@@ -1,7 +1,7 @@
 """Ready-made settings, so that other writers give a column the filter that is advised.
 
-Sizes are per row group of the file that was measured: NDV is that of the row group with the most
-distinct values. parquet-java and DuckDB write no larger filter than they are told to expect.
+Sizes are per group of the file that was measured: of Parquet, NDV is that of the row group with the
+most distinct values. parquet-java and DuckDB write no larger filter than they are told to expect.
 """
 
 from __future__ import annotations

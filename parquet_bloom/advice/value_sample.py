@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from parquet_bloom.advice.samples import GivenSample, GivenValue
+from parquet_bloom.advice.samples import GivenSample
+from parquet_bloom.advice.survey import Subject
+from parquet_bloom.container import Container
 from parquet_bloom.errors import ColumnError, ValueTypeError
 
 
@@ -59,27 +61,25 @@ def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:
 
 
 def given_samples(
-    path: str,
-    value_sample: Mapping[str, Sequence[str]],
-    place_of: Callable[[str], int | None],
-    value_of: Callable[[int, str], GivenValue],
+    file: Container, subjects: Sequence[Subject], value_sample: Mapping[str, Sequence[str]]
 ) -> dict[int, GivenSample]:
-    """The values that are looked up, by the place of their column.
+    """The values that are looked up, by the place of their column among `subjects`.
 
-    `place_of`: the place of a column by its name, None if nobody asks about it; `value_of`: the
-    value that a literal stands for in the column at a place. Raises ColumnError, ValueTypeError.
+    Raises ColumnError, ValueTypeError.
     """
+    columns = [subject.column for subject in subjects]
     given: dict[int, GivenSample] = {}
-    for column, literals in value_sample.items():
-        where = f"{path}: value sample: column {column}"
-        place = place_of(column)
-        if place is None:
+    for name, literals in value_sample.items():
+        where = f"{file.path}: value sample: column {name}"
+        (column,) = file.select([name])
+        if column not in columns:
             raise ColumnError(f"{where} is not asked about")
         if not literals:
             raise ColumnError(f"{where}: no values, expected at least one")
         times = Counter(literals)
+        place = columns.index(column)
         try:
-            values = [value_of(place, literal) for literal in times]
+            values = [subjects[place].value_of(literal) for literal in times]
         except ValueTypeError as error:
             raise ValueTypeError(f"{where}: {error}") from None
         given[place] = GivenSample(values, list(times.values()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,15 +56,21 @@ def advise(
       pbloom advise events.parquet
     """
     from parquet_bloom.advice.value_sample import read_value_sample
+    from parquet_bloom.filters.sizing import MAX_BYTES
+    from parquet_bloom.options import AdviseOptions
     from parquet_bloom.render.advise import write_advice, write_details
     from parquet_bloom.render.terminal import progress, write_json
     from parquet_bloom.verbs.advise import Advisor
+    from parquet_bloom.verbs.documents import document_of
 
-    sample = read_value_sample(value_sample, columns) if value_sample else None
-    advisor = Advisor(
-        columns=columns or None, fpp=fpp, max_bytes=max_bytes, value_sample=sample, threads=threads,
-        keys=keys,
-    )  # fmt: skip
+    options = AdviseOptions(
+        columns=columns or None,
+        fpp=fpp,
+        max_bytes=None if max_bytes == MAX_BYTES else max_bytes,
+        value_sample=read_value_sample(value_sample, columns) if value_sample else None,
+        threads=threads,
+    )
+    advisor = Advisor(options, keys)
 
     def work(path: str) -> None:
         with progress(path) as show:
@@ -74,7 +79,7 @@ def advise(
     code = Inputs(files).each(work)
     if as_json:
         for report in advisor.reports():
-            write_json({**asdict(report), "recommended": report.recommended})
+            write_json(document_of(report))
         sys.exit(code)
     for table in advisor.tables():
         write_advice(table)

@@ -3,7 +3,7 @@
 import pytest
 from conftest import ROOT
 
-from parquet_bloom.advice.engines import ENGINES, engine_uses, kind_of
+from parquet_bloom.advice.parquet_engines import ENGINES, engine_uses, kind_of
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.values.types import LeafType, LogicalType
 

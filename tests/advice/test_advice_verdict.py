@@ -14,7 +14,7 @@ def reads(by_statistics, with_filter, stored=1000):
 
 GOOD = Evidence(
     files=1,
-    row_groups=20,
+    groups=20,
     ndv=1_000_000,
     filters=20,
     filter_bytes=1_000_000,
@@ -38,7 +38,7 @@ def test_a_good_column_is_built():
 @pytest.mark.parametrize(
     ("change", "verdict", "words"),
     [
-        ({"row_groups": 0}, "skip", "no non-null values"),
+        ({"groups": 0}, "skip", "no non-null values"),
         ({"has_engine": False}, "skip", "no engine asks the filters of such a column"),
         ({"filters": 0, "limit": "in 9 bytes"}, "skip", "the FPP is out of reach in 9 bytes"),
         ({"reads": None}, "skip", "no value that a reader could look up"),
@@ -50,31 +50,31 @@ def test_a_good_column_is_built():
         ({"reads": reads(20, 9.999)}, "build", "a look-up reads 10 of 20 row groups"),
         ({"reads": reads(2.9, 1.0)}, "optional", "min/max leaves few row groups"),
         ({"reads": reads(3.1, 1.0)}, "build", "a look-up reads 1.00 of 20 row groups"),
-        ({"row_groups": 3, "reads": reads(3, 1.02)}, "build", "a look-up reads 1.02 of 3"),
+        ({"groups": 3, "reads": reads(3, 1.02)}, "build", "a look-up reads 1.02 of 3"),
         (
-            {"row_groups": 2, "reads": reads(2, 1.01)},
+            {"groups": 2, "reads": reads(2, 1.01)},
             "build",
             "a look-up reads 1.01 of 2 row groups",
         ),
-        ({"row_groups": 1, "reads": reads(1, 1)}, "optional", "one row group: a filter can only"),
-        ({"row_groups": 1, "ndv": 100}, "skip", "one row group and 100 distinct values"),
-        ({"row_groups": 1, "ndv": 1}, "skip", "one row group and 1 distinct value"),
+        ({"groups": 1, "reads": reads(1, 1)}, "optional", "one row group: a filter can only"),
+        ({"groups": 1, "ndv": 100}, "skip", "one row group and 100 distinct values"),
+        ({"groups": 1, "ndv": 1}, "skip", "one row group and 1 distinct value"),
         (
             {"files": 20, "reads": reads(20, 1.1)},
             "build",
             "a look-up reads 1.10 of 20 row groups in 20 files with a filter, 20 by min/max",
         ),
-        ({"row_groups": 1, "ndv": 101, "reads": reads(1, 1)}, "optional", "one row group: a"),
+        ({"groups": 1, "ndv": 101, "reads": reads(1, 1)}, "optional", "one row group: a"),
         ({"seldom_asked": "dreams"}, "optional", "dreams are seldom looked up by equality; a "),
         ({"seldom_asked": "dreams", "is_measured": True}, "build", "a look-up reads 1.10 of 20"),
         ({"filter_bytes": 10_000_001}, "optional", "the filters are larger than the column"),
         (
-            {"is_measured": True, "row_groups": 1, "reads": reads(1.0, 0.4)},
+            {"is_measured": True, "groups": 1, "reads": reads(1.0, 0.4)},
             "build",
             "a look-up reads 0.40 of 1 row group with a filter, 1.00 by min/max",
         ),
         (
-            {"is_measured": True, "row_groups": 1, "reads": reads(1.0, 1.0)},
+            {"is_measured": True, "groups": 1, "reads": reads(1.0, 1.0)},
             "skip",
             "min/max leaves 1.00 of 1 row group ",
         ),
@@ -104,7 +104,7 @@ def test_notes(change, note):
 
 
 def test_of_a_row_group_alone_there_is_no_comparison():
-    judged = judge(replace(GOOD, row_groups=1, filters=1, reads=reads(1, 1), already=1))
+    judged = judge(replace(GOOD, groups=1, filters=1, reads=reads(1, 1), already=1))
     assert judged.verdict == "optional"
     assert judged.reason == (
         "one row group: a filter can only tell that a value is not in it, which counts if the table"
@@ -121,8 +121,8 @@ def test_a_small_share_is_not_worth_a_word():
     "change",
     [
         {},
-        {"row_groups": 1, "filters": 1, "reads": reads(1, 1), "already": 1},
-        {"row_groups": 1, "ndv": 3},
+        {"groups": 1, "filters": 1, "reads": reads(1, 1), "already": 1},
+        {"groups": 1, "ndv": 3},
         {"reads": reads(1.4, 1.0)},
         {"reads": reads(2.9, 1.0), "filters": 18, "already": 5},
     ],

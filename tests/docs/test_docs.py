@@ -12,6 +12,7 @@ from conftest import ROOT, missing
 from parquet_bloom.advice.engines import EngineUse
 from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.cli import cli
+from parquet_bloom.container import UNITS
 from parquet_bloom.orc.file import IndexGroupVerdict
 from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.parquet.filter_builder import BuiltFilter, SkippedChunk
@@ -20,6 +21,7 @@ from parquet_bloom.values.literals import TYPES
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff, FilterSide
+from parquet_bloom.verbs.documents import key_of
 from parquet_bloom.verbs.inspect import (
     ColumnInspection,
     FileInspection,
@@ -172,7 +174,9 @@ def test_every_json_key_is_documented(section, reports):
     documented = set(re.findall(r"`(\w+)`", text))
     for report in reports:
         for field in fields(report):
-            assert field.name in documented, f"{report.__name__}.{field.name}"
+            for units in UNITS.values():
+                key = key_of(field.name, units)
+                assert key in documented, f"{report.__name__}.{field.name}: {key}"
 
 
 def test_every_type_option_is_documented():

@@ -18,28 +18,13 @@ Spec: parquet-format, parquet.thrift `Statistics` and `ColumnOrder`.
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from itertools import accumulate
 from math import isnan
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from parquet_bloom.advice.ranges import KEY_BYTES, Bounds, KeyOf, OrderKey, bounds_of
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.values.floats import FLOAT_FORMAT
 from parquet_bloom.values.types import LeafType
-
-# Where a value lies in its column's order; all keys of a column are of the same kind.
-OrderKey = int | float | bytes | Decimal
-# From a stored value, which of Parquet is its bytes.
-KeyOf = Callable[[Any], OrderKey | None]
-
-# Of values and bounds alike, no more bytes are compared: a range only becomes a little wider.
-KEY_BYTES = 64
 
 _BYTES_IN_ORDER = ("", "STRING", "ENUM", "JSON", "BSON", "UUID")
 _SIGNED = ("", "DATE", "TIME", "TIMESTAMP", "DECIMAL")
@@ -101,14 +86,6 @@ def _bytes_key(width: int | None) -> KeyOf:
     return key
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """No value of the row group lies outside; low <= high."""
-
-    low: Any
-    high: Any
-
-
 def bounds(leaf: LeafType, statistics: Statistics | None) -> Bounds | None:
     """What the statistics of a chunk say of its values; None if nothing that can be relied on."""
     key = key_of(leaf)
@@ -116,11 +93,7 @@ def bounds(leaf: LeafType, statistics: Statistics | None) -> Bounds | None:
         return None
     for low, high in _stored_bounds(leaf, statistics):
         if isinstance(low, bytes) and isinstance(high, bytes):
-            least, greatest = key(low), key(high)
-            if least is None or greatest is None:
-                return None
-            found = Bounds(least, greatest)
-            return found if found.low <= found.high else None
+            return bounds_of(key(low), key(high))
     return None
 
 
@@ -131,38 +104,3 @@ def _stored_bounds(leaf: LeafType, statistics: Statistics) -> list[tuple[Any, An
     if signed and leaf.physical in ("INT32", "INT64", "FLOAT", "DOUBLE"):
         return [current, (statistics.min, statistics.max)]
     return [current]
-
-
-class RowGroupRanges:
-    """The ranges of some row groups, each with a weight, to be asked about values."""
-
-    def __init__(self, ranges: Sequence[Bounds | None], weights: Sequence[float]) -> None:
-        """None is a row group without a range, which no value is outside of."""
-        known = [(each, weight) for each, weight in zip(ranges, weights, strict=True) if each]
-        lows = sorted((each.low, weight) for each, weight in known)
-        highs = sorted((each.high, weight) for each, weight in known)
-        self._lows = [low for low, _ in lows]
-        self._highs = [high for high, _ in highs]
-        self._weights_from = np.array([0.0, *accumulate(weight for _, weight in lows)])
-        self._weights_to = np.array([0.0, *accumulate(weight for _, weight in highs)])
-        self._num_unknown = len(ranges) - len(known)
-        self._weight_unknown = sum(weights) - sum(weight for _, weight in known)
-        self._num, self._weight = len(ranges), sum(weights)
-
-    def around(
-        self, keys: Sequence[OrderKey | None]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """For each value, how many row groups may hold it, and their weights together; all of them
-        for None. Both of the shape (len(keys),)."""
-        is_known = np.array([key is not None for key in keys], np.bool_)
-        known: list[Any] = [key for key in keys if key is not None]
-        # Begun, less those that have ended: low <= high, so what has ended has begun.
-        begun = np.array([bisect_right(self._lows, key) for key in known], np.int64)
-        ended = np.array([bisect_left(self._highs, key) for key in known], np.int64)
-        count = np.full(len(keys), self._num, np.int64)
-        weight = np.full(len(keys), self._weight, np.float64)
-        count[is_known] = self._num_unknown + begun - ended
-        weight[is_known] = self._weight_unknown + np.maximum(
-            0, self._weights_from[begun] - self._weights_to[ended]
-        )
-        return count, weight
