@@ -1,4 +1,4 @@
-"""Who looks values up in Bloom filters, and which values are looked up at all."""
+"""Whether engines use the filters of a column, and which values are looked up at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from parquet_bloom.values.types import LeafType
 
-# No engine asks for them by equality.
+# No engine uses filters for these.
 NO_ELEMENTS: Final = "not for elements of lists and maps"
 
 
@@ -21,9 +21,9 @@ class EngineUse:
 
 
 def seldom_asked(type: LeafType) -> str:
-    """What the values are, if look-ups by equality are not what people do with them; else empty.
+    """What the values are, if they are seldom looked up by equality; else empty.
 
-    Amounts and points in time are asked for by range. Decimals without a fraction can be keys.
+    Amounts and points in time are looked up by range. Decimals without a fraction can be keys.
     """
     if type.is_float:
         return "floating-point numbers"

@@ -1,10 +1,10 @@
-"""Which readers of ORC look up values of a column in its Bloom filters, and why the others do not.
+"""Which readers of ORC use the Bloom filters of a column, and why the others do not.
 
-| reader   | who reads with it                  | source                                        |
+| reader   | used by                            | source                                        |
 |----------|------------------------------------|-----------------------------------------------|
 | ORC Java | Hive, Spark                        | orc-core, RecordReaderImpl; measured with 2.3 |
 | Spark    |                                    | its pushed filters; measured with 4.3         |
-| ORC C++  | who gives it a predicate: pyorc    | ORC C++, sargs; measured with 2.3             |
+| ORC C++  | pyorc, given a predicate           | ORC C++, sargs; measured with 2.3             |
 | pyarrow  |                                    | pyarrow.orc, which takes no predicates        |
 """
 
@@ -20,13 +20,13 @@ from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.orc.writers import Generation
 
 # Its timestamps have microseconds, and those of ORC nanoseconds.
-RANGE_OF_SPARK = "asks for a range of a TIMESTAMP, which no filter answers"
+RANGE_OF_SPARK = "turns the look-up of a TIMESTAMP into a range, which no filter can answer"
 
 
 def orc_engine_uses(
     generation: Generation, columns: Sequence[OrcColumn], column: OrcColumn
 ) -> tuple[EngineUse, ...]:
-    """What each reader makes of filters that `build` gives a column of a file by such a writer."""
+    """Whether each reader uses filters that `build` adds to a column in a file of this writer."""
     java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, UTF8_AND_UTC)
     if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
         java = cpp = NO_ELEMENTS

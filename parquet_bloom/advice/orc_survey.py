@@ -1,7 +1,7 @@
 """What is in each index group of an ORC file.
 
-Filters are built as `build` does it, and thrown away. All have one size, that of as many distinct
-values as an index group has rows.
+Filters are built as `build` does it, and thrown away. All have the same size, with room for as many
+distinct values as an index group has rows.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _FACTORS: Final = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 
 
 def spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The same hashes, as many different ones, spread evenly over 64 bits: those of small numbers
-    are not, and distinct values are counted by how densely hashes lie."""
+    """The hashes, no two of them made equal, spread evenly over 64 bits. ORC's hashes of small
+    numbers are not, and distinct values are counted by how densely hashes lie."""
     for factor in _FACTORS:
         hashes = (hashes ^ (hashes >> _SHIFT)) * factor
     return hashes ^ (hashes >> _SHIFT)
@@ -72,11 +72,11 @@ class IndexGroupSurvey:
 class OrcSurveyor:
     """Reads one file; see survey.Surveyor."""
 
-    # There are many index groups, each of which is asked for all of them.
+    # There are many index groups, and every value is looked for in each.
     num_drawn: Final = 1024
 
     def __init__(self, file: OrcFile, options: AdviseOptions) -> None:
-        """Raises UnsupportedError for a size, which follows from the rows of an index group."""
+        """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group."""
         refuse(file.path, options, ["max_bytes"], "ORC files")
         self.file = file
         self._size = OrcSize(options.target_fpp, max(1, file.tail.row_index_stride))
@@ -89,7 +89,7 @@ class OrcSurveyor:
     @property
     def largest_filter(self) -> Limit:
         entries = self._size.entries
-        return Limit(entries, f"in filters that are sized for {entries:,} values")
+        return Limit(entries, f"in filters sized for {entries:,} values")
 
     def subject(self, column: OrcColumn) -> Subject:
         file = self.file
@@ -129,7 +129,7 @@ class OrcSurveyor:
 
     def _index_groups(self, chunk: OrcChunk, sample: Sample) -> list[IndexGroupSurvey]:
         column, index = chunk.column, chunk.stripe.index
-        # One form for all: the same value has the same hash in every file.
+        # One key form for all: the same value has the same hash in every file.
         form = KeyForm(writer_timezone=chunk.stripe.writer_timezone)
         entries = self.file.row_index(index, column) or ()
         smallest = _Smallest(self.num_drawn)
@@ -138,7 +138,7 @@ class OrcSurveyor:
             filter = self._size.empty_filter()
             inserted = insertion_hashes(column, values, form)
             filter.insert_hashes(inserted)
-            # Behind the first hash of each value come others that some of them have.
+            # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
             part = sample.begin(smallest.below)
             part.add(OrderedValues(column, values), hashes)
@@ -159,7 +159,7 @@ class OrcSurveyor:
         return groups
 
     def _as_built(self, groups: list[IndexGroupSurvey]) -> list[IndexGroupSurvey]:
-        """The same; without filters if `build` would write none into such a stripe."""
+        """The groups, without filters if `build` would not write any into the stripe."""
         has_values = any(group.num_values for group in groups)
         if has_values and self._size.allows(max(group.fpp for group in groups)):
             return groups
@@ -167,7 +167,7 @@ class OrcSurveyor:
 
 
 class _Smallest:
-    """The smallest hashes of the index groups so far: greater ones are not among those of all."""
+    """The smallest hashes so far: no others are among the smallest of all index groups."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -183,12 +183,12 @@ class _Smallest:
 
 
 def _itself(key: OrderKey | None) -> OrderKey | None:
-    """Values of ORC are taken as their places in the order."""
+    """Sampled values of ORC come as their places in the order."""
     return key
 
 
 def _given_value(column: OrcColumn, literal: str) -> GivenValue:
-    """What is looked up by a literal. Raises ValueTypeError."""
+    """What a literal stands for. Raises ValueTypeError."""
     found = encode_literal(column, literal, KeyForm())
     key = None
     if not found.unknown and is_ordered(column):

@@ -1,8 +1,8 @@
-"""Which engines look up values of a Parquet column in its Bloom filters, and why others do not.
+"""Which engines use the Bloom filters of a Parquet column, and why the others do not.
 
-The types that each engine converts a literal of to stored bytes, as far as its source, its
-documentation or an experiment tells; only top-level columns and members of structs count, because
-no engine asks the filters of the elements of lists and maps.
+An engine uses filters for the types whose literals it converts to stored bytes, as far as its
+source, its documentation or an experiment tells. That holds for top-level columns and members of
+structs: no engine uses filters for the elements of lists and maps.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from parquet_bloom.values.types import LeafType
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """`types`: kinds of values (see `kind_of`) that it looks up; `members`: whether also those of
-    structs; `never`: why it looks up nothing; `caveats`: by kind, what to know all the same."""
+    """`types`: kinds of values (see `kind_of`) that it uses filters for; `members`: also in
+    structs; `never`: why it uses none at all; `caveats`: by kind, where it does not."""
 
     name: str
     source: str
@@ -106,12 +106,12 @@ ENGINES = (
     Engine(
         "pyarrow",
         "arrow docs/source/cpp/parquet.rst",
-        never="its readers never ask a filter",
+        never="its readers ignore filters",
     ),
     Engine(
         "Polars",
         "polars pull request 27837",
-        never="does not ask filters yet",
+        never="it ignores filters so far",
     ),
 )
 
@@ -136,7 +136,7 @@ def kind_of(leaf: LeafType) -> str:
 
 
 def engine_uses(leaf: LeafColumn) -> tuple[EngineUse, ...]:
-    """What each engine makes of a column's filters, in the order of ENGINES."""
+    """Whether each engine uses a column's filters, in the order of ENGINES."""
     return tuple(_use(engine, leaf) for engine in ENGINES)
 
 

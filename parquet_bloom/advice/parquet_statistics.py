@@ -1,4 +1,4 @@
-"""What min/max statistics exclude: the range of values of each row group, in the column's order.
+"""What min/max statistics rule out: the range of values of each row group, in the column's order.
 
 | type                                   | order                             |
 |----------------------------------------|-----------------------------------|
@@ -7,10 +7,10 @@
 | FLOAT, DOUBLE, FLOAT16                 | as numbers; a NaN bound is none   |
 | DECIMAL                                | as signed integers, big-endian if in bytes |
 | other BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY | byte by byte, unsigned            |
-| INT96, INTERVAL, BOOLEAN, unknown ones | none that readers could rely on   |
+| INT96, INTERVAL, BOOLEAN, unknown ones | none that readers can rely on     |
 
-Bounds need not be values: writers shorten long ones, minima down and maxima up. The older fields
-`min` and `max` were compared as signed whatever the type, so they count only where that is right.
+Bounds need not be stored values: writers shorten long ones, minima down and maxima up. The older
+fields `min` and `max` compare all types as signed, so they count only where that is right.
 
 Spec: parquet-format, parquet.thrift `Statistics` and `ColumnOrder`.
 """
@@ -31,9 +31,9 @@ _SIGNED = ("", "DATE", "TIME", "TIMESTAMP", "DECIMAL")
 
 
 def key_of(leaf: LeafType) -> KeyOf | None:
-    """The function from stored bytes to a key; None if the type has no order to rely on.
+    """A function from stored bytes to a key; None if the type has no reliable order.
 
-    It returns None for bytes that have no place in the order: NaN, and those of a wrong length.
+    It returns None for bytes with no place in the order: NaN, and those of a wrong length.
     """
     width = leaf.width
     if leaf.is_float and width is not None:
@@ -78,7 +78,7 @@ def _decimal_key(width: int | None) -> KeyOf:
 
 
 def _bytes_key(width: int | None) -> KeyOf:
-    """A bound may be shorter than the values, never longer."""
+    """A bound may be shorter than the values, but not longer."""
 
     def key(stored: bytes) -> OrderKey | None:
         return None if width is not None and len(stored) > width else bytes(stored[:KEY_BYTES])
@@ -87,7 +87,7 @@ def _bytes_key(width: int | None) -> KeyOf:
 
 
 def bounds(leaf: LeafType, statistics: Statistics | None) -> Bounds | None:
-    """What the statistics of a chunk say of its values; None if nothing that can be relied on."""
+    """The bounds in the statistics of a chunk; None if there are none to rely on."""
     key = key_of(leaf)
     if key is None or statistics is None:
         return None
@@ -98,7 +98,7 @@ def bounds(leaf: LeafType, statistics: Statistics | None) -> Bounds | None:
 
 
 def _stored_bounds(leaf: LeafType, statistics: Statistics) -> list[tuple[Any, Any]]:
-    """The current fields first, the deprecated ones if signed comparison is the column's order."""
+    """The current fields first, then the deprecated ones if the column's order is signed."""
     current = statistics.min_value, statistics.max_value
     signed = leaf.logical is None or leaf.logical.signed
     if signed and leaf.physical in ("INT32", "INT64", "FLOAT", "DOUBLE"):

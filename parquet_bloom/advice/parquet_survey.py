@@ -1,7 +1,7 @@
 """What is in each column chunk of a Parquet file.
 
-The filter of each chunk is built as `build` does it, so that its size and FPP are known and not
-guessed; its values are counted and sampled on their way into it.
+The filter of each chunk is built as `build` does it, so that its size and FPP are known rather than
+guessed; the values are counted and sampled on their way into it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.literals import encode_literal
 from parquet_bloom.vocabulary import NO_KEY
 
-# What counting and sampling one chunk takes at most.
+# The most memory that counting and sampling one chunk takes.
 HASHES_BYTES: Final = 8 << 20
 
 
@@ -114,7 +114,7 @@ class ChunkSurvey:
         self._has_others = False
 
     def watch(self, parts: Iterator[ChunkRun]) -> Iterator[ChunkRun]:
-        """The same runs, counted and sampled. All of a chunk, and if again, all of it again."""
+        """The same runs, counted and sampled: all of a chunk, or all of it again."""
         for part in parts:
             hashes = part.run.hashes()
             self.distinct.add(hashes)

@@ -1,4 +1,4 @@
-"""The ranges of values that min/max statistics leave, and which of them a value falls into.
+"""The ranges of values in min/max statistics, and which of them a value falls into.
 
 A group is what readers skip: a row group of Parquet, an index group of ORC.
 """
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 # Where a value lies in its column's order; all keys of a column are of the same kind.
 OrderKey = int | float | bytes | Decimal
-# From a stored value, which of Parquet is its bytes.
+# From a stored value (in Parquet, its bytes) to its place in the order, None if it has none.
 KeyOf = Callable[[Any], OrderKey | None]
 
-# Of values and bounds alike, no more bytes are compared: a range only becomes a little wider.
+# No more bytes of a value or a bound are compared; that only makes a range a little wider.
 KEY_BYTES = 64
 
 
@@ -41,10 +41,10 @@ def bounds_of(low: OrderKey | None, high: OrderKey | None) -> Bounds | None:
 
 
 class Ranges:
-    """The ranges of some groups, each with a weight, to be asked about values."""
+    """The ranges of some groups, each with a weight; says which of them may hold a value."""
 
     def __init__(self, ranges: Sequence[Bounds | None], weights: Sequence[float]) -> None:
-        """None is a group without a range, which no value is outside of."""
+        """None stands for a group without a range, which may hold any value."""
         known = [(each, weight) for each, weight in zip(ranges, weights, strict=True) if each]
         lows = sorted((each.low, weight) for each, weight in known)
         highs = sorted((each.high, weight) for each, weight in known)
@@ -59,11 +59,11 @@ class Ranges:
     def around(
         self, keys: Sequence[OrderKey | None]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """For each value, how many groups may hold it, and their weights together; all of them for
-        None. Both of the shape (len(keys),)."""
+        """For each value, how many groups may hold it, and the sum of their weights; for None, all
+        groups. Both have the shape (len(keys),)."""
         is_known = np.array([key is not None for key in keys], np.bool_)
         known: list[Any] = [key for key in keys if key is not None]
-        # Begun, less those that have ended: low <= high, so what has ended has begun.
+        # Ranges that have begun, less those that have ended: low <= high, so these have begun, too.
         begun = np.array([bisect_right(self._lows, key) for key in known], np.int64)
         ended = np.array([bisect_left(self._highs, key) for key in known], np.int64)
         count = np.full(len(keys), self._num, np.int64)

@@ -1,7 +1,7 @@
-"""Ready-made settings, so that other writers give a column the filter that is advised.
+"""Ready-made settings with which other writers give a column the recommended filter.
 
-Sizes are per group of the file that was measured: of Parquet, NDV is that of the row group with the
-most distinct values. parquet-java and DuckDB write no larger filter than they are told to expect.
+For Parquet, NDV is that of the measured file's row group with the most distinct values:
+parquet-java and DuckDB size a filter for the number that they are told.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Final
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 
-# parquet-java's and Iceberg's limit unless told otherwise.
+# The default limit of parquet-java and Iceberg.
 JAVA_MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class WantedFilter:
-    """What the settings shall bring about in every row group.
+    """The filter to get in every row group.
 
-    `column_path`: the names from the root of the schema to the leaf. `ndv`: distinct values to
-    expect, at most; `num_bytes`: of the largest bitset, up to `max_bytes`; `dictionary_bytes`: what
-    a dictionary of all values may take; `only_dictionary`: whether the chunks have such
+    `column_path`: the names from the root of the schema to the leaf. `ndv`: the most distinct
+    values to expect; `num_bytes`: of the largest bitset, up to `max_bytes`; `dictionary_bytes`: the
+    most that a dictionary of all values may take; `only_dictionary`: whether the chunks have such
     dictionaries now.
     """
 
@@ -52,9 +52,9 @@ class WriterSettings:
 
 
 def writer_settings(wanted: WantedFilter) -> tuple[WriterSettings, ...]:
-    """The settings for each writer that can be told to filter such a column.
+    """The settings for each writer that can be told to write such a filter.
 
-    parquet-java, and with it Iceberg, takes every dot for a step down in the schema.
+    parquet-java, and hence Iceberg, takes every dot for a step down in the schema.
     """
     has_dots = any("." in name for name in wanted.column_path)
     java = [] if has_dots else [WriterSettings("Spark", _spark(wanted))]
@@ -71,10 +71,10 @@ def writer_settings(wanted: WantedFilter) -> tuple[WriterSettings, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WantedOrcFilters:
-    """What the settings shall bring about in every index group.
+    """The filters to get in every index group.
 
-    `id` and `kind` are those of the column; `name`: its dotted name, of names without a dot if
-    `is_plain`.
+    `id` and `kind` are those of the column; `name`: its dotted name; `is_plain`: no part of the
+    name has a dot in it.
     """
 
     path: str
@@ -85,7 +85,7 @@ class WantedOrcFilters:
     fpp: float
 
 
-# What ORC C++ gets right; pyorc hashes a FLOAT as the DOUBLE that Python has.
+# What ORC C++ gets right; pyorc hashes a FLOAT as Python's float, a DOUBLE.
 _SOUND_IN_PYARROW: Final = frozenset(
     {"SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VARCHAR", "DATE", "DECIMAL"}
 )
@@ -95,8 +95,8 @@ _SOUND_IN_PYORC: Final = _SOUND_IN_PYARROW - {"FLOAT"}
 def orc_writer_settings(wanted: WantedOrcFilters) -> tuple[WriterSettings, ...]:
     """The settings for each writer of ORC files that gets the filters of such a column right.
 
-    The size of filters follows from the rows of an index group. ORC Java, and with it Spark, Hive
-    and Iceberg, takes names with commas between them, and each dot for a step down.
+    The size of filters follows from the rows of an index group. ORC Java, and hence Spark, Hive
+    and Iceberg, takes names separated by commas, and each dot for a step down.
     """
     java = (
         WriterSettings("Spark", _spark_orc(wanted)),
@@ -140,7 +140,7 @@ def _pbloom(wanted: WantedFilter) -> str:
 
 
 def _command(path: str, column: str, fpp: float, limit: str, output: str) -> str:
-    # What begins with a dash is an option.
+    # A leading dash would make it an option.
     path = f"./{path}" if path.startswith("-") else path
     return (
         f"pbloom build {shlex.quote(path)} -c {shlex.quote(_csv(column))}"
@@ -149,7 +149,7 @@ def _command(path: str, column: str, fpp: float, limit: str, output: str) -> str
 
 
 def _csv(name: str) -> str:
-    """A name as `-c` takes it: in quotes where it would be several, or none."""
+    """A name as `-c` takes it: in quotes if it would be read as several names or none."""
     if not any(special in name for special in ',"\r\n'):
         return name
     return '"' + name.replace('"', '""') + '"'
@@ -162,7 +162,7 @@ def _java_max_bytes(wanted: WantedFilter) -> int:
 def _spark(wanted: WantedFilter) -> str:
     """Options of a DataFrameWriter; the names are parquet-java's properties.
 
-    parquet-java drops the filter of a chunk that has a dictionary for all its values.
+    parquet-java drops the filter of a chunk whose values are all in a dictionary.
     """
     options = {
         f"parquet.bloom.filter.enabled#{wanted.column}": "true",
@@ -185,7 +185,7 @@ def _pyarrow(wanted: WantedFilter) -> str:
 
 
 def _duckdb(wanted: WantedFilter) -> str:
-    """DuckDB gives a filter to each chunk that has a dictionary, whatever the column."""
+    """DuckDB writes a filter for each chunk with a dictionary, whatever the column."""
     return (
         f"COPY (FROM read_parquet({_sql(wanted.path)})) TO 'out.parquet' (FORMAT parquet,"
         f" DICTIONARY_SIZE_LIMIT {wanted.ndv},"
@@ -195,7 +195,7 @@ def _duckdb(wanted: WantedFilter) -> str:
 
 
 def _datafusion(wanted: WantedFilter) -> str:
-    """DataFusion writes the keys of options in lower case, and takes every dot for a step down."""
+    """DataFusion lowercases the keys of options and takes every dot for a step down."""
     names = wanted.column_path
     is_named = all(name == name.lower() and "." not in name for name in names)
     suffix = f"::{wanted.column}" if is_named else ""
@@ -224,7 +224,7 @@ def _iceberg(wanted: WantedFilter) -> str:
 
 
 def _string(text: str) -> str:
-    """A literal for Python, Scala and Java alike."""
+    """A literal in Python, Scala and Java alike."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,8 +1,8 @@
 """What is known of a column: distinct values, filters, min/max ranges, and sampled values.
 
-Told by groups, which is what readers skip: row groups of Parquet, index groups of ORC. How a group
-is read is up to its format, a Surveyor; here it is added to those before it. Memory is bounded by
-the limits of `ndv` and `samples`, not by the values; some 300 bytes stay of each group.
+It is gathered group by group, a group being what readers skip: a row group of Parquet, an index
+group of ORC. How groups are read is up to the format's Surveyor. Memory is bounded by the limits of
+`ndv` and `samples`, not by the number of values; each group adds some 300 bytes.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from parquet_bloom.parallel import Progress, work_in_order
 class Surveyed(Protocol):
     """What was found in one group of a column.
 
-    `num_values`: as the format counts them, nulls counted in Parquet; `ndv`: distinct values;
+    `num_values`: with nulls in Parquet, without them in ORC; `ndv`: distinct values;
     `filter_bytes` and `fpp` are those of the filter that `build` would write, 0 and 1 if it would
-    write none; `only_dictionary`: a dictionary page has all values, None if there are no such
-    pages; `bounds`: what the statistics say of the values.
+    write none; `only_dictionary`: all values are in a dictionary page, None in a format without
+    such pages; `bounds`: from the min/max statistics.
     """
 
     @property
@@ -57,10 +57,10 @@ class Surveyed(Protocol):
 class ColumnCounts:
     """A column of one file, or of several together.
 
-    Of all its chunks: `num_values`, `chunk_bytes` as stored, `already` (groups with a filter),
-    `dictionary_bytes` (what a dictionary of all values of one takes at most). Of the `groups` with
-    a non-null value: `filters` and `filter_bytes` that `build` would write, `largest_filter`,
-    `group_ndv` (the most distinct values of one), and whether `only_dictionary` pages hold them.
+    Of all chunks: `num_values`, `chunk_bytes` as stored, `already` (groups with a filter),
+    `dictionary_bytes` (the most that a dictionary of all values of one chunk can take). Of the
+    `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
+    `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`.
     """
 
     num_values: int = 0
@@ -75,7 +75,7 @@ class ColumnCounts:
     only_dictionary: bool | None = True
 
     def add(self, found: Surveyed, ndv: int) -> None:
-        """Count what is in a group with `ndv` distinct values, at least one."""
+        """Count a group with `ndv` distinct values, at least one."""
         self.groups += 1
         self.filters += found.filter_bytes > 0
         self.filter_bytes += found.filter_bytes
@@ -99,18 +99,18 @@ class ColumnCounts:
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """How many distinct non-null values there are; `error`: the relative standard error, None if
-    the number is exact."""
+    """How many distinct non-null values there are; `error`: relative standard error, None if the
+    number is exact."""
 
     ndv: int
     error: float | None
 
 
 class ColumnSurvey:
-    """What is known of a column of one file, or of several together, which fill one sample."""
+    """What is known of a column of one file, or of several files that fill one sample."""
 
     def __init__(self, sample: Sample, limit: int = ndv.LIMIT) -> None:
-        """`limit`: of the hashes that are kept, see DistinctHashes."""
+        """`limit`: how many hashes are kept, see DistinctHashes."""
         self.counts = ColumnCounts()
         self.sample = sample
         self._distinct = DistinctHashes(limit)
@@ -119,11 +119,11 @@ class ColumnSurvey:
         self._fpps: list[float] = []
 
     def add(self, found: Surveyed) -> None:
-        """Merge what was found in a group; by one thread, once for each."""
+        """Merge what was found in a group. Call it once for each, from one thread."""
         num_distinct = found.ndv
         self.counts.num_values += found.num_values
         if num_distinct == 0:
-            # In a stripe that has values elsewhere, such a group gets a filter all the same.
+            # In a stripe with values elsewhere, such a group gets a filter all the same.
             self.counts.filter_bytes += found.filter_bytes
             return
         self.counts.add(found, num_distinct)
@@ -135,7 +135,7 @@ class ColumnSurvey:
         found.sample.finish(found.fpp)
 
     def merge(self, other: ColumnSurvey) -> None:
-        """Add the column of another file, which filled the same sample."""
+        """Add the column of another file that filled the same sample."""
         self.counts.merge(other.counts)
         if other.counts.groups:
             is_sole = self.counts.groups == other.counts.groups
@@ -145,34 +145,35 @@ class ColumnSurvey:
         self._distinct.merge(other._distinct)
 
     def pack(self) -> None:
-        """Take little memory until there is more to add."""
+        """Save memory until there is more to add."""
         self._distinct.pack()
         self.sample.pack()
 
     @property
     def distinct(self) -> Distinct:
-        """Of the whole column. Exact for the dictionary of a single group, however large."""
+        """Of the whole column. Exact if one group has them all in a dictionary, however large."""
         if self._sole_dictionary:
             return self._sole_dictionary
         count = min(self._distinct.count, self.counts.num_values)
         return Distinct(count, self._distinct.relative_error)
 
     def expected_reads(self) -> ExpectedReads | None:
-        """Groups that a look-up reads; None if there is nothing to look up."""
+        """How many groups a look-up reads; None if there is nothing to look up."""
         return expected_reads(Ranges(self._bounds, self._fpps), self.sample.look_ups())
 
 
 # ------------------------------------------------------------------------------------------------
-# What is up to the format
+# What depends on the format
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A column to be judged, whatever file of the table it is in.
+    """A column to be judged, in whichever file of the table.
 
-    `key_of`: where a stored value lies in the column's order, None if it has none; `value_of`: what
-    is looked up by a literal, raises ValueTypeError; `engines`: who asks its filters;
-    `seldom_asked`: see verdict.Evidence; `settings`: those for writers of a file at this path.
+    `key_of`: where a stored value lies in the column's order, None if there is no order;
+    `value_of`: what a literal stands for, raises ValueTypeError; `engines`: who uses its filters;
+    `seldom_asked`: see verdict.Evidence; `settings`: for other writers, given the path of a file
+    and what was counted.
     """
 
     column: Column
@@ -185,14 +186,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Limit:
-    """What no filter is larger than, as a number and in words."""
+    """What limits the size of a filter, as a number and in words."""
 
     number: int
     words: str
 
 
 class Surveyor(Protocol):
-    """Reads one open file. Columns and chunks are those that the file gives."""
+    """Reads one open file, whose columns and chunks are meant below."""
 
     @property
     def file(self) -> Container: ...
@@ -200,27 +201,27 @@ class Surveyor(Protocol):
     def num_groups(self) -> int: ...
     @property
     def num_drawn(self) -> int:
-        """How many distinct stored values to draw from each column, at most."""
+        """The most distinct stored values to draw from each column."""
 
     @property
     def largest_filter(self) -> Limit: ...
     def subject(self, column: Any) -> Subject: ...
     def reason_for_none(self, column: Any) -> str:
-        """Why a column can have no filters, as far as the footer tells; else empty."""
+        """Why a column cannot have filters, as far as the footer tells; else empty."""
 
     def num_values(self, column: Any) -> int:
-        """As the footer says; 0 if it does not."""
+        """According to the footer; 0 if it does not say."""
 
     def count(self, counts: ColumnCounts, chunk: Any) -> None:
-        """Count what the footer says of a chunk, but for its values."""
+        """Count what the footer says of a chunk, except for its values."""
 
     def room(self, chunk: Any) -> int:
-        """The most bytes that reading a chunk takes."""
+        """The most memory that reading a chunk takes, in bytes."""
 
     def read(self, chunk: Any, sample: Sample) -> Sequence[Surveyed]:
-        """What is in each group of a chunk; by any thread.
+        """What is in each group of a chunk; called from any thread.
 
-        Raises UnsupportedError where it can have no filters, FormatError for damage.
+        Raises UnsupportedError if it cannot have filters, FormatError for damage.
         """
 
 
@@ -231,9 +232,9 @@ def survey_columns(
     threads: int | None,
     progress: Progress | None,
 ) -> Iterator[tuple[ColumnSurvey, str]]:
-    """Each column, and why it can have no filters, one after the other.
+    """Each column in turn, and why it cannot have filters, else "".
 
-    One pass over its chunks: they are read by several threads, what each finds is added in order.
+    Several threads read the chunks; what they find is added in order.
     """
     file = surveyor.file
     reasons = [surveyor.reason_for_none(column) for column in columns]

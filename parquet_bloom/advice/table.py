@@ -1,8 +1,8 @@
-"""Files that a look-up searches together: those with the same columns are one table.
+"""Files that are searched together: those with the same columns are one table.
 
-Many writers make files of one group, and what a filter in one of them saves shows only beside the
-others. A file is read once, column by column; of its values only those numbers stay that the table
-is judged by (see `survey`).
+Many writers put one row group into each file, and only together with the others can it be seen what
+a filter there saves. A file is read once, column by column; all that is kept of its values are the
+numbers by which the table is judged (see `survey`).
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.vocabulary import AdviceBasis, Format
 
-# Of more columns than that, fewer values and hashes are kept each.
+# With more columns than this, fewer values and hashes are kept of each.
 MANY_COLUMNS = 256
 LEAST_KEPT = 256
 
 
 def limit_for(limit: int, num_columns: int) -> int:
-    """The part of `limit`, which holds for up to MANY_COLUMNS, that each of so many may keep."""
+    """How much of `limit`, which is for up to MANY_COLUMNS, each of so many columns may keep."""
     return max(LEAST_KEPT, limit * MANY_COLUMNS // max(MANY_COLUMNS, num_columns))
 
 
 def surveyor_of(file: Container, options: AdviseOptions) -> Surveyor:
-    """Who reads files of this format. Raises UnsupportedError for an option that it does not have,
-    FooterError."""
+    """The reader for files of this format. Raises UnsupportedError for an option that the format
+    does not support, FooterError."""
     return _SURVEYORS[file.format](file, options)
 
 
@@ -64,7 +64,7 @@ _SURVEYORS: Final[Mapping[Format, Callable[[Any, AdviseOptions], Surveyor]]] = {
 
 @dataclass(frozen=True, slots=True)
 class SurveyedColumn:
-    """One column. With a `reason` why it can have no filter, only `counts` of the footer."""
+    """One column. With a `reason` why it cannot have a filter, `counts` is what the footer says."""
 
     counts: ColumnCounts
     distinct: Distinct | None = None
@@ -84,7 +84,7 @@ class SurveyedFile:
 
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
-    """What is said of a column of all files of a table, in which `groups` have values."""
+    """The verdict on a column in all files of a table; `groups`: those with values."""
 
     groups: int
     basis: AdviceBasis
@@ -101,7 +101,7 @@ class Table:
         columns: Sequence[Column],
         value_sample: Mapping[str, Sequence[str]],
     ) -> None:
-        """For files such as this one, which is yet to be added. Raises ColumnError, ValueTypeError."""
+        """For files like this one, which is yet to be added. Raises ColumnError, ValueTypeError."""
         self.files: list[SurveyedFile] = []
         self.subjects = [surveyor.subject(column) for column in columns]
         given = given_samples(surveyor.file, self.subjects, value_sample)
@@ -126,7 +126,7 @@ class Table:
     ) -> None:
         """Read a file, whose `columns` are those of the table.
 
-        Raises FormatError for damage; nothing but the samples has learnt of such a file.
+        Raises FormatError for damage; then the file leaves no trace but in the samples.
         """
         of_file, parts = [], []
         for survey, reason in survey_columns(surveyor, columns, self._samples, threads, progress):

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 @max_bytes_option
 @click.option(
     "--value-sample", type=FILE,
-    help="Values that are really looked up: one per line with one --column, or CSV with a header.",
+    help="Real look-up values: one per line (with one --column), or CSV with a header line.",
 )  # fmt: skip
 @click.option(
-    "--details", is_flag=True, help="Also engines that use the filter, and settings for writers."
+    "--details",
+    is_flag=True,
+    help="Also show which engines use the filter, and settings for writers.",
 )
 @threads_option
 @key_options
@@ -44,12 +46,12 @@ def advise(
     value_sample: Path | None, details: bool, threads: int | None, keys: Keys | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Say which columns deserve a filter, at what size, and what it would save.
+    """Say which columns deserve a filter, how large it would be, and what it would save.
 
-    How many row groups a point look-up reads, by min/max alone and with a filter, comes from the
-    stored values, or from --value-sample; of ORC files, how many index groups. The verdict is
-    build, optional or skip, with the reason. Files with the same columns are judged together, as
-    one table.
+    For each column: how many row groups (in ORC files: index groups) a point look-up reads with
+    min/max statistics alone and with a filter, judged by the stored values or by --value-sample.
+    The verdict is build, optional or skip, with the reason. Files with the same columns are judged
+    together, as one table.
 
     \b
     Example:

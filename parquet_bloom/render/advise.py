@@ -23,16 +23,15 @@ def write_advice(report: AdviceReport) -> None:
     On a terminal the reasons come below, where they have the width for it.
     """
     unit = UNITS[report.format].group
-    names = ", ".join(report.recommended) or "no column"
-    write_line(
-        f"{report.path}: {number_of(report.num_rows, 'row')} in {number_of(report.num_groups, unit)},"
-        f" {size(report.size)}; build filters for {names}"
-    )
-    rows = [_row(advice) for advice in report.columns]
+    rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
+    names = ", ".join(report.recommended)
+    summary = f"build filters for {names}" if names else "no filter recommended"
+    write_line(f"{report.path}: {rows} in {groups}, {size(report.size)}; {summary}")
+    cells = [_row(advice) for advice in report.columns]
     if not sys.stdout.isatty():
-        write_table([name.format(unit) for name in HEADER], rows)
+        write_table([name.format(unit) for name in HEADER], cells)
         return
-    write_table(NARROW, [row[: len(NARROW)] for row in rows])
+    write_table(NARROW, [row[: len(NARROW)] for row in cells])
     for advice in report.columns:
         write_line(f"{advice.column}: {advice.reason}")
 

@@ -1,9 +1,9 @@
 """Which columns deserve Bloom filters, at what size, and what that would save.
 
-One pass over the values of each column counts the distinct ones and draws some of them; the file's
-min/max statistics tell which groups (row groups, or index groups of ORC) a reader leaves out
-without a filter. The verdict follows from the two (see advice.verdict). Files with the same columns
-are judged as one table.
+One pass over the values of each column counts the distinct ones and draws a sample of them; min/max
+statistics tell which groups (row groups, or index groups of ORC) a reader skips without a filter.
+The verdict follows from the two (see advice.verdict). Files with the same columns are judged as one
+table.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ColumnAdvice:
-    """One column. What nobody counted, because the column cannot have a filter, is None or 0.
+    """One column. If it cannot have a filter, what was not counted is None or 0.
 
-    Of the file: `num_values`: nulls are counted in Parquet, not in ORC; `already`: groups with a
+    About the file: `num_values`: nulls are counted in Parquet, not in ORC; `already`: groups with a
     filter; `ndv`: distinct non-null values of the whole column; `ndv_error`: its relative standard
-    error, None if it is exact; `group_ndv`: the most that one group has; `only_dictionary`: all
-    values are in dictionary pages, None in ORC. `filter_bytes`: the bitsets that `build` would
-    write, all groups together; `filter_share`: of the file.
+    error, None if it is exact; `group_ndv`: the most in one group; `only_dictionary`: all values
+    are in dictionary pages, None in ORC. `filter_bytes`: all bitsets that `build` would write;
+    `filter_share`: of the file.
 
-    Of all files of the table that were judged together: `groups`: those with a non-null value;
-    `groups_*`: how many of them a look-up reads on average, by min/max statistics alone, with
-    filters, and with filters if the value is not stored. `basis`: whose look-ups these are;
-    `values_stored` of `values_asked` are stored. `verdict` and `reason` follow from these.
+    About all files that were judged together: `groups`: those with a non-null value; `groups_*`:
+    how many of them a look-up reads on average, by min/max statistics alone, with filters, and with
+    filters if the value is not stored. `basis`: which values are looked up; `values_stored` of
+    `values_asked` are stored. `verdict` and `reason` follow from these.
     """
 
     column: str
@@ -77,8 +77,8 @@ class ColumnAdvice:
 
 @dataclass(frozen=True, slots=True)
 class AdviceReport:
-    """What is advised for one file; `size` in bytes, `fpp` is the target; `files` of the table were
-    judged together, this one counted. `recommended`: the columns whose verdict is `build`."""
+    """The advice on one file; `size` in bytes, `fpp` is the target; `files`: how many were judged
+    together, this one included. `recommended`: the columns whose verdict is `build`."""
 
     path: str
     format: Format
@@ -105,14 +105,14 @@ def advise(
     """Judge each of `columns` (dotted paths; default: all) of one file.
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
-    bitset, 64 to 134,217,728; default: the latter; not for ORC. value_sample: for some of the
-    columns, literals that are really looked up, as often as they are. keys: for encrypted files.
-    progress: called with (chunks done, chunks in all).
+    bitset, 64 to 134,217,728, which is the default; not for ORC. value_sample: for some of the
+    columns, the literals that are really looked up, as often as they are. keys: for encrypted
+    files. progress: called with (chunks done, chunks in all).
 
-    Raises ColumnError, ValueTypeError for literals that the column cannot hold, UnsupportedError for
-    an option that the format does not have, FormatError for damage in what is read, EncryptionError
-    for what does not open, OSError. A column that cannot be read for want of a codec, an encoding or
-    a key is not an error: its `reason` says so.
+    Raises ColumnError, ValueTypeError for literals that the column cannot hold, UnsupportedError
+    for an option that the format does not support, FormatError for damage in what is read,
+    EncryptionError if a file cannot be decrypted, OSError. If a column cannot be read for lack of a
+    codec, an encoding or a key, that is not an error: its `reason` says so.
     """
     options = AdviseOptions(
         columns=None if columns is None else tuple(columns),
@@ -128,7 +128,7 @@ def advise(
 
 
 class Advisor:
-    """Judges files; those with the same columns together, as look-ups search them together."""
+    """Judges files. Those with the same columns are judged together, as one table."""
 
     def __init__(self, options: AdviseOptions | None = None, keys: Keys | None = None) -> None:
         """See `advise`."""
@@ -139,7 +139,7 @@ class Advisor:
         self._files: dict[str, tuple[Table, int]] = {}
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
-        """Read a file. One that was added already is not read again. Raises as `advise`."""
+        """Read a file, unless it was added before. Raises as `advise`."""
         if os.fspath(path) in self._files:
             return
         options = self._options
@@ -153,21 +153,21 @@ class Advisor:
             self._files[os.fspath(path)] = table, len(table.files) - 1
 
     def reports(self) -> Iterator[AdviceReport]:
-        """One for each file, in the order in which they were added."""
+        """One for each file, in the order they were added."""
         judged = {id(table): table.judge() for table in self._tables.values()}
         for table, place in self._files.values():
             file = table.files[place]
             yield self._report(table, file, judged[id(table)], file.path)
 
     def tables(self) -> Iterator[AdviceReport]:
-        """One for each table, all its files taken as one."""
+        """One for each table, with all its files as one."""
         for table in self._tables.values():
             yield self._report(table, table.whole(), table.judge(), table.files[0].path)
 
     def _report(
         self, table: Table, file: SurveyedFile, judged: Sequence[JudgedColumn], path: str
     ) -> AdviceReport:
-        """What is said of one file, or of all as one; `path` is what settings read."""
+        """About one file, or all as one; `path` is the input of the settings."""
         columns = tuple(
             _advice(subject, column, found, file.size, path)
             for subject, column, found in zip(table.subjects, file.columns, judged, strict=True)

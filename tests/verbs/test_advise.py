@@ -128,14 +128,17 @@ def test_a_report_describes_the_file(report, source):
 @pytest.mark.parametrize(
     ("column", "reason"),
     [
-        ("sorted", "min/max leaves 1.00 of 20 row groups to a look-up: a filter buys nothing"),
+        (
+            "sorted",
+            "min/max already narrows a look-up to 1.00 of 20 row groups, so a filter would save nothing",
+        ),
         ("flag", "BOOLEAN: two values need no filter"),
         ("nothing", "no non-null values"),
-        ("list.list.element", "no engine asks the filters of such a column"),
+        ("list.list.element", "no engine uses filters on such a column"),
         (
             "low_cardinality",
-            "a filter excludes next to nothing:"
-            + " a look-up reads 20 of 20 row groups with a filter, 20 by min/max",
+            "a filter rules out next to nothing:"
+            + " a look-up reads 20 of 20 row groups with a filter, 20 with min/max alone",
         ),
     ],
 )
@@ -145,7 +148,7 @@ def test_reasons_in_words(advice, column, reason):
 
 def test_reasons_name_the_numbers(advice):
     assert advice["random"].reason.startswith("a look-up reads 1.")
-    assert "of 20 row groups with a filter, 20 by min/max" in advice["random"].reason
+    assert "of 20 row groups with a filter, 20 with min/max alone" in advice["random"].reason
     assert advice["price"].reason.startswith("floating-point numbers are seldom looked up")
 
 
@@ -157,7 +160,7 @@ def test_only_the_columns_that_are_asked_about(source):
 def test_the_verdict_counts_filters_that_are_there(built, advice):
     again = advise(built, columns=["random"]).columns[0]
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
-    assert again.reason.endswith("; every row group has a filter already")
+    assert again.reason.endswith("; every row group already has a filter")
     assert advice["random"].already == 0
 
 
@@ -166,14 +169,14 @@ def test_one_row_group_is_optional(table, tmp_path):
     pq.write_table(table.slice(0, ROWS).select(["random", "low_cardinality"]), path)
     one, few = advise(path).columns
     assert (one.verdict, few.verdict) == ("optional", "skip")
-    assert one.reason.startswith("one row group: a filter can only tell that a value is not in it,")
-    assert few.reason == "one row group and 40 distinct values"
+    assert one.reason.startswith("one row group: a filter can only say that a value is not in it,")
+    assert few.reason == "one row group with 40 distinct values"
 
 
 def test_a_target_out_of_reach_is_skipped(source):
     report = advise(source, columns=["random"], fpp=1e-6, max_bytes=4096)
     assert (report.columns[0].verdict, report.columns[0].filter_bytes) == ("skip", 0)
-    assert report.columns[0].reason == "the FPP is out of reach within 4,096 bytes"
+    assert report.columns[0].reason == "the target FPP is out of reach within 4,096 bytes"
     assert report.columns[0].settings == ()
 
 
@@ -184,7 +187,7 @@ def test_int96_has_no_reader(tmp_path):
     pq.write_table(times, path, row_group_size=100, use_deprecated_int96_timestamps=True)
     (when,) = advise(path).columns
     assert (when.physical_type, when.verdict, when.ndv) == ("INT96", "skip", 500)
-    assert when.reason == "no engine asks the filters of such a column"
+    assert when.reason == "no engine uses filters on such a column"
     assert when.groups_statistics == 5
 
 
@@ -193,7 +196,7 @@ def test_dictionaries_are_a_reason_to_think_twice(table, tmp_path):
     pq.write_table(table.select(["random"]), path, row_group_size=ROWS)
     (random,) = advise(path).columns
     assert (random.verdict, random.only_dictionary, random.ndv_exact) == ("build", True, False)
-    assert "all values are in dictionaries, where Spark, Trino, Iceberg" in random.reason
+    assert "all values are in dictionaries, which tell Spark, Trino, Iceberg" in random.reason
 
 
 # ------------------------------------------------------------------------------------------------
@@ -406,7 +409,9 @@ def test_a_sample_that_does_not_fit_is_an_error(source):
         advise(source, value_sample={"random": ["x"]})
     with pytest.raises(pb.ColumnError, match="did you mean random"):
         advise(source, value_sample={"randon": ["1"]})
-    with pytest.raises(pb.ColumnError, match="value sample: column random is not asked about"):
+    with pytest.raises(
+        pb.ColumnError, match="value sample: column random is not one of the columns to judge"
+    ):
         advise(source, columns=["sorted"], value_sample={"random": ["1"]})
 
 

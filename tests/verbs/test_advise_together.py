@@ -76,7 +76,7 @@ def test_alone_a_row_group_is_optional_at_best(lake):
     alone = advise(lake / "00.parquet")
     assert (alone.files, alone.recommended) == (1, ())
     assert by_column(alone)["random"].verdict == "optional"
-    assert "files that are named together are judged" in by_column(alone)["random"].reason
+    assert "name all its files to have them judged together" in by_column(alone)["random"].reason
 
 
 def test_together_they_are_what_the_table_in_one_file_is(advisor, whole):
@@ -99,7 +99,7 @@ def test_the_reason_names_the_files(advisor):
     (together,) = advisor.tables()
     random = by_column(together)["random"]
     assert random.reason.startswith("a look-up reads 1.0")
-    assert " of 12 row groups in 12 files with a filter, 12 by min/max" in random.reason
+    assert " of 12 row groups in 12 files with a filter, 12 with min/max alone" in random.reason
 
 
 def test_each_file_has_a_report_of_its_own(advisor, lake):

@@ -141,7 +141,7 @@ def test_values_drawn_from_many_stripes_are_the_same():
     held = np.mean([sum(value in group for group in groups) for value in set(values.tolist())])
     assert found.groups_filter == pytest.approx(held + 0.01 * (40 - held), rel=0.03)
     assert (found.already, found.reason.rpartition("; ")[2]) == (
-        40, "every index group has a filter already"
+        40, "every index group already has a filter"
     )  # fmt: skip
 
 
@@ -154,12 +154,12 @@ def test_verdicts_speak_of_index_groups():
     assert report.recommended == ("id",)
     said = {advice.column: (advice.verdict, advice.reason) for advice in report.columns}
     assert re.fullmatch(
-        r"a look-up reads 1\.\d\d of 12 index groups with a filter, 12 by min/max; .*",
+        r"a look-up reads 1\.\d\d of 12 index groups with a filter, 12 with min/max alone; .*",
         said["id"][1],
     )
     assert said["seq"] == (
         "skip",
-        "min/max leaves 1.00 of 12 index groups to a look-up: a filter buys nothing",
+        "min/max already narrows a look-up to 1.00 of 12 index groups, so a filter would save nothing",
     )
     assert said["low"][0] == "skip"
     assert "row group" not in str(said)
@@ -169,9 +169,9 @@ def test_one_index_group_alone():
     write(stride=10_000)
     said = column(advise("a.orc"), "id")
     assert said.verdict == "optional"
-    assert said.reason.startswith("one index group: a filter can only tell that a value is not in")
+    assert said.reason.startswith("one index group: a filter can only say that a value is not in")
     low = column(advise("a.orc"), "low")
-    assert low.reason == "one index group and 5 distinct values"
+    assert low.reason == "one index group with 5 distinct values"
 
 
 NEVER = {
@@ -199,7 +199,7 @@ def test_what_no_reader_asks():
     ):  # fmt: skip
         found = column(report, name)
         assert (found.verdict, found.reason) == (
-            "skip", "no engine asks the filters of such a column"
+            "skip", "no engine uses filters on such a column"
         )  # fmt: skip
         assert [(use.engine, use.uses, use.reason) for use in found.engines] == [
             ("ORC Java", False, reason),
