@@ -20,7 +20,7 @@ from parquet_bloom.advice.orc_engines import orc_engine_uses
 from parquet_bloom.advice.orc_statistics import OrderedValues, group_bounds, is_ordered, order_keys
 from parquet_bloom.advice.ranges import Bounds, OrderKey
 from parquet_bloom.advice.samples import ALL_HASHES, GivenValue, Sample, SampledChunk
-from parquet_bloom.advice.settings import WantedOrcFilters, WriterSettings, orc_writer_settings
+from parquet_bloom.advice.settings import orc_writer_settings
 from parquet_bloom.advice.survey import ColumnCounts, Limit, Subject
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.options import AdviseOptions, refuse
@@ -93,14 +93,21 @@ class OrcSurveyor:
 
     def subject(self, column: OrcColumn) -> Subject:
         file = self.file
-        depth = len(list(above(file.columns, column)))
+        depth, fpp = len(list(above(file.columns, column))), self._size.fpp
         return Subject(
             column=column,
             key_of=_itself if is_ordered(column) else None,
             value_of=partial(_given_value, column),
             engines=orc_engine_uses(file.generation, file.columns, column),
             seldom_asked="" if never_absent(column) else seldom_asked(leaf_type(column)),
-            settings=partial(_settings, column, column.name.count(".") < depth, self._size.fpp),
+            settings=lambda path, counts: orc_writer_settings(
+                path,
+                id=column.id,
+                name=column.name,
+                kind=column.kind,
+                is_plain=column.name.count(".") < depth,
+                fpp=fpp,
+            ),
         )
 
     def reason_for_none(self, column: OrcColumn) -> str:
@@ -196,18 +203,3 @@ def _given_value(column: OrcColumn, literal: str) -> GivenValue:
         (key,) = order_keys(column, stored_value(column, plain))
     hashes = spread(np.array(found.hashes, np.uint64)).tolist()
     return GivenValue(hashes, key, bool(found.unknown))
-
-
-def _settings(
-    column: OrcColumn, is_plain: bool, fpp: float, path: str, counts: ColumnCounts
-) -> tuple[WriterSettings, ...]:
-    return orc_writer_settings(
-        WantedOrcFilters(
-            path=path,
-            id=column.id,
-            name=column.name,
-            kind=column.kind,
-            is_plain=is_plain,
-            fpp=fpp,
-        )
-    )

@@ -69,22 +69,6 @@ def writer_settings(wanted: WantedFilter) -> tuple[WriterSettings, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WantedOrcFilters:
-    """The filters to get in every index group.
-
-    `id` and `kind` are those of the column; `name`: its dotted name; `is_plain`: no part of the
-    name has a dot in it.
-    """
-
-    path: str
-    id: int
-    name: str
-    kind: str
-    is_plain: bool
-    fpp: float
-
-
 # What ORC C++ gets right; pyorc hashes a FLOAT as Python's float, a DOUBLE.
 _SOUND_IN_PYARROW: Final = frozenset(
     {"SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VARCHAR", "DATE", "DECIMAL"}
@@ -92,45 +76,48 @@ _SOUND_IN_PYARROW: Final = frozenset(
 _SOUND_IN_PYORC: Final = _SOUND_IN_PYARROW - {"FLOAT"}
 
 
-def orc_writer_settings(wanted: WantedOrcFilters) -> tuple[WriterSettings, ...]:
+def orc_writer_settings(
+    path: str, *, id: int, name: str, kind: str, is_plain: bool, fpp: float
+) -> tuple[WriterSettings, ...]:
     """The settings for each writer of ORC files that gets the filters of such a column right.
 
-    The size of filters follows from the rows of an index group. ORC Java, and hence Spark, Hive
-    and Iceberg, takes names separated by commas, and each dot for a step down.
+    `id`, `name` (dotted) and `kind` are those of the column; `is_plain`: no part of the name has a
+    dot in it. The size of filters follows from the rows of an index group. ORC Java, and hence
+    Spark, Hive and Iceberg, takes names separated by commas, and each dot for a step down.
     """
     java = (
-        WriterSettings("Spark", _spark_orc(wanted)),
-        WriterSettings("Hive", _table_properties(wanted, "orc.bloom.filter")),
-        WriterSettings("Iceberg", _table_properties(wanted, "write.orc.bloom.filter")),
+        WriterSettings("Spark", _spark_orc(name, fpp)),
+        WriterSettings("Hive", _table_properties(name, fpp, "orc.bloom.filter")),
+        WriterSettings("Iceberg", _table_properties(name, fpp, "write.orc.bloom.filter")),
     )
     cpp = (
         (_SOUND_IN_PYARROW, "pyarrow", 'orc.write_table(table, "out.orc"'),
         (_SOUND_IN_PYORC, "pyorc", "pyorc.Writer(file, schema"),
     )
-    options = f"bloom_filter_columns=[{wanted.id}], bloom_filter_fpp={wanted.fpp!r}"
-    is_named = wanted.is_plain and re.fullmatch(r"[\w.]+", wanted.name, re.ASCII)
+    options = f"bloom_filter_columns=[{id}], bloom_filter_fpp={fpp!r}"
+    is_named = is_plain and re.fullmatch(r"[\w.]+", name, re.ASCII)
     return (
-        WriterSettings("pbloom", _command(wanted.path, wanted.name, wanted.fpp, "", "out.orc")),
+        WriterSettings("pbloom", _command(path, name, fpp, "", "out.orc")),
         *(java if is_named else ()),
         *(
             WriterSettings(writer, f"{call}, {options})")
             for kinds, writer, call in cpp
-            if wanted.kind in kinds
+            if kind in kinds
         ),
     )
 
 
-def _spark_orc(wanted: WantedOrcFilters) -> str:
+def _spark_orc(name: str, fpp: float) -> str:
     return (
-        f'.option("orc.bloom.filter.columns", {_string(wanted.name)})\n'
-        f'.option("orc.bloom.filter.fpp", {_string(repr(wanted.fpp))})'
+        f'.option("orc.bloom.filter.columns", {_string(name)})\n'
+        f'.option("orc.bloom.filter.fpp", {_string(repr(fpp))})'
     )
 
 
-def _table_properties(wanted: WantedOrcFilters, prefix: str) -> str:
+def _table_properties(name: str, fpp: float, prefix: str) -> str:
     return (
-        f"ALTER TABLE t SET TBLPROPERTIES ({_sql(f'{prefix}.columns')} = {_sql(wanted.name)},"
-        f" {_sql(f'{prefix}.fpp')} = {_sql(repr(wanted.fpp))})"
+        f"ALTER TABLE t SET TBLPROPERTIES ({_sql(f'{prefix}.columns')} = {_sql(name)},"
+        f" {_sql(f'{prefix}.fpp')} = {_sql(repr(fpp))})"
     )
 
 
