@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.dump import DumpedFilter, dump
     from parquet_bloom.verbs.dump_older import DumpedOlder
     from parquet_bloom.verbs.inspect import FileInspection, inspect
-    from parquet_bloom.verbs.orc.advise import OrcAdviceReport
     from parquet_bloom.verbs.orc.build import OrcBuildReport
     from parquet_bloom.verbs.orc.diff import OrcFileDiff
     from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
@@ -90,7 +89,6 @@ _HOME = {
     "MissingKeyError": "errors",
     "Murmur3": "legacy.murmur3.dialect",
     "NotSupportedFileError": "errors",
-    "OrcAdviceReport": "verbs.orc.advise",
     "OrcBuildReport": "verbs.orc.build",
     "OrcFile": "orc.file",
     "OrcFileDiff": "verbs.orc.diff",
@@ -155,7 +153,6 @@ __all__ = [
     "MissingKeyError",
     "Murmur3",
     "NotSupportedFileError",
-    "OrcAdviceReport",
     "OrcBuildReport",
     "OrcFile",
     "OrcFileDiff",

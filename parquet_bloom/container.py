@@ -51,6 +51,11 @@ STRIPES: Final = Units("stripe", "index group")
 UNITS: Final[Mapping[Format, Units]] = {"parquet": ROW_GROUPS, "orc": STRIPES}
 
 
+def number_of(count: int, noun: str) -> str:
+    """`1 row group`, `1,024 row groups`"""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """A part of a file, and a group of it where not all of the part is concerned."""

@@ -125,6 +125,11 @@ class AdviseOptions(Selection):
         check_fpp(self.fpp)
         check_max_bytes(self.max_bytes)
 
+    @property
+    def target_fpp(self) -> float:
+        """What filters are sized for."""
+        return DEFAULT_FPP if self.fpp is None else self.fpp
+
 
 MAX_SEED = (1 << 32) - 1
 

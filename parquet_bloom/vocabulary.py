@@ -46,6 +46,9 @@ DiffStatus = Literal["same", "only in a", "only in b", "different", "folded", "u
 
 AdviceVerdict = Literal["build", "optional", "skip"]
 
+# Whose look-ups advice is based on.
+AdviceBasis = Literal["stored values", "value sample"]
+
 RepairAction = Literal[
     "length set", "length removed", "pointer dropped", "filters dropped", "rebuilt"
 ]

@@ -1,6 +1,9 @@
-"""What `advise` is made of: distinct values, min/max ranges, look-ups, engines, settings, a verdict.
+"""What `advise` is made of: distinct values, min/max ranges, look-ups, engines, settings, verdict.
 
-pages ──> survey ──> ndv, samples ──┐
-footer ──> statistics ──────────────┴──> table, file by file ──> lookups ──> verdict
+values ──> survey ──> ndv, samples ──┐
+footer ──> statistics, ranges ───────┴──> table, file by file ──> lookups ──> verdict
 type ────> engines, settings
+
+`parquet_…` and `orc_…` are what the formats differ in; the rest speaks of groups: row groups, or
+index groups of ORC.
 """

@@ -1,30 +1,14 @@
-"""Which engines look up values of a column in its Bloom filters, and why the others do not.
-
-The types that each engine converts a literal of to stored bytes, as far as its source, its
-documentation or an experiment tells; only top-level columns and members of structs count, because
-no engine asks the filters of the elements of lists and maps.
-"""
+"""Whether engines use the filters of a column, and which values are looked up at all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Final
 
-from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.values.types import LeafType
 
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """`types`: kinds of values (see `kind_of`) that it looks up; `members`: whether also those of
-    structs; `never`: why it looks up nothing; `caveats`: by kind, what to know all the same."""
-
-    name: str
-    source: str
-    types: frozenset[str] = frozenset()
-    members: bool = True
-    never: str = ""
-    caveats: Mapping[str, str] = field(default_factory=dict)
+# No engine uses filters for these.
+NO_ELEMENTS: Final = "not for elements of lists and maps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,140 +20,15 @@ class EngineUse:
     reason: str
 
 
-_WIDE = frozenset({"32-bit integers", "64-bit integers"})
-_INTEGERS = _WIDE | {"8-bit integers", "16-bit integers"}
-_WIDE_UNSIGNED = frozenset({"32-bit unsigned integers", "64-bit unsigned integers"})
-_UNSIGNED = _WIDE_UNSIGNED | {"8-bit unsigned integers", "16-bit unsigned integers"}
-_FLOATS = frozenset({"FLOAT", "DOUBLE"})
-_INTEGER_DECIMALS = frozenset({"DECIMAL in INT32", "DECIMAL in INT64"})
-_TIMESTAMPS = frozenset({"TIMESTAMP in MILLIS", "TIMESTAMP in MICROS"})
-_LOCAL = frozenset({"local TIMESTAMP in MILLIS", "local TIMESTAMP in MICROS"})
-_NANOS = frozenset({"TIMESTAMP in NANOS", "local TIMESTAMP in NANOS"})
+def seldom_asked(type: LeafType) -> str:
+    """What the values are, if they are seldom looked up by equality; else empty.
 
-ENGINES = (
-    Engine(
-        "Spark",
-        "spark ParquetFilters.scala, makeEq; measured with 4.3",
-        _INTEGERS
-        | _FLOATS
-        | _INTEGER_DECIMALS
-        | _TIMESTAMPS
-        | {"STRING", "BYTE_ARRAY", "DATE", "DECIMAL in FIXED_LEN_BYTE_ARRAY"},
-        caveats={"STRING": "not for CHAR(n) and collated columns"},
-    ),
-    Engine(
-        "DuckDB",
-        "duckdb extension/parquet/parquet_statistics.cpp; measured with 2.0",
-        _INTEGERS
-        | _FLOATS
-        | _INTEGER_DECIMALS
-        | _TIMESTAMPS
-        | _LOCAL
-        | _NANOS
-        | _UNSIGNED
-        | {"STRING", "ENUM", "JSON", "BSON", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "UUID"}
-        | {"DATE", "local TIME", "FLOAT16"},
-    ),
-    Engine(
-        "DataFusion",
-        "datafusion datasource-parquet/src/row_group_filter.rs, check_scalar; measured with 55",
-        _WIDE
-        | _WIDE_UNSIGNED
-        | _FLOATS
-        | _INTEGER_DECIMALS
-        | {"STRING", "ENUM", "JSON", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "UUID"}
-        | {"DECIMAL in FIXED_LEN_BYTE_ARRAY"},
-        members=False,
-        caveats=dict.fromkeys(
-            ("UUID", "FIXED_LEN_BYTE_ARRAY"), "not where the file's Arrow schema says UUID"
-        ),
-    ),
-    Engine(
-        "Trino",
-        "trino TupleDomainParquetPredicate.java, checkInBloomFilter; trino issue 21538",
-        _INTEGERS | _FLOATS | {"STRING", "BYTE_ARRAY", "DATE", "UUID"},
-        members=False,
-    ),
-    Engine(
-        "Iceberg",
-        "iceberg ParquetBloomRowGroupFilter.java",
-        _WIDE
-        | _FLOATS
-        | _INTEGER_DECIMALS
-        | {"STRING", "ENUM", "JSON", "BSON", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "UUID", "DATE"}
-        | {"TIMESTAMP in MICROS", "local TIMESTAMP in MICROS"}
-        | {"DECIMAL in FIXED_LEN_BYTE_ARRAY"},
-    ),
-    Engine(
-        "ClickHouse",
-        "ClickHouse parquetBloomFilterHash.cpp",
-        _INTEGERS | _UNSIGNED | {"STRING", "JSON", "BSON", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"},
-        members=False,
-    ),
-    Engine(
-        "Impala",
-        "impala parquet-bloom-filter-util.cc, IsParquetBloomFilterSupported",
-        _INTEGERS | _FLOATS | {"STRING", "BYTE_ARRAY"},
-    ),
-    Engine(
-        "pyarrow",
-        "arrow docs/source/cpp/parquet.rst",
-        never="its readers never ask a filter",
-    ),
-    Engine(
-        "Polars",
-        "polars pull request 27837",
-        never="does not ask filters yet",
-    ),
-)
-
-
-def kind_of(leaf: LeafType) -> str:
-    """What the values of a column are, in the words of the table above."""
-    logical = leaf.logical
-    match leaf.logical_name:
-        case "DECIMAL":
-            return f"DECIMAL in {leaf.physical}"
-        case "TIME" if logical:
-            return "TIME" if logical.utc else "local TIME"
-        case "TIMESTAMP" if logical:
-            return f"{'' if logical.utc else 'local '}TIMESTAMP in {logical.unit}"
-        case "INTEGER" if logical:
-            return f"{logical.bit_width}-bit {'' if logical.signed else 'unsigned '}integers"
-        case "":
-            plain = {"INT32": "32-bit integers", "INT64": "64-bit integers"}
-            return plain.get(leaf.physical, leaf.physical)
-        case name:
-            return name
-
-
-def seldom_asked(leaf: LeafType) -> str:
-    """What the values are, if look-ups by equality are not what people do with them; else empty.
-
-    Amounts and points in time are asked for by range. Decimals without a fraction can be keys.
+    Amounts and points in time are looked up by range. Decimals without a fraction can be keys.
     """
-    if leaf.is_float:
+    if type.is_float:
         return "floating-point numbers"
-    if leaf.logical_name == "DECIMAL" and leaf.logical and leaf.logical.scale > 0:
+    if type.logical_name == "DECIMAL" and type.logical and type.logical.scale > 0:
         return "decimals with a fraction"
-    if leaf.logical_name in ("TIME", "TIMESTAMP"):
+    if type.logical_name in ("TIME", "TIMESTAMP"):
         return "points in time"
     return ""
-
-
-def engine_uses(leaf: LeafColumn) -> tuple[EngineUse, ...]:
-    """What each engine makes of a column's filters, in the order of ENGINES."""
-    return tuple(_use(engine, leaf) for engine in ENGINES)
-
-
-def _use(engine: Engine, leaf: LeafColumn) -> EngineUse:
-    kind = kind_of(leaf.type)
-    if engine.never:
-        return EngineUse(engine.name, False, engine.never)
-    if leaf.max_repetition_level:
-        return EngineUse(engine.name, False, "not for elements of lists and maps")
-    if kind not in engine.types:
-        return EngineUse(engine.name, False, f"not for {kind}")
-    if len(leaf.path) > 1 and not engine.members:
-        return EngineUse(engine.name, False, "not for members of structs")
-    return EngineUse(engine.name, True, engine.caveats.get(kind, ""))

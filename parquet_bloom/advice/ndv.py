@@ -1,12 +1,12 @@
 """How many distinct values there are, from their hashes, in bounded memory.
 
-Only the smallest hashes are kept (KMV, "k minimum values"). As long as there are no more than LIMIT
-distinct ones, they are simply counted. Beyond that the k-th smallest tells how dense the hashes lie:
-XXH64 spreads them evenly over 2^64, so
+Only the smallest hashes are kept (KMV, "k minimum values"). Up to LIMIT distinct hashes are simply
+counted. Beyond that, the k-th smallest tells how densely the hashes lie; they are spread evenly
+over 2^64, hence
 
     NDV ~ (k - 1) / (k-th smallest hash / 2^64),   relative standard error 1 / sqrt(k - 2)
 
-The k smallest hashes of a column are among the k smallest of its row groups, so one pass gives both.
+The k smallest hashes of a column are among the k smallest of its groups, so one pass gives both.
 
 Source: Bar-Yossef et al., "Counting Distinct Elements in a Data Stream" (2002); the error is from
 Beyer et al., "On Synopses for Distinct-Value Estimation" (2007).
@@ -28,8 +28,8 @@ HASHES = float(1 << 64)
 def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The hashes ascending, each once.
 
-    numpy 2.3 finds unique values with a hash table, which takes several times as long as this; its
-    stable sort merges what is in order already.
+    numpy 2.3 finds unique values with a hash table, which is several times slower than this; its
+    stable sort merges runs that are already sorted.
     """
     ordered = np.sort(hashes, kind="stable")
     is_first = np.ones(ordered.size, np.bool_)
@@ -44,7 +44,7 @@ class DistinctHashes:
         self._limit = limit
         self._parts: list[NDArray[np.uint64]] = []
         self._size = 0
-        # The greatest hash that is kept, once others had to go.
+        # The greatest hash that is kept, once others were dropped.
         self._threshold: np.uint64 | None = None
 
     def add(self, hashes: NDArray[np.uint64]) -> None:
@@ -55,7 +55,7 @@ class DistinctHashes:
             self._keep(distinct(hashes))
 
     def merge(self, other: DistinctHashes) -> None:
-        """Add what `other` has seen, whose limit is no lower."""
+        """Add what `other` has seen; its limit is no lower."""
         kept = other._kept()
         if self._threshold is None:
             self._threshold = other._threshold
@@ -64,11 +64,11 @@ class DistinctHashes:
         self._keep(kept)
 
     def pack(self) -> None:
-        """Take no more memory than `limit` hashes do."""
+        """Shrink to the memory of `limit` hashes."""
         self._kept()
 
     def _keep(self, part: NDArray[np.uint64]) -> None:
-        """Another part, ascending and distinct. Sorting waits until there is something to drop."""
+        """Add a part, ascending and distinct. Sorting waits until there is something to drop."""
         self._parts.append(part)
         self._size += part.size
         if self._size > 4 * self._limit:
@@ -79,20 +79,20 @@ class DistinctHashes:
         if self._threshold is not None:
             kept = kept[kept <= self._threshold]
         if kept.size > self._limit:
-            # Not a view, which would keep what is dropped.
+            # Not a view, which would keep the rest alive.
             kept = kept[: self._limit].copy()
             self._threshold = kept[-1]
         self._parts, self._size = [kept], kept.size
 
     def _kept(self) -> NDArray[np.uint64]:
-        """Those that are kept, ascending and distinct."""
+        """The hashes that are kept, ascending and distinct."""
         if len(self._parts) != 1 or self._size > self._limit:
             self._compact()
         return self._parts[0]
 
     @property
     def is_exact(self) -> bool:
-        """Whether every hash is still here."""
+        """Whether no hash has been dropped."""
         self._kept()
         return self._threshold is None
 

@@ -1,10 +1,10 @@
-"""Which readers of ORC look up values of a column in its Bloom filters, and why the others do not.
+"""Which readers of ORC use the Bloom filters of a column, and why the others do not.
 
-| reader   | who reads with it                  | source                                        |
+| reader   | used by                            | source                                        |
 |----------|------------------------------------|-----------------------------------------------|
 | ORC Java | Hive, Spark                        | orc-core, RecordReaderImpl; measured with 2.3 |
 | Spark    |                                    | its pushed filters; measured with 4.3         |
-| ORC C++  | who gives it a predicate: pyorc    | ORC C++, sargs; measured with 2.3             |
+| ORC C++  | pyorc, given a predicate           | ORC C++, sargs; measured with 2.3             |
 | pyarrow  |                                    | pyarrow.orc, which takes no predicates        |
 """
 
@@ -12,24 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parquet_bloom.advice.engines import EngineUse
+from parquet_bloom.advice.engines import NO_ELEMENTS, EngineUse
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.orc.injection import UTF8_AND_UTC
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.orc.writers import Generation
 
 # Its timestamps have microseconds, and those of ORC nanoseconds.
-RANGE_OF_SPARK = "asks for a range of a TIMESTAMP, which no filter answers"
+RANGE_OF_SPARK = "turns the look-up of a TIMESTAMP into a range, which no filter can answer"
 
 
 def orc_engine_uses(
     generation: Generation, columns: Sequence[OrcColumn], column: OrcColumn
 ) -> tuple[EngineUse, ...]:
-    """What each reader makes of filters that `build` gives a column of a file by such a writer."""
+    """Whether each reader uses filters that `build` adds to a column in a file of this writer."""
     java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, UTF8_AND_UTC)
-    if _is_element(columns, column):
-        java = cpp = "not for elements of lists and maps"
+    if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
+        java = cpp = NO_ELEMENTS
     spark = RANGE_OF_SPARK if column.kind.startswith("TIMESTAMP") else ""
     return (
         EngineUse("ORC Java", not java, java),
@@ -37,12 +37,3 @@ def orc_engine_uses(
         EngineUse("ORC C++", not cpp, cpp),
         EngineUse("pyarrow", False, "its reader takes no predicates"),
     )
-
-
-def _is_element(columns: Sequence[OrcColumn], column: OrcColumn) -> bool:
-    parent = column.parent
-    while parent is not None:
-        if columns[parent].kind in ("LIST", "MAP"):
-            return True
-        parent = columns[parent].parent
-    return False

@@ -1,4 +1,4 @@
-"""What min/max statistics of index groups exclude: the range of values, in the column's order.
+"""What min/max statistics of index groups rule out: the range of values, in the column's order.
 
 | type                | order                                            |
 |---------------------|--------------------------------------------------|
@@ -10,7 +10,7 @@
 | TIMESTAMP*          | as milliseconds since 1970 by the stored clock   |
 | BINARY, others      | no minimum and maximum                           |
 
-Text that is longer than 1,024 bytes has no minimum and maximum either.
+Nor do index groups with text of more than 1,024 bytes.
 
 Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
 """
@@ -23,7 +23,7 @@ from decimal import Decimal
 from math import isnan
 from typing import Any, Final
 
-from parquet_bloom.advice.statistics import KEY_BYTES, Bounds, OrderKey
+from parquet_bloom.advice.ranges import KEY_BYTES, Bounds, OrderKey, bounds_of
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.timestamps import instant_moments
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
@@ -38,7 +38,7 @@ _UNIX_EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 def is_ordered(column: OrcColumn) -> bool:
-    """Whether statistics exclude values of this column."""
+    """Whether statistics can rule out values of this column."""
     return column.kind in _ORDERED
 
 
@@ -50,12 +50,12 @@ class OrderedValues:
         self._values = values
 
     def take(self, positions: Iterable[int]) -> list[OrderKey | None]:
-        """Where the values at these positions lie in the order; None for those that lie nowhere."""
+        """Where the values at these positions lie in the order; None for those with no place."""
         return order_keys(self._column, self._values.take(list(positions)))
 
 
 def order_keys(column: OrcColumn, values: Any) -> list[OrderKey | None]:
-    """Where values lie in the order of their column, which has one; None for NaN."""
+    """Where values of a column that has an order lie in it; None for NaN."""
     kind = column.kind
     if kind in _TIMESTAMPS:
         return list(instant_moments(values).millis.tolist())
@@ -74,19 +74,14 @@ def _text_key(kind: str, text: str | bytes) -> bytes:
 
 
 def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> Bounds | None:
-    """What the statistics of an index group say of its values; None if nothing that can be relied
-    on."""
+    """The bounds in the statistics of an index group; None if there are none to rely on."""
     if statistics is None or not is_ordered(column):
         return None
-    low, high = (_bound(column.kind, shown) for shown in (statistics.min, statistics.max))
-    if low is None or high is None:
-        return None
-    found = Bounds(low, high)
-    return found if found.low <= found.high else None
+    return bounds_of(_bound(column.kind, statistics.min), _bound(column.kind, statistics.max))
 
 
 def _bound(kind: str, shown: Shown) -> OrderKey | None:
-    """A minimum or maximum as a key; None if there is none, or it is no value of the type."""
+    """A minimum or maximum as a key; None if it is missing or not a value of the type."""
     if shown is None:
         return None
     try:

@@ -1,39 +1,39 @@
-"""One pass over the columns of an ORC file, to say what is in each index group.
+"""What is in each index group of an ORC file.
 
-Filters are built as `build` does it, and thrown away. Stripes are read by several threads; what
-each finds is given in order.
+Filters are built as `build` does it, and thrown away. All have the same size, with room for as many
+distinct values as an index group has rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.advice.engines import seldom_asked
 from parquet_bloom.advice.ndv import DistinctHashes, distinct
-from parquet_bloom.advice.orc_statistics import OrderedValues, group_bounds
-from parquet_bloom.advice.samples import ALL_HASHES, Sample, SampledChunk
-from parquet_bloom.advice.statistics import Bounds
-from parquet_bloom.advice.survey import ColumnSurvey
+from parquet_bloom.advice.orc_engines import orc_engine_uses
+from parquet_bloom.advice.orc_statistics import OrderedValues, group_bounds, is_ordered, order_keys
+from parquet_bloom.advice.ranges import Bounds, OrderKey
+from parquet_bloom.advice.samples import ALL_HASHES, GivenValue, Sample, SampledChunk
+from parquet_bloom.advice.settings import orc_writer_settings
+from parquet_bloom.advice.survey import ColumnCounts, Limit, Subject
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc.build import OrcSize, room_of_values
 from parquet_bloom.orc.chunk import OrcChunk
-from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import check_indexed, check_injectable
 from parquet_bloom.orc.keys.key_form import KeyForm
-from parquet_bloom.orc.keys.key_hashes import insertion_hashes, never_absent
-from parquet_bloom.orc.stripe import FILTER_KINDS
+from parquet_bloom.orc.keys.key_hashes import encode_literal, insertion_hashes, never_absent
+from parquet_bloom.orc.stored_values import leaf_type, stored_value
 from parquet_bloom.orc.values import group_values, reason_unreadable
-from parquet_bloom.parallel import Progress, work_in_order
-
-# Distinct stored values that are drawn from each column: there are many index groups, each of which
-# is asked for all of them.
-DRAWN: Final = 1024
+from parquet_bloom.values.literals import encode_literal as read_literal
 
 # The steps of MurmurHash3's finalizer.
 _SHIFT: Final = np.uint64(33)
@@ -41,8 +41,8 @@ _FACTORS: Final = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 
 
 def spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The same hashes, as many different ones, spread evenly over 64 bits: those of small numbers
-    are not, and distinct values are counted by how densely hashes lie."""
+    """The hashes, no two of them made equal, spread evenly over 64 bits. ORC's hashes of small
+    numbers are not, and distinct values are counted by how densely hashes lie."""
     for factor in _FACTORS:
         hashes = (hashes ^ (hashes >> _SHIFT)) * factor
     return hashes ^ (hashes >> _SHIFT)
@@ -58,7 +58,7 @@ class IndexGroupSurvey:
     filter_bytes: int
     fpp: float
     bounds: Bounds | None
-    only_dictionary: bool = False
+    only_dictionary: None = None
 
     @property
     def ndv(self) -> int:
@@ -69,102 +69,86 @@ class IndexGroupSurvey:
         return self.distinct.is_exact
 
 
-class OrcSurvey:
-    """Reads `columns` of one file; `samples`: one for each of them."""
+class OrcSurveyor:
+    """Reads one file; see survey.Surveyor."""
 
-    def __init__(
-        self, file: OrcFile, columns: Sequence[OrcColumn], samples: Sequence[Sample], size: OrcSize
-    ) -> None:
-        self._file = file
-        self._columns = columns
-        self._size = size
-        self._samples = {column.id: sample for column, sample in zip(columns, samples, strict=True)}
+    # There are many index groups, and every value is looked for in each.
+    num_drawn: Final = 1024
 
-    def surveys(
-        self, threads: int | None, progress: Progress | None
-    ) -> Iterator[tuple[ColumnSurvey, str]]:
-        """Each column, and why it can have no filters, one after the other."""
-        stripes = range(self._file.num_stripes)
-        reasons = {column.id: self._reason_for_none(column) for column in self._columns}
-        ahead = [
-            OrcChunk(self._file.stripe(stripe), column)
-            for column in self._columns
-            if not reasons[column.id]
-            for stripe in stripes
-        ]
-        found = work_in_order(ahead, self._read, self._room, threads)
-        done = count(1)
-        for column in self._columns:
-            reason = reasons[column.id]
-            survey = self._footer_survey(column)
-            for _, part in islice(found, 0 if reason else len(stripes)):
-                if isinstance(part, str):
-                    reason = reason or part
-                elif not reason:
-                    _add(survey, part)
-                if progress:
-                    progress(next(done), len(ahead))
-            if reason:
-                survey.counts.num_values = self._noted_values(column)
-            yield survey, reason
+    def __init__(self, file: OrcFile, options: AdviseOptions) -> None:
+        """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group."""
+        refuse(file.path, options, ["max_bytes"], "ORC files")
+        self.file = file
+        self._size = OrcSize(options.target_fpp, max(1, file.tail.row_index_stride))
 
-    def _reason_for_none(self, column: OrcColumn) -> str:
+    @property
+    def num_groups(self) -> int:
+        stripes = range(self.file.num_stripes)
+        return sum(self.file.stripe(index).num_index_groups for index in stripes)
+
+    @property
+    def largest_filter(self) -> Limit:
+        entries = self._size.entries
+        return Limit(entries, f"in filters sized for {entries:,} values")
+
+    def subject(self, column: OrcColumn) -> Subject:
+        file = self.file
+        depth, fpp = len(list(above(file.columns, column))), self._size.fpp
+        return Subject(
+            column=column,
+            key_of=_itself if is_ordered(column) else None,
+            value_of=partial(_given_value, column),
+            engines=orc_engine_uses(file.generation, file.columns, column),
+            seldom_asked="" if never_absent(column) else seldom_asked(leaf_type(column)),
+            settings=lambda path, counts: orc_writer_settings(
+                path,
+                id=column.id,
+                name=column.name,
+                kind=column.kind,
+                is_plain=column.name.count(".") < depth,
+                fpp=fpp,
+            ),
+        )
+
+    def reason_for_none(self, column: OrcColumn) -> str:
         try:
-            check_injectable(self._file.tail)
+            check_injectable(self.file.tail)
         except UnsupportedError as error:
-            return self._without_path(error)
-        return never_absent(column) or reason_unreadable(self._file.columns, column) or ""
+            return str(error).removeprefix(f"{self.file.path}: ")
+        return never_absent(column) or reason_unreadable(self.file.columns, column) or ""
 
-    def _without_path(self, error: UnsupportedError) -> str:
-        return str(error).removeprefix(f"{self._file.path}: ")
-
-    def _footer_survey(self, column: OrcColumn) -> ColumnSurvey:
-        """What the stripe footers say of a column."""
-        survey = ColumnSurvey(self._samples[column.id])
-        for index in range(self._file.num_stripes):
-            stripe = self._file.stripe(index)
-            survey.counts.chunk_bytes += sum(
-                stream.length
-                for stream in stripe.streams
-                if stream.column == column.id and not stream.is_index
-            )
-            if stripe.streams_of(column.id, FILTER_KINDS):
-                survey.counts.already += stripe.num_index_groups
-        return survey
-
-    def _noted_values(self, column: OrcColumn) -> int:
-        """Non-null values, as the footer says; 0 if it does not."""
-        noted = self._file.tail.footer.statistics
+    def num_values(self, column: OrcColumn) -> int:
+        noted = self.file.tail.footer.statistics
         return int(noted[column.id].numberOfValues) if column.id < len(noted) else 0
 
-    def _room(self, item: OrcChunk) -> int:
-        return room_of_values(self._file, item)
+    def count(self, counts: ColumnCounts, chunk: OrcChunk) -> None:
+        streams = chunk.stripe.all_streams_of(chunk.column.id)
+        counts.chunk_bytes += sum(stream.length for stream in streams if not stream.is_index)
+        if chunk.has_filters:
+            counts.already += chunk.stripe.num_index_groups
 
-    def _read(self, item: OrcChunk) -> list[IndexGroupSurvey] | str:
-        """What is in the index groups of a stripe, or why the column can have no filters there."""
-        try:
-            check_indexed(item.stripe, item.column)
-            return self._index_groups(item)
-        except UnsupportedError as error:
-            return self._without_path(error)
+    def room(self, chunk: OrcChunk) -> int:
+        return room_of_values(self.file, chunk)
 
-    def _index_groups(self, item: OrcChunk) -> list[IndexGroupSurvey]:
-        column = item.column
-        # One form for all: the same value has the same hash in every file.
-        form = KeyForm(writer_timezone=item.stripe.writer_timezone)
-        entries = self._file.row_index(item.stripe.index, column) or ()
-        smallest = _Smallest()
+    def read(self, chunk: OrcChunk, sample: Sample) -> Sequence[IndexGroupSurvey]:
+        check_indexed(chunk.stripe, chunk.column)
+        return self._as_built(self._index_groups(chunk, sample))
+
+    def _index_groups(self, chunk: OrcChunk, sample: Sample) -> list[IndexGroupSurvey]:
+        column, index = chunk.column, chunk.stripe.index
+        # One key form for all: the same value has the same hash in every file.
+        form = KeyForm(writer_timezone=chunk.stripe.writer_timezone)
+        entries = self.file.row_index(index, column) or ()
+        smallest = _Smallest(self.num_drawn)
         groups = []
-        for entry, values in zip(
-            entries, group_values(self._file, item.stripe.index, column), strict=True
-        ):
+        for entry, values in zip(entries, group_values(self.file, index, column), strict=True):
             filter = self._size.empty_filter()
             inserted = insertion_hashes(column, values, form)
             filter.insert_hashes(inserted)
-            # Behind the first hash of each value come others that some of them have.
+            # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
-            sample = self._samples[column.id].begin(smallest.below)
-            sample.add(OrderedValues(column, values), hashes)
+            part = sample.begin(smallest.below)
+            part.add(OrderedValues(column, values), hashes)
             once = distinct(hashes)
             smallest.add(once)
             counted = DistinctHashes()
@@ -172,17 +156,17 @@ class OrcSurvey:
             groups.append(
                 IndexGroupSurvey(
                     distinct=counted,
-                    sample=sample,
+                    sample=part,
                     num_values=len(values),
                     filter_bytes=filter.num_bytes,
                     fpp=filter.fpp,
                     bounds=group_bounds(column, entry.statistics),
                 )
             )
-        return self._as_built(groups)
+        return groups
 
     def _as_built(self, groups: list[IndexGroupSurvey]) -> list[IndexGroupSurvey]:
-        """The same; without filters if `build` would write none into such a stripe."""
+        """The groups, without filters if `build` would not write any into the stripe."""
         has_values = any(group.num_values for group in groups)
         if has_values and self._size.allows(max(group.fpp for group in groups)):
             return groups
@@ -190,24 +174,32 @@ class OrcSurvey:
 
 
 class _Smallest:
-    """The smallest hashes of the index groups so far: greater ones are not among those of all."""
+    """The smallest hashes so far: no others are among the smallest of all index groups."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._hashes = np.empty(0, np.uint64)
         self.below = ALL_HASHES
 
     def add(self, hashes: NDArray[np.uint64]) -> None:
         """Add hashes that are ascending and distinct."""
         new = hashes[: np.searchsorted(hashes, np.uint64(self.below))]
-        self._hashes = distinct(np.concatenate([self._hashes, new]))[:DRAWN]
-        if self._hashes.size == DRAWN:
+        self._hashes = distinct(np.concatenate([self._hashes, new]))[: self._limit]
+        if self._hashes.size == self._limit:
             self.below = int(self._hashes[-1]) + 1
 
 
-def _add(survey: ColumnSurvey, groups: Sequence[IndexGroupSurvey]) -> None:
-    for group in groups:
-        survey.counts.num_values += group.num_values
-        if group.num_values:
-            survey.add(group, group.bounds)
-        else:
-            survey.counts.filter_bytes += group.filter_bytes
+def _itself(key: OrderKey | None) -> OrderKey | None:
+    """Sampled values of ORC come as their places in the order."""
+    return key
+
+
+def _given_value(column: OrcColumn, literal: str) -> GivenValue:
+    """What a literal stands for. Raises ValueTypeError."""
+    found = encode_literal(column, literal, KeyForm())
+    key = None
+    if not found.unknown and is_ordered(column):
+        plain = read_literal(leaf_type(column), literal).plain[0]
+        (key,) = order_keys(column, stored_value(column, plain))
+    hashes = spread(np.array(found.hashes, np.uint64)).tolist()
+    return GivenValue(hashes, key, bool(found.unknown))

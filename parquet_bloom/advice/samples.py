@@ -1,8 +1,7 @@
-"""Values that look-ups are expected to ask for: drawn from the stored ones, or given by the user.
+"""Values that are expected to be looked up: drawn from the stored ones, or given by the user.
 
-A stored value is drawn by its hash: the values with the smallest hashes are the same in every row
-group and file, so one pass tells which row groups hold them, and every distinct value has the same
-chance.
+Stored values are drawn by their hashes: the smallest hashes are the same in every group and file,
+so one pass tells which groups hold these values, and every distinct value has the same chance.
 
 Chunks are read by several threads, each into a part of its own (`begin`, `add`); `finish` merges a
 part into the whole and is called by one thread.
@@ -18,42 +17,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice.lookups import LookUps
-from parquet_bloom.advice.statistics import KeyOf, OrderKey
-from parquet_bloom.native import _kernel
-from parquet_bloom.values.encode import Encodings
+from parquet_bloom.advice.ranges import KeyOf, OrderKey
 
-# Distinct stored values that are drawn from each column.
+# Distinct stored values that are drawn from each column, unless told otherwise.
 LIMIT = 4096
 
-# Above every hash that is considered; the greatest one of all is not.
+# Above every hash that is considered; the greatest possible one is not.
 ALL_HASHES = (1 << 64) - 1
 
 
 class StoredValues(Protocol):
-    """Values that are stored one after the other, of which few are wanted."""
+    """Values stored one after the other, few of which are wanted."""
 
     def take(self, positions: Iterable[int]) -> Iterable[Any]:
-        """Those at these positions, as the column's KeyOf takes them."""
+        """The values at these positions, as the column's KeyOf takes them."""
 
 
 class SampledChunk(Protocol):
-    """What one chunk says of the sampled values."""
+    """What one chunk tells about the sampled values."""
 
     def add(self, run: StoredValues, hashes: NDArray[np.uint64]) -> None:
         """The next values of the chunk, and their hashes in the same order."""
 
     def finish(self, fpp: float) -> None:
-        """Merge the chunk, whose filter has this FPP, into the whole."""
+        """Merge the chunk into the whole; `fpp`: of its filter."""
 
 
 class Sample(Protocol):
     """The sampled values of a column."""
 
     def begin(self, below: int = ALL_HASHES) -> SampledChunk:
-        """`below`: greater hashes are known not to be among the smallest of the whole column."""
+        """`below`: hashes from here on are known not to be among the smallest of the column."""
 
     def pack(self) -> None:
-        """Take little memory until the next chunk comes."""
+        """Save memory until the next chunk comes."""
 
     def look_ups(self) -> LookUps:
         """The values, once every chunk is finished."""
@@ -61,7 +58,7 @@ class Sample(Protocol):
 
 @dataclass(slots=True)
 class _Drawn:
-    """A value: how many row groups hold it, and the FPPs of their filters together."""
+    """A value: how many groups hold it, and the sum of the FPPs of their filters."""
 
     key: OrderKey | None
     held: int = 0
@@ -69,26 +66,26 @@ class _Drawn:
 
 
 class StoredSample:
-    """The values of a column with the smallest hashes, and which row groups hold them."""
+    """The values of a column with the smallest hashes, and which groups hold them."""
 
     def __init__(self, key_of: KeyOf | None, limit: int = LIMIT) -> None:
         self._key_of = key_of
         self._limit = limit
-        # By hash, what chunks told since `_shrink`.
+        # By hash, what chunks told since the last `_shrink`.
         self._new: dict[int, _Drawn] = {}
         # The rest: hashes ascending, and for each of them what is known.
         self._hashes = np.empty(0, np.uint64)
         self._keys: list[OrderKey | None] = []
         self._held = np.empty(0, np.int64)
         self._held_fpp = np.empty(0, np.float64)
-        # Values with greater hashes will not be among the smallest any more.
+        # Hashes from here on can no longer be among the smallest.
         self._threshold = ALL_HASHES
 
     def begin(self, below: int = ALL_HASHES) -> SampledChunk:
         return _StoredChunk(self, min(below, self._threshold), self._key_of, self._limit)
 
     def merge(self, keys: dict[int, OrderKey | None], fpp: float) -> None:
-        """Add the values of a chunk by their hashes: at least its smallest, up to the limit."""
+        """Add the values of a chunk by hash: at least the smallest ones, up to the limit."""
         for hash, key in keys.items():
             drawn = self._new.get(hash)
             if drawn is None:
@@ -99,12 +96,12 @@ class StoredSample:
             self._shrink()
 
     def pack(self) -> None:
-        """Few values take little memory as they are."""
+        """A few values take little memory as they are."""
         if len(self._new) > self._limit // 8:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Leave the smallest. A chunk that told no more than those tells of all of these."""
+        """Keep the smallest. Chunks that told only their own smallest have told all of these."""
         if not self._new:
             return
         new = list(self._new.values())
@@ -124,7 +121,7 @@ class StoredSample:
             self._threshold = int(self._hashes[-1]) + 1
 
     def look_ups(self) -> LookUps:
-        """Each value once. Where there is an order, what has no place in it is not looked up."""
+        """Each value once. Where there is an order, values outside it are not looked up."""
         self._shrink()
         is_asked = [self._key_of is None or key is not None for key in self._keys]
         return LookUps(
@@ -148,7 +145,7 @@ class _StoredChunk:
     def add(self, run: StoredValues, hashes: NDArray[np.uint64]) -> None:
         below = np.flatnonzero(hashes < np.uint64(self._threshold))
         found, first = np.unique(hashes[below], return_index=True)
-        # A run can have millions, of which no more than the limit can be among the smallest.
+        # A run can have millions; no more than the limit can be among the smallest.
         smallest, positions = found[: self._limit], below[first[: self._limit]]
         if smallest.size == self._limit:
             self._threshold = int(smallest[-1]) + 1
@@ -173,28 +170,16 @@ class _StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """A value that is looked up: the hashes that it may have where it is stored, and its place in
-    the order. `is_unknown`: nobody knows all of its hashes, so that no filter excludes it."""
+    """A value that is looked up: the hashes it may have where it is stored, and its place in the
+    order. `is_unknown`: not all of its hashes are known, so no filter can rule it out."""
 
     hashes: Sequence[int]
     key: OrderKey | None
     is_unknown: bool
 
 
-def given_values(encodings: Iterable[Encodings], key_of: KeyOf | None) -> list[GivenValue]:
-    """Values by their stored bytes."""
-    return [
-        GivenValue(
-            hashes=[_kernel.xxh64(plain) for plain in each.plain],
-            key=key_of(each.plain[0]) if key_of and each.plain else None,
-            is_unknown=bool(each.unknown),
-        )
-        for each in encodings
-    ]
-
-
 class GivenSample:
-    """Values that the user looks up, and which row groups hold them."""
+    """Values given by the user, and which groups hold them."""
 
     def __init__(self, values: Sequence[GivenValue], times: Sequence[int]) -> None:
         """`times`: how often each of the values is looked up."""
@@ -223,7 +208,7 @@ class GivenSample:
         self._look_ups.held_fpp[is_held] += fpp
 
     def pack(self) -> None:
-        """There is nothing to put away."""
+        """Nothing to save."""
 
     def look_ups(self) -> LookUps:
         return self._look_ups

@@ -1,7 +1,7 @@
-"""Ready-made settings, so that other writers give a column the filter that is advised.
+"""Ready-made settings with which other writers give a column the recommended filter.
 
-Sizes are per row group of the file that was measured: NDV is that of the row group with the most
-distinct values. parquet-java and DuckDB write no larger filter than they are told to expect.
+For Parquet, NDV is that of the measured file's row group with the most distinct values:
+parquet-java and DuckDB size a filter for the number that they are told.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Final
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 
-# parquet-java's and Iceberg's limit unless told otherwise.
+# The default limit of parquet-java and Iceberg.
 JAVA_MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class WantedFilter:
-    """What the settings shall bring about in every row group.
+    """The filter to get in every row group.
 
-    `column_path`: the names from the root of the schema to the leaf. `ndv`: distinct values to
-    expect, at most; `num_bytes`: of the largest bitset, up to `max_bytes`; `dictionary_bytes`: what
-    a dictionary of all values may take; `only_dictionary`: whether the chunks have such
+    `column_path`: the names from the root of the schema to the leaf. `ndv`: the most distinct
+    values to expect; `num_bytes`: of the largest bitset, up to `max_bytes`; `dictionary_bytes`: the
+    most that a dictionary of all values may take; `only_dictionary`: whether the chunks have such
     dictionaries now.
     """
 
@@ -52,9 +52,9 @@ class WriterSettings:
 
 
 def writer_settings(wanted: WantedFilter) -> tuple[WriterSettings, ...]:
-    """The settings for each writer that can be told to filter such a column.
+    """The settings for each writer that can be told to write such a filter.
 
-    parquet-java, and with it Iceberg, takes every dot for a step down in the schema.
+    parquet-java, and hence Iceberg, takes every dot for a step down in the schema.
     """
     has_dots = any("." in name for name in wanted.column_path)
     java = [] if has_dots else [WriterSettings("Spark", _spark(wanted))]
@@ -69,68 +69,55 @@ def writer_settings(wanted: WantedFilter) -> tuple[WriterSettings, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WantedOrcFilters:
-    """What the settings shall bring about in every index group.
-
-    `id` and `kind` are those of the column; `name`: its dotted name, of names without a dot if
-    `is_plain`.
-    """
-
-    path: str
-    id: int
-    name: str
-    kind: str
-    is_plain: bool
-    fpp: float
-
-
-# What ORC C++ gets right; pyorc hashes a FLOAT as the DOUBLE that Python has.
+# What ORC C++ gets right; pyorc hashes a FLOAT as Python's float, a DOUBLE.
 _SOUND_IN_PYARROW: Final = frozenset(
     {"SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VARCHAR", "DATE", "DECIMAL"}
 )
 _SOUND_IN_PYORC: Final = _SOUND_IN_PYARROW - {"FLOAT"}
 
 
-def orc_writer_settings(wanted: WantedOrcFilters) -> tuple[WriterSettings, ...]:
+def orc_writer_settings(
+    path: str, *, id: int, name: str, kind: str, is_plain: bool, fpp: float
+) -> tuple[WriterSettings, ...]:
     """The settings for each writer of ORC files that gets the filters of such a column right.
 
-    The size of filters follows from the rows of an index group. ORC Java, and with it Spark, Hive
-    and Iceberg, takes names with commas between them, and each dot for a step down.
+    `id`, `name` (dotted) and `kind` are those of the column; `is_plain`: no part of the name has a
+    dot in it. The size of filters follows from the rows of an index group. ORC Java, and hence
+    Spark, Hive and Iceberg, takes names separated by commas, and each dot for a step down.
     """
     java = (
-        WriterSettings("Spark", _spark_orc(wanted)),
-        WriterSettings("Hive", _table_properties(wanted, "orc.bloom.filter")),
-        WriterSettings("Iceberg", _table_properties(wanted, "write.orc.bloom.filter")),
+        WriterSettings("Spark", _spark_orc(name, fpp)),
+        WriterSettings("Hive", _table_properties(name, fpp, "orc.bloom.filter")),
+        WriterSettings("Iceberg", _table_properties(name, fpp, "write.orc.bloom.filter")),
     )
     cpp = (
         (_SOUND_IN_PYARROW, "pyarrow", 'orc.write_table(table, "out.orc"'),
         (_SOUND_IN_PYORC, "pyorc", "pyorc.Writer(file, schema"),
     )
-    options = f"bloom_filter_columns=[{wanted.id}], bloom_filter_fpp={wanted.fpp!r}"
-    is_named = wanted.is_plain and re.fullmatch(r"[\w.]+", wanted.name, re.ASCII)
+    options = f"bloom_filter_columns=[{id}], bloom_filter_fpp={fpp!r}"
+    is_named = is_plain and re.fullmatch(r"[\w.]+", name, re.ASCII)
     return (
-        WriterSettings("pbloom", _command(wanted.path, wanted.name, wanted.fpp, "", "out.orc")),
+        WriterSettings("pbloom", _command(path, name, fpp, "", "out.orc")),
         *(java if is_named else ()),
         *(
             WriterSettings(writer, f"{call}, {options})")
             for kinds, writer, call in cpp
-            if wanted.kind in kinds
+            if kind in kinds
         ),
     )
 
 
-def _spark_orc(wanted: WantedOrcFilters) -> str:
+def _spark_orc(name: str, fpp: float) -> str:
     return (
-        f'.option("orc.bloom.filter.columns", {_string(wanted.name)})\n'
-        f'.option("orc.bloom.filter.fpp", {_string(repr(wanted.fpp))})'
+        f'.option("orc.bloom.filter.columns", {_string(name)})\n'
+        f'.option("orc.bloom.filter.fpp", {_string(repr(fpp))})'
     )
 
 
-def _table_properties(wanted: WantedOrcFilters, prefix: str) -> str:
+def _table_properties(name: str, fpp: float, prefix: str) -> str:
     return (
-        f"ALTER TABLE t SET TBLPROPERTIES ({_sql(f'{prefix}.columns')} = {_sql(wanted.name)},"
-        f" {_sql(f'{prefix}.fpp')} = {_sql(repr(wanted.fpp))})"
+        f"ALTER TABLE t SET TBLPROPERTIES ({_sql(f'{prefix}.columns')} = {_sql(name)},"
+        f" {_sql(f'{prefix}.fpp')} = {_sql(repr(fpp))})"
     )
 
 
@@ -140,7 +127,7 @@ def _pbloom(wanted: WantedFilter) -> str:
 
 
 def _command(path: str, column: str, fpp: float, limit: str, output: str) -> str:
-    # What begins with a dash is an option.
+    # A leading dash would make it an option.
     path = f"./{path}" if path.startswith("-") else path
     return (
         f"pbloom build {shlex.quote(path)} -c {shlex.quote(_csv(column))}"
@@ -149,7 +136,7 @@ def _command(path: str, column: str, fpp: float, limit: str, output: str) -> str
 
 
 def _csv(name: str) -> str:
-    """A name as `-c` takes it: in quotes where it would be several, or none."""
+    """A name as `-c` takes it: in quotes if it would be read as several names or none."""
     if not any(special in name for special in ',"\r\n'):
         return name
     return '"' + name.replace('"', '""') + '"'
@@ -162,7 +149,7 @@ def _java_max_bytes(wanted: WantedFilter) -> int:
 def _spark(wanted: WantedFilter) -> str:
     """Options of a DataFrameWriter; the names are parquet-java's properties.
 
-    parquet-java drops the filter of a chunk that has a dictionary for all its values.
+    parquet-java drops the filter of a chunk whose values are all in a dictionary.
     """
     options = {
         f"parquet.bloom.filter.enabled#{wanted.column}": "true",
@@ -185,7 +172,7 @@ def _pyarrow(wanted: WantedFilter) -> str:
 
 
 def _duckdb(wanted: WantedFilter) -> str:
-    """DuckDB gives a filter to each chunk that has a dictionary, whatever the column."""
+    """DuckDB writes a filter for each chunk with a dictionary, whatever the column."""
     return (
         f"COPY (FROM read_parquet({_sql(wanted.path)})) TO 'out.parquet' (FORMAT parquet,"
         f" DICTIONARY_SIZE_LIMIT {wanted.ndv},"
@@ -195,7 +182,7 @@ def _duckdb(wanted: WantedFilter) -> str:
 
 
 def _datafusion(wanted: WantedFilter) -> str:
-    """DataFusion writes the keys of options in lower case, and takes every dot for a step down."""
+    """DataFusion lowercases the keys of options and takes every dot for a step down."""
     names = wanted.column_path
     is_named = all(name == name.lower() and "." not in name for name in names)
     suffix = f"::{wanted.column}" if is_named else ""
@@ -224,7 +211,7 @@ def _iceberg(wanted: WantedFilter) -> str:
 
 
 def _string(text: str) -> str:
-    """A literal for Python, Scala and Java alike."""
+    """A literal in Python, Scala and Java alike."""
     return json.dumps(text, ensure_ascii=False)
 
 

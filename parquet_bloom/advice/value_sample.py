@@ -1,23 +1,25 @@
-"""Look-up values from a file: what is really asked, instead of what is stored."""
+"""Real look-up values from a file, to be used instead of stored values."""
 
 from __future__ import annotations
 
 import csv
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from parquet_bloom.advice.samples import GivenSample, GivenValue
+from parquet_bloom.advice.samples import GivenSample
+from parquet_bloom.advice.survey import Subject
+from parquet_bloom.container import Container
 from parquet_bloom.errors import ColumnError, ValueTypeError
 
 
 def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> dict[str, list[str]]:
-    """Literals for each column, as often as they stand in the file (UTF-8 text).
+    """The literals for each column, as often as they occur in the file (UTF-8 text).
 
-    With one of `columns`, each line is one of its values. Otherwise the file is CSV and its first
-    line names leaf columns. An empty line or cell is no value. Raises ColumnError if there is no
-    such line, a name is there twice, or a line has more cells; ValueTypeError for what is no text,
-    or no value; OSError.
+    If `columns` names one column, each line is one of its values. Otherwise the file is CSV and its
+    first line names columns. Empty lines and cells are left out. Raises ColumnError if that line is
+    missing or names a column twice, or if a line has too many cells; ValueTypeError for other files
+    than text, or a column without values; OSError.
     """
     where = os.fspath(path)
     try:
@@ -33,19 +35,19 @@ def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> d
         raise ValueTypeError(f"{where}: expected CSV: {error}") from None
     for column, literals in values.items():
         if not literals:
-            raise ValueTypeError(f"{where}: no values of column {column}, expected at least one")
+            raise ValueTypeError(f"{where}: no values for column {column}, expected at least one")
     return values
 
 
 def _lines(text: str) -> list[str]:
-    """What ends lines in files, and not all that Unicode has for it, which may be in a value."""
+    """Split at the ends of lines in files, not at all those of Unicode, which a value may have."""
     return [line for line in text.replace("\r\n", "\n").split("\n") if line]
 
 
 def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:
     names = [name for name in rows.fieldnames or () if name]
     if not names:
-        raise ColumnError(f"{path}: line 1: expected the names of leaf columns")
+        raise ColumnError(f"{path}: line 1: expected the names of columns")
     if len(set(names)) < len(names):
         raise ColumnError(f"{path}: line 1: a column is named twice")
     values: dict[str, list[str]] = {name: [] for name in names}
@@ -59,27 +61,25 @@ def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:
 
 
 def given_samples(
-    path: str,
-    value_sample: Mapping[str, Sequence[str]],
-    place_of: Callable[[str], int | None],
-    value_of: Callable[[int, str], GivenValue],
+    file: Container, subjects: Sequence[Subject], value_sample: Mapping[str, Sequence[str]]
 ) -> dict[int, GivenSample]:
-    """The values that are looked up, by the place of their column.
+    """The values to look up, by the position of their column in `subjects`.
 
-    `place_of`: the place of a column by its name, None if nobody asks about it; `value_of`: the
-    value that a literal stands for in the column at a place. Raises ColumnError, ValueTypeError.
+    Raises ColumnError, ValueTypeError.
     """
+    columns = [subject.column for subject in subjects]
     given: dict[int, GivenSample] = {}
-    for column, literals in value_sample.items():
-        where = f"{path}: value sample: column {column}"
-        place = place_of(column)
-        if place is None:
-            raise ColumnError(f"{where} is not asked about")
+    for name, literals in value_sample.items():
+        where = f"{file.path}: value sample: column {name}"
+        (column,) = file.select([name])
+        if column not in columns:
+            raise ColumnError(f"{where} is not one of the columns to judge")
         if not literals:
             raise ColumnError(f"{where}: no values, expected at least one")
         times = Counter(literals)
+        place = columns.index(column)
         try:
-            values = [value_of(place, literal) for literal in times]
+            values = [subjects[place].value_of(literal) for literal in times]
         except ValueTypeError as error:
             raise ValueTypeError(f"{where}: {error}") from None
         given[place] = GivenSample(values, list(times.values()))

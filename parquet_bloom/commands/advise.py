@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,10 +31,12 @@ if TYPE_CHECKING:
 @max_bytes_option
 @click.option(
     "--value-sample", type=FILE,
-    help="Values that are really looked up: one per line with one --column, or CSV with a header.",
+    help="Real look-up values: one per line (with one --column), or CSV with a header line.",
 )  # fmt: skip
 @click.option(
-    "--details", is_flag=True, help="Also engines that use the filter, and settings for writers."
+    "--details",
+    is_flag=True,
+    help="Also show which engines use the filter, and settings for writers.",
 )
 @threads_option
 @key_options
@@ -45,27 +46,33 @@ def advise(
     value_sample: Path | None, details: bool, threads: int | None, keys: Keys | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Say which columns deserve a filter, at what size, and what it would save.
+    """Say which columns deserve a filter, how large it would be, and what it would save.
 
-    How many row groups a point look-up reads, by min/max alone and with a filter, comes from the
-    stored values, or from --value-sample; of ORC files, how many index groups. The verdict is
-    build, optional or skip, with the reason. Files with the same columns are judged together, as
-    one table.
+    For each column: how many row groups (in ORC files: index groups) a point look-up reads with
+    min/max statistics alone and with a filter, judged by the stored values or by --value-sample.
+    The verdict is build, optional or skip, with the reason. Files with the same columns are judged
+    together, as one table.
 
     \b
     Example:
       pbloom advise events.parquet
     """
     from parquet_bloom.advice.value_sample import read_value_sample
+    from parquet_bloom.filters.sizing import MAX_BYTES
+    from parquet_bloom.options import AdviseOptions
     from parquet_bloom.render.advise import write_advice, write_details
     from parquet_bloom.render.terminal import progress, write_json
     from parquet_bloom.verbs.advise import Advisor
+    from parquet_bloom.verbs.documents import document_of
 
-    sample = read_value_sample(value_sample, columns) if value_sample else None
-    advisor = Advisor(
-        columns=columns or None, fpp=fpp, max_bytes=max_bytes, value_sample=sample, threads=threads,
-        keys=keys,
-    )  # fmt: skip
+    options = AdviseOptions(
+        columns=columns or None,
+        fpp=fpp,
+        max_bytes=None if max_bytes == MAX_BYTES else max_bytes,
+        value_sample=read_value_sample(value_sample, columns) if value_sample else None,
+        threads=threads,
+    )
+    advisor = Advisor(options, keys)
 
     def work(path: str) -> None:
         with progress(path) as show:
@@ -74,7 +81,7 @@ def advise(
     code = Inputs(files).each(work)
     if as_json:
         for report in advisor.reports():
-            write_json({**asdict(report), "recommended": report.recommended})
+            write_json(document_of(report))
         sys.exit(code)
     for table in advisor.tables():
         write_advice(table)

@@ -107,11 +107,14 @@ def _recommended(
 ) -> tuple[int, dict[str, tuple[str, ...]]]:
     """The columns of each file that advise would build, judged as `pbloom advise` judges them all;
     and the exit code."""
+    from parquet_bloom.filters.sizing import MAX_BYTES
+    from parquet_bloom.options import AdviseOptions
     from parquet_bloom.render.terminal import complain, progress
     from parquet_bloom.verbs.advise import Advisor
 
-    names = ("fpp", "max_bytes", "threads", "keys")
-    advisor = Advisor(**{name: options[name] for name in names})
+    max_bytes = None if options["max_bytes"] == MAX_BYTES else options["max_bytes"]
+    wanted = AdviseOptions(fpp=options["fpp"], max_bytes=max_bytes, threads=options["threads"])
+    advisor = Advisor(wanted, options["keys"])
 
     def work(path: str) -> None:
         with progress(path) as show:

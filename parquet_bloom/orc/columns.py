@@ -17,7 +17,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Type Information".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol
@@ -166,9 +166,13 @@ def find_column(columns: Sequence[OrcColumn], name: str) -> OrcColumn:
     raise ColumnError(f"no column {name}; did you mean {', '.join(close)}?")
 
 
+def above(columns: Sequence[OrcColumn], column: OrcColumn) -> Iterator[OrcColumn]:
+    """The columns above one, the root last."""
+    while column.parent is not None:
+        column = columns[column.parent]
+        yield column
+
+
 def is_below(columns: Sequence[OrcColumn], column: OrcColumn, ancestor: int) -> bool:
     """Whether `column` is the one with the id `ancestor`, or anywhere below it."""
-    at: int | None = column.id
-    while at is not None and at != ancestor:
-        at = columns[at].parent
-    return at is not None
+    return any(each.id == ancestor for each in (column, *above(columns, column)))

@@ -5,69 +5,51 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from parquet_bloom.advice.verdict import counted
+from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
 
 if TYPE_CHECKING:
     from parquet_bloom.advice.engines import EngineUse
     from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
-    from parquet_bloom.verbs.orc.advise import OrcAdviceReport, OrcColumnAdvice
-
-    AnyReport = AdviceReport | OrcAdviceReport
 
 HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")
 # Where lines are 80 characters long.
 NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read")
 
 
-def write_advice(report: AnyReport) -> None:
+def write_advice(report: AdviceReport) -> None:
     """One line about the files of a table, then one row per column.
 
     On a terminal the reasons come below, where they have the width for it.
     """
-    names = ", ".join(report.recommended) or "no column"
-    if report.format == "parquet":
-        unit, number = "row group", report.num_row_groups
-        rows = [_row(advice) for advice in report.columns]
-    else:
-        unit, number = "index group", report.num_index_groups
-        rows = [_orc_row(advice) for advice in report.columns]
-    write_line(
-        f"{report.path}: {counted(report.num_rows, 'row')} in {counted(number, unit)},"
-        f" {size(report.size)}; build filters for {names}"
-    )
+    unit = UNITS[report.format].group
+    rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
+    names = ", ".join(report.recommended)
+    summary = f"build filters for {names}" if names else "no filter recommended"
+    write_line(f"{report.path}: {rows} in {groups}, {size(report.size)}; {summary}")
+    cells = [_row(advice) for advice in report.columns]
     if not sys.stdout.isatty():
-        write_table([name.format(unit) for name in HEADER], rows)
+        write_table([name.format(unit) for name in HEADER], cells)
         return
-    write_table(NARROW, [row[: len(NARROW)] for row in rows])
+    write_table(NARROW, [row[: len(NARROW)] for row in cells])
     for advice in report.columns:
         write_line(f"{advice.column}: {advice.reason}")
 
 
 def _row(advice: ColumnAdvice) -> Row:
-    read = _read(advice.row_groups_statistics, advice.row_groups_filter)
-    return _cells(advice, advice.logical_type or advice.physical_type, read)
-
-
-def _orc_row(advice: OrcColumnAdvice) -> Row:
-    read = _read(advice.index_groups_statistics, advice.index_groups_filter)
-    return _cells(advice, advice.type, read)
-
-
-def _cells(advice: ColumnAdvice | OrcColumnAdvice, type: str, read: str) -> Row:
     return (
         advice.column,
-        type,
+        advice.logical_type or advice.physical_type,
         advice.verdict,
         _ndv(advice),
         size(advice.filter_bytes) if advice.filter_bytes else "",
         percent(advice.filter_share) if advice.filter_bytes else "",
-        read,
+        _read(advice.groups_statistics, advice.groups_filter),
         advice.reason,
     )
 
 
-def _ndv(advice: ColumnAdvice | OrcColumnAdvice) -> str:
+def _ndv(advice: ColumnAdvice) -> str:
     """`1,024`, or `5,000,000 ± 0.78 %`."""
     if advice.ndv is None:
         return ""
@@ -82,7 +64,7 @@ def _read(by_statistics: float | None, with_filter: float | None) -> str:
     return f"{by_statistics:.2f} → {with_filter:.2f}"
 
 
-def write_details(report: AnyReport) -> None:
+def write_details(report: AdviceReport) -> None:
     """For each column that may have a filter: who uses it, and what to tell writers."""
     for advice in report.columns:
         if advice.verdict == "skip":

@@ -140,7 +140,7 @@ def _verdict(advice: ColumnAdvice, num_filters: int, is_broken: bool) -> str:
         return advice.verdict
     if is_broken:
         return "rebuild"
-    return "keep" if num_filters >= advice.row_groups else "build"
+    return "keep" if num_filters >= advice.groups else "build"
 
 
 def _broken_rules(findings: Sequence[Finding]) -> Iterator[BrokenRule]:

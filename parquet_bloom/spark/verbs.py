@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.filters.sizing import MAX_BYTES, Size
+from parquet_bloom.options import AdviseOptions
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
@@ -141,20 +142,20 @@ def advise(
     paths: Paths,
     *,
     columns: Sequence[str] | None = None,
-    fpp: float = 0.01,
-    max_bytes: int = MAX_BYTES,
+    fpp: float | None = None,
+    max_bytes: int | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Which columns deserve filters; the files of one task are judged together. See build."""
-    Size(fpp, max_bytes)
-    options = {
+    options: dict[str, Any] = {
         "columns": _texts("columns", columns),
         "fpp": fpp,
-        "max_bytes": max_bytes,
-        "keys_file": keys_file,
+        "max_bytes": None if max_bytes == MAX_BYTES else max_bytes,
     }
+    AdviseOptions(**options)
+    options["keys_file"] = keys_file
     return _report(spark, paths, "advise", options, tasks, since)
 
 

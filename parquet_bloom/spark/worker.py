@@ -231,10 +231,13 @@ _VERBS: dict[str, Verb] = {
 
 def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same for advise, which judges the files of a task together."""
+    from parquet_bloom.options import AdviseOptions
+    from parquet_bloom.verbs import documents
     from parquet_bloom.verbs.advise import Advisor
 
     options = dict(request["options"])
-    advisor = Advisor(threads=1, keys=keys_in(options.pop("keys_file")), **options)
+    keys = keys_in(options.pop("keys_file"))
+    advisor = Advisor(AdviseOptions(threads=1, **options), keys)
     read: list[Outcome] = []
     for batch in batches:
         for path in batch.column("path").to_pylist():
@@ -250,7 +253,7 @@ def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
                 outcome,
                 filters=already,
                 message=", ".join(report.recommended) or None,
-                document=document_of({**asdict(report), "recommended": report.recommended}),
+                document=document_of(documents.document_of(report)),
             )
         )
 

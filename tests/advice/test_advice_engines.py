@@ -3,7 +3,7 @@
 import pytest
 from conftest import ROOT
 
-from parquet_bloom.advice.engines import ENGINES, engine_uses, kind_of
+from parquet_bloom.advice.parquet_engines import ENGINES, engine_uses, kind_of
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.values.types import LeafType, LogicalType
 
@@ -72,7 +72,7 @@ def test_reasons():
     assert reason(leaf("INT96"), "Spark") == "not for INT96"
     assert reason(leaf("INT64", path=("s", "id")), "Trino") == "not for members of structs"
     assert reason(leaf("INT64", repeated=1), "DuckDB") == "not for elements of lists and maps"
-    assert reason(leaf("INT64"), "pyarrow") == "its readers never ask a filter"
+    assert reason(leaf("INT64"), "pyarrow") == "its readers ignore filters"
     assert reason(leaf("INT64"), "Spark") == ""
     text = leaf("BYTE_ARRAY", LogicalType("STRING"))
     assert reason(text, "Spark") == "not for CHAR(n) and collated columns"

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from parquet_bloom.advice.lookups import ExpectedReads, LookUps, expected_reads
-from parquet_bloom.advice.samples import GivenSample, StoredSample, given_values
-from parquet_bloom.advice.statistics import Bounds, RowGroupRanges, key_of
+from parquet_bloom.advice.parquet_statistics import key_of
+from parquet_bloom.advice.parquet_survey import given_value
+from parquet_bloom.advice.ranges import Bounds, Ranges
+from parquet_bloom.advice.samples import GivenSample, StoredSample
 from parquet_bloom.parquet.pages.runs import FixedRun
 from parquet_bloom.values.encode import Encodings, encode
 from parquet_bloom.values.types import LeafType
@@ -74,7 +76,7 @@ def test_hashes_that_are_too_great_are_not_drawn():
     """Nor given ones left out."""
     hashes = run_of(range(100)).hashes()
     middle = int(np.sort(hashes)[50])
-    stored, given = StoredSample(KEY_OF), GivenSample(given_values([encode(INT64, 7)], KEY_OF), [1])
+    stored, given = StoredSample(KEY_OF), GivenSample([given_value(encode(INT64, 7), KEY_OF)], [1])
     for sample in (stored, given):
         chunk = sample.begin(below=middle if sample is stored else 0)
         chunk.add(run_of(range(100)), hashes)
@@ -103,7 +105,7 @@ def test_without_an_order_all_values_are_drawn_without_keys():
 
 def test_given_values_are_counted_as_often_as_they_are_asked():
     given = [encode(INT64, 7), encode(INT64, 9), Encodings((), "NaN")]
-    sample = GivenSample(given_values(given, KEY_OF), [2, 1, 5])
+    sample = GivenSample([given_value(each, KEY_OF) for each in given], [2, 1, 5])
     add(sample, [7, 8], 0.25, pages=2)
     add(sample, [6, 7], 0.5)
     assert told(sample) == {7: (2, 0.75), 9: (0, 0.0), None: (2, 0.75)}
@@ -114,7 +116,7 @@ def test_given_values_that_can_be_stored_in_several_ways():
     """Both zeros are looked for, whichever is stored."""
     leaf = LeafType("DOUBLE")
     for zero in (0.0, -0.0):
-        sample = GivenSample(given_values([encode(leaf, 0.0)], key_of(leaf)), [1])
+        sample = GivenSample([given_value(encode(leaf, 0.0), key_of(leaf))], [1])
         chunk = sample.begin()
         run = FixedRun(memoryview(np.array([zero, 1.0])).cast("B"), 8)
         chunk.add(run, run.hashes())
@@ -133,7 +135,7 @@ def look_ups(*values, times=None):
     )
 
 
-RANGES = RowGroupRanges([Bounds(0, 9), Bounds(5, 14), Bounds(5, 20)], [0.125, 0.25, 0.5])
+RANGES = Ranges([Bounds(0, 9), Bounds(5, 14), Bounds(5, 20)], [0.125, 0.25, 0.5])
 
 
 @pytest.mark.parametrize(

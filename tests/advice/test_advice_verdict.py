@@ -14,7 +14,7 @@ def reads(by_statistics, with_filter, stored=1000):
 
 GOOD = Evidence(
     files=1,
-    row_groups=20,
+    groups=20,
     ndv=1_000_000,
     filters=20,
     filter_bytes=1_000_000,
@@ -32,51 +32,62 @@ GOOD = Evidence(
 def test_a_good_column_is_built():
     judged = judge(GOOD)
     assert judged.verdict == "build"
-    assert judged.reason == "a look-up reads 1.10 of 20 row groups with a filter, 20 by min/max"
+    assert (
+        judged.reason
+        == "a look-up reads 1.10 of 20 row groups with a filter, 20 with min/max alone"
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "verdict", "words"),
     [
-        ({"row_groups": 0}, "skip", "no non-null values"),
-        ({"has_engine": False}, "skip", "no engine asks the filters of such a column"),
-        ({"filters": 0, "limit": "in 9 bytes"}, "skip", "the FPP is out of reach in 9 bytes"),
-        ({"reads": None}, "skip", "no value that a reader could look up"),
-        ({"reads": reads(1.4, 1.0)}, "skip", "min/max leaves 1.40 of 20 row groups to a look-up"),
-        ({"reads": reads(20, 18.1)}, "skip", "a filter excludes next to nothing: a look-up reads"),
-        ({"reads": reads(20, 17.9)}, "optional", "a filter spares less than half of what min/max"),
-        ({"reads": reads(20, 11.1)}, "optional", "a filter spares less than half of what min/max"),
+        ({"groups": 0}, "skip", "no non-null values"),
+        ({"has_engine": False}, "skip", "no engine uses filters on such a column"),
+        (
+            {"filters": 0, "limit": "in 9 bytes"},
+            "skip",
+            "the target FPP is out of reach in 9 bytes",
+        ),
+        ({"reads": None}, "skip", "no values that a reader could look up"),
+        (
+            {"reads": reads(1.4, 1.0)},
+            "skip",
+            "min/max already narrows a look-up to 1.40 of 20 row groups, so",
+        ),
+        ({"reads": reads(20, 18.1)}, "skip", "a filter rules out next to nothing: a look-up reads"),
+        ({"reads": reads(20, 17.9)}, "optional", "a filter saves less than half of what min/max"),
+        ({"reads": reads(20, 11.1)}, "optional", "a filter saves less than half of what min/max"),
         ({"reads": reads(20, 9.99)}, "build", "a look-up reads 9.99 of 20 row groups"),
         ({"reads": reads(20, 9.999)}, "build", "a look-up reads 10 of 20 row groups"),
         ({"reads": reads(2.9, 1.0)}, "optional", "min/max leaves few row groups"),
         ({"reads": reads(3.1, 1.0)}, "build", "a look-up reads 1.00 of 20 row groups"),
-        ({"row_groups": 3, "reads": reads(3, 1.02)}, "build", "a look-up reads 1.02 of 3"),
+        ({"groups": 3, "reads": reads(3, 1.02)}, "build", "a look-up reads 1.02 of 3"),
         (
-            {"row_groups": 2, "reads": reads(2, 1.01)},
+            {"groups": 2, "reads": reads(2, 1.01)},
             "build",
             "a look-up reads 1.01 of 2 row groups",
         ),
-        ({"row_groups": 1, "reads": reads(1, 1)}, "optional", "one row group: a filter can only"),
-        ({"row_groups": 1, "ndv": 100}, "skip", "one row group and 100 distinct values"),
-        ({"row_groups": 1, "ndv": 1}, "skip", "one row group and 1 distinct value"),
+        ({"groups": 1, "reads": reads(1, 1)}, "optional", "one row group: a filter can only"),
+        ({"groups": 1, "ndv": 100}, "skip", "one row group with 100 distinct values"),
+        ({"groups": 1, "ndv": 1}, "skip", "one row group with 1 distinct value"),
         (
             {"files": 20, "reads": reads(20, 1.1)},
             "build",
-            "a look-up reads 1.10 of 20 row groups in 20 files with a filter, 20 by min/max",
+            "a look-up reads 1.10 of 20 row groups in 20 files with a filter, 20 with min/max alone",
         ),
-        ({"row_groups": 1, "ndv": 101, "reads": reads(1, 1)}, "optional", "one row group: a"),
+        ({"groups": 1, "ndv": 101, "reads": reads(1, 1)}, "optional", "one row group: a"),
         ({"seldom_asked": "dreams"}, "optional", "dreams are seldom looked up by equality; a "),
         ({"seldom_asked": "dreams", "is_measured": True}, "build", "a look-up reads 1.10 of 20"),
         ({"filter_bytes": 10_000_001}, "optional", "the filters are larger than the column"),
         (
-            {"is_measured": True, "row_groups": 1, "reads": reads(1.0, 0.4)},
+            {"is_measured": True, "groups": 1, "reads": reads(1.0, 0.4)},
             "build",
-            "a look-up reads 0.40 of 1 row group with a filter, 1.00 by min/max",
+            "a look-up reads 0.40 of 1 row group with a filter, 1.00 with min/max alone",
         ),
         (
-            {"is_measured": True, "row_groups": 1, "reads": reads(1.0, 1.0)},
+            {"is_measured": True, "groups": 1, "reads": reads(1.0, 1.0)},
             "skip",
-            "min/max leaves 1.00 of 1 row group ",
+            "min/max already narrows a look-up to 1.00 of 1 row group, so",
         ),
         ({"is_measured": True, "reads": reads(1.0, 0.01)}, "optional", "min/max leaves few row"),
     ],
@@ -89,13 +100,13 @@ def test_each_rule(change, verdict, words):
 @pytest.mark.parametrize(
     ("change", "note"),
     [
-        ({"filter_bytes": 2_000_001}, "; the filters take 20% of the column's bytes"),
-        ({"only_dictionary": True}, "; all values are in dictionaries, where Spark, Trino, "),
-        ({"filters": 18}, "; in 2 row groups the FPP is out of reach"),
-        ({"filters": 19}, "; in 1 row group the FPP is out of reach"),
-        ({"already": 5}, "; 5 of the row groups have a filter already"),
-        ({"already": 1}, "; 1 of the row groups has a filter already"),
-        ({"already": 20}, "; every row group has a filter already"),
+        ({"filter_bytes": 2_000_001}, "; the filters are 20% of the column's size"),
+        ({"only_dictionary": True}, "; all values are in dictionaries, which tell Spark, Trino, "),
+        ({"filters": 18}, "; the target FPP is out of reach in 2 row groups"),
+        ({"filters": 19}, "; the target FPP is out of reach in 1 row group"),
+        ({"already": 5}, "; 5 of the row groups already have a filter"),
+        ({"already": 1}, "; 1 of the row groups already has a filter"),
+        ({"already": 20}, "; every row group already has a filter"),
     ],
 )
 def test_notes(change, note):
@@ -104,25 +115,25 @@ def test_notes(change, note):
 
 
 def test_of_a_row_group_alone_there_is_no_comparison():
-    judged = judge(replace(GOOD, row_groups=1, filters=1, reads=reads(1, 1), already=1))
+    judged = judge(replace(GOOD, groups=1, filters=1, reads=reads(1, 1), already=1))
     assert judged.verdict == "optional"
     assert judged.reason == (
-        "one row group: a filter can only tell that a value is not in it, which counts if the table"
-        " has more; files that are named together are judged together;"
-        " every row group has a filter already"
+        "one row group: a filter can only say that a value is not in it, which helps if the table"
+        " has more; name all its files to have them judged together;"
+        " every row group already has a filter"
     )
 
 
 def test_a_small_share_is_not_worth_a_word():
-    assert "bytes" not in judge(replace(GOOD, filter_bytes=1_999_999)).reason
+    assert "size" not in judge(replace(GOOD, filter_bytes=1_999_999)).reason
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {},
-        {"row_groups": 1, "filters": 1, "reads": reads(1, 1), "already": 1},
-        {"row_groups": 1, "ndv": 3},
+        {"groups": 1, "filters": 1, "reads": reads(1, 1), "already": 1},
+        {"groups": 1, "ndv": 3},
         {"reads": reads(1.4, 1.0)},
         {"reads": reads(2.9, 1.0), "filters": 18, "already": 5},
     ],

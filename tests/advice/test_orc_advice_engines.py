@@ -38,7 +38,10 @@ def test_what_spark_does_not_ask(kind):
     """Seen in test_spark_orc_pruning."""
     found = uses(kind)
     assert (found["ORC Java"], found["ORC C++"]) == ("", "")
-    assert found["Spark"] == "asks for a range of a TIMESTAMP, which no filter answers"
+    assert (
+        found["Spark"]
+        == "turns the look-up of a TIMESTAMP into a range, which no filter can answer"
+    )
 
 
 @pytest.mark.parametrize("above", ["LIST", "MAP"])

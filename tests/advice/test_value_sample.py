@@ -46,7 +46,7 @@ def test_a_column_without_a_name_is_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "line 1: expected the names of leaf columns"),
+        ("", "line 1: expected the names of columns"),
         ("a\n1,2\n", "line 2: more cells than columns in line 1"),
         ("a,b,a\n1,2,3\n", "line 1: a column is named twice"),
     ],
@@ -60,8 +60,8 @@ def test_what_is_no_table_is_an_error(tmp_path, text, message):
     ("text", "message"),
     [
         ('a\n"1\n', "expected CSV: unexpected end of data"),
-        ("a,b\n1,\n2,\n", "no values of column b, expected at least one"),
-        ("a\n", "no values of column a, expected at least one"),
+        ("a,b\n1,\n2,\n", "no values for column b, expected at least one"),
+        ("a\n", "no values for column a, expected at least one"),
     ],
 )
 def test_what_has_no_values_is_an_error(tmp_path, text, message):
@@ -71,7 +71,7 @@ def test_what_has_no_values_is_an_error(tmp_path, text, message):
 
 @pytest.mark.parametrize("text", ["", "\n\r\n"])
 def test_an_empty_file_is_no_sample(tmp_path, text):
-    with pytest.raises(pb.ValueTypeError, match=r"no values of column a, expected at least one$"):
+    with pytest.raises(pb.ValueTypeError, match=r"no values for column a, expected at least one$"):
         sample(tmp_path, text, "a")
 
 

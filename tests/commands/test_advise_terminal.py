@@ -80,4 +80,4 @@ def test_a_caveat_is_a_but(tmp_path):
     lines = outcome("advise", path, "--details").stdout.splitlines()
     assert "  Spark uses it, but not for CHAR(n) and collated columns" in lines
     assert "  DuckDB uses it" in lines
-    assert "  Polars does not use it: does not ask filters yet" in lines
+    assert "  Polars does not use it: it ignores filters so far" in lines

@@ -116,7 +116,7 @@ def test_recommended_are_those_to_build(report):
 
 
 def test_a_report_describes_the_file(report, source):
-    assert (report.path, report.num_rows, report.num_row_groups, report.size, report.fpp) == (
+    assert (report.path, report.num_rows, report.num_groups, report.size, report.fpp) == (
         str(source),
         NUM_ROWS,
         ROW_GROUPS,
@@ -128,14 +128,17 @@ def test_a_report_describes_the_file(report, source):
 @pytest.mark.parametrize(
     ("column", "reason"),
     [
-        ("sorted", "min/max leaves 1.00 of 20 row groups to a look-up: a filter buys nothing"),
+        (
+            "sorted",
+            "min/max already narrows a look-up to 1.00 of 20 row groups, so a filter would save nothing",
+        ),
         ("flag", "BOOLEAN: two values need no filter"),
         ("nothing", "no non-null values"),
-        ("list.list.element", "no engine asks the filters of such a column"),
+        ("list.list.element", "no engine uses filters on such a column"),
         (
             "low_cardinality",
-            "a filter excludes next to nothing:"
-            + " a look-up reads 20 of 20 row groups with a filter, 20 by min/max",
+            "a filter rules out next to nothing:"
+            + " a look-up reads 20 of 20 row groups with a filter, 20 with min/max alone",
         ),
     ],
 )
@@ -145,7 +148,7 @@ def test_reasons_in_words(advice, column, reason):
 
 def test_reasons_name_the_numbers(advice):
     assert advice["random"].reason.startswith("a look-up reads 1.")
-    assert "of 20 row groups with a filter, 20 by min/max" in advice["random"].reason
+    assert "of 20 row groups with a filter, 20 with min/max alone" in advice["random"].reason
     assert advice["price"].reason.startswith("floating-point numbers are seldom looked up")
 
 
@@ -157,7 +160,7 @@ def test_only_the_columns_that_are_asked_about(source):
 def test_the_verdict_counts_filters_that_are_there(built, advice):
     again = advise(built, columns=["random"]).columns[0]
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
-    assert again.reason.endswith("; every row group has a filter already")
+    assert again.reason.endswith("; every row group already has a filter")
     assert advice["random"].already == 0
 
 
@@ -166,14 +169,14 @@ def test_one_row_group_is_optional(table, tmp_path):
     pq.write_table(table.slice(0, ROWS).select(["random", "low_cardinality"]), path)
     one, few = advise(path).columns
     assert (one.verdict, few.verdict) == ("optional", "skip")
-    assert one.reason.startswith("one row group: a filter can only tell that a value is not in it,")
-    assert few.reason == "one row group and 40 distinct values"
+    assert one.reason.startswith("one row group: a filter can only say that a value is not in it,")
+    assert few.reason == "one row group with 40 distinct values"
 
 
 def test_a_target_out_of_reach_is_skipped(source):
     report = advise(source, columns=["random"], fpp=1e-6, max_bytes=4096)
     assert (report.columns[0].verdict, report.columns[0].filter_bytes) == ("skip", 0)
-    assert report.columns[0].reason == "the FPP is out of reach within 4,096 bytes"
+    assert report.columns[0].reason == "the target FPP is out of reach within 4,096 bytes"
     assert report.columns[0].settings == ()
 
 
@@ -184,8 +187,8 @@ def test_int96_has_no_reader(tmp_path):
     pq.write_table(times, path, row_group_size=100, use_deprecated_int96_timestamps=True)
     (when,) = advise(path).columns
     assert (when.physical_type, when.verdict, when.ndv) == ("INT96", "skip", 500)
-    assert when.reason == "no engine asks the filters of such a column"
-    assert when.row_groups_statistics == 5
+    assert when.reason == "no engine uses filters on such a column"
+    assert when.groups_statistics == 5
 
 
 def test_dictionaries_are_a_reason_to_think_twice(table, tmp_path):
@@ -193,7 +196,7 @@ def test_dictionaries_are_a_reason_to_think_twice(table, tmp_path):
     pq.write_table(table.select(["random"]), path, row_group_size=ROWS)
     (random,) = advise(path).columns
     assert (random.verdict, random.only_dictionary, random.ndv_exact) == ("build", True, False)
-    assert "all values are in dictionaries, where Spark, Trino, Iceberg" in random.reason
+    assert "all values are in dictionaries, which tell Spark, Trino, Iceberg" in random.reason
 
 
 # ------------------------------------------------------------------------------------------------
@@ -217,7 +220,7 @@ def test_there_are_no_more_distinct_values_than_values(table, tmp_path):
         numbers = np.random.default_rng(seed).integers(0, 1 << 62, 30_000)
         pq.write_table(pa.table({"id": numbers}), path, row_group_size=17_000, use_dictionary=False)
         (each,) = advise(path).columns
-        assert (each.ndv <= 30_000, each.row_group_ndv <= 17_000) == (True, True)
+        assert (each.ndv <= 30_000, each.group_ndv <= 17_000) == (True, True)
 
 
 def test_a_dictionary_is_exact_however_many_entries_it_has(tmp_path):
@@ -241,8 +244,8 @@ def test_one_row_group_without_a_dictionary(table, tmp_path):
 
 def test_the_most_distinct_values_of_a_row_group(table, advice):
     groups = [table["shared"].slice(start, ROWS) for start in range(0, NUM_ROWS, ROWS)]
-    assert advice["shared"].row_group_ndv == max(len(group.unique()) for group in groups)
-    assert advice["nothing"].row_group_ndv == 0
+    assert advice["shared"].group_ndv == max(len(group.unique()) for group in groups)
+    assert advice["nothing"].group_ndv == 0
 
 
 def test_sizes_are_those_of_the_filters_that_build_writes(built, advice):
@@ -304,8 +307,8 @@ def test_expected_row_groups_agree_with_a_measurement(table, built, advice, colu
     by_statistics = remaining_by_statistics(built, column, values)
     both = by_statistics & remaining_by_filters(built, column, values)
     each = advice[column]
-    assert each.row_groups_statistics == pytest.approx(by_statistics.sum() / len(values), rel=0.1)
-    assert each.row_groups_filter == pytest.approx(both.sum() / len(values), rel=0.1)
+    assert each.groups_statistics == pytest.approx(by_statistics.sum() / len(values), rel=0.1)
+    assert each.groups_filter == pytest.approx(both.sum() / len(values), rel=0.1)
 
 
 @pytest.mark.parametrize("column", ["random", "shared", "clustered"])
@@ -319,8 +322,8 @@ def test_so_do_those_of_absent_values(table, tmp_path, column):
     values = np.unique(numbers)[::7] + 1
     by_statistics = remaining_by_statistics(built, column, values)
     both = by_statistics & remaining_by_filters(built, column, values)
-    assert each.row_groups_statistics == pytest.approx(by_statistics.sum() / len(values), rel=0.1)
-    assert each.row_groups_filter_absent == pytest.approx(both.sum() / len(values), rel=0.1)
+    assert each.groups_statistics == pytest.approx(by_statistics.sum() / len(values), rel=0.1)
+    assert each.groups_filter_absent == pytest.approx(both.sum() / len(values), rel=0.1)
 
 
 def test_without_statistics_every_row_group_is_read(table, tmp_path):
@@ -328,7 +331,7 @@ def test_without_statistics_every_row_group_is_read(table, tmp_path):
     narrow = table.select(["sorted", "low_cardinality"])
     pq.write_table(narrow, path, row_group_size=ROWS, write_statistics=False)
     ordered, few = advise(path).columns
-    assert (ordered.row_groups_statistics, few.row_groups_statistics) == (20, 20)
+    assert (ordered.groups_statistics, few.groups_statistics) == (20, 20)
     assert (ordered.verdict, few.verdict) == ("build", "skip")
 
 
@@ -340,7 +343,7 @@ def test_row_groups_without_a_value_do_not_count(tmp_path):
         for group in groups:
             writer.write_table(pa.table({"id": group}))
     (each,) = advise(path).columns
-    assert (each.row_groups, each.row_groups_statistics) == (3, pytest.approx(3, rel=0.01))
+    assert (each.groups, each.groups_statistics) == (3, pytest.approx(3, rel=0.01))
     assert each.verdict == "build"
 
 
@@ -356,15 +359,15 @@ def test_a_value_sample_replaces_the_estimate(table, source, built):
     values = [int(text) for text in stored + absent]
     by_statistics = remaining_by_statistics(built, "random", values)
     both = by_statistics & remaining_by_filters(built, "random", values)
-    assert each.row_groups_statistics == by_statistics.sum() / 600
-    assert each.row_groups_filter == pytest.approx(both.sum() / 600, rel=0.1)
+    assert each.groups_statistics == by_statistics.sum() / 600
+    assert each.groups_filter == pytest.approx(both.sum() / 600, rel=0.1)
 
 
 def test_a_value_sample_counts_repetitions(source):
     sample = {"shared": [str(ROWS // 2)] * 3 + ["999999999"]}
     each = advise(source, columns=["shared"], value_sample=sample).columns[0]
     assert (each.values_asked, each.values_stored) == (4, 3)
-    assert each.row_groups_statistics == pytest.approx(0.75 * ROW_GROUPS)
+    assert each.groups_statistics == pytest.approx(0.75 * ROW_GROUPS)
 
 
 def test_a_value_sample_can_turn_a_verdict(table, tmp_path):
@@ -396,7 +399,7 @@ def test_literals_are_typed_by_their_column(table, source):
 
 def test_nan_is_never_excluded(source):
     each = advise(source, columns=["price"], value_sample={"price": ["nan"]}).columns[0]
-    assert (each.row_groups_statistics, each.row_groups_filter) == (20, 20)
+    assert (each.groups_statistics, each.groups_filter) == (20, 20)
 
 
 def test_a_sample_that_does_not_fit_is_an_error(source):
@@ -406,7 +409,9 @@ def test_a_sample_that_does_not_fit_is_an_error(source):
         advise(source, value_sample={"random": ["x"]})
     with pytest.raises(pb.ColumnError, match="did you mean random"):
         advise(source, value_sample={"randon": ["1"]})
-    with pytest.raises(pb.ColumnError, match="value sample: column random is not asked about"):
+    with pytest.raises(
+        pb.ColumnError, match="value sample: column random is not one of the columns to judge"
+    ):
         advise(source, columns=["sorted"], value_sample={"random": ["1"]})
 
 
@@ -427,7 +432,7 @@ def test_files_of_every_writer(path):
         assert each.filter_bytes == wanted
         assert each.reason
         assert (each.settings != ()) == (each.filter_bytes > 0)
-        assert sum(item.column == each.column for item in built.filters) == each.row_groups
+        assert sum(item.column == each.column for item in built.filters) == each.groups
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -467,7 +472,7 @@ def test_statistics_of_a_wrong_width_prune_nothing(tmp_path, width):
     path = write(tmp_path / "hostile.parquet", [data_page(bytes(8), 1)], 1,
                  leaf=element(type=ttypes.Type.INT64), statistics=statistics)  # fmt: skip
     (each,) = advise(path, value_sample={"values": ["5"]}).columns
-    assert (each.row_groups_statistics, each.values_stored) == (1, 0)
+    assert (each.groups_statistics, each.values_stored) == (1, 0)
 
 
 def test_a_dictionary_and_what_comes_after_it(tmp_path):
@@ -485,7 +490,7 @@ def test_nulls_are_not_values(tmp_path):
     leaf = element(type=ttypes.Type.INT64, repetition=1)
     path = write(tmp_path / "nulls.parquet", [nulls], 2, leaf=leaf)
     (each,) = advise(path).columns
-    assert (each.ndv, each.row_groups, each.reason) == (0, 0, "no non-null values")
+    assert (each.ndv, each.groups, each.reason) == (0, 0, "no non-null values")
 
 
 @pytest.mark.parametrize("option", [{"fpp": 0.0}, {"fpp": 1.0}, {"max_bytes": 63}])

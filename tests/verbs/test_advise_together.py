@@ -12,6 +12,7 @@ from make.hostile import edited, outcome
 
 import parquet_bloom as pb
 from parquet_bloom.advice.table import LEAST_KEPT, MANY_COLUMNS, limit_for
+from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.advise import Advisor, advise
 
@@ -56,7 +57,7 @@ def whole(table, tmp_path_factory):
 
 
 def advised(paths, **options):
-    advisor = Advisor(**options)
+    advisor = Advisor(AdviseOptions(**options))
     for path in paths:
         advisor.add(path)
     return advisor
@@ -75,22 +76,22 @@ def test_alone_a_row_group_is_optional_at_best(lake):
     alone = advise(lake / "00.parquet")
     assert (alone.files, alone.recommended) == (1, ())
     assert by_column(alone)["random"].verdict == "optional"
-    assert "files that are named together are judged" in by_column(alone)["random"].reason
+    assert "name all its files to have them judged together" in by_column(alone)["random"].reason
 
 
 def test_together_they_are_what_the_table_in_one_file_is(advisor, whole):
     (together,) = advisor.tables()
-    assert (together.files, together.num_row_groups, together.num_rows) == (FILES, FILES, NUM_ROWS)
+    assert (together.files, together.num_groups, together.num_rows) == (FILES, FILES, NUM_ROWS)
     assert together.recommended == whole.recommended == ("random", "text", "rare")
     for column, expected in by_column(whole).items():
         found = by_column(together)[column]
         for name in (
-            "verdict", "eligible", "num_values", "ndv", "ndv_error", "row_group_ndv", "row_groups",
-            "filter_bytes", "row_groups_statistics", "values_asked", "values_stored",
+            "verdict", "eligible", "num_values", "ndv", "ndv_error", "group_ndv", "groups",
+            "filter_bytes", "groups_statistics", "values_asked", "values_stored",
         ):  # fmt: skip
             assert getattr(found, name) == getattr(expected, name), (column, name)
-        assert found.row_groups_filter == pytest.approx(expected.row_groups_filter)
-        assert found.row_groups_filter_absent == pytest.approx(expected.row_groups_filter_absent)
+        assert found.groups_filter == pytest.approx(expected.groups_filter)
+        assert found.groups_filter_absent == pytest.approx(expected.groups_filter_absent)
     assert by_column(whole)["flag"].reason == by_column(together)["flag"].reason
 
 
@@ -98,7 +99,7 @@ def test_the_reason_names_the_files(advisor):
     (together,) = advisor.tables()
     random = by_column(together)["random"]
     assert random.reason.startswith("a look-up reads 1.0")
-    assert " of 12 row groups in 12 files with a filter, 12 by min/max" in random.reason
+    assert " of 12 row groups in 12 files with a filter, 12 with min/max alone" in random.reason
 
 
 def test_each_file_has_a_report_of_its_own(advisor, lake):
@@ -111,11 +112,11 @@ def test_each_file_has_a_report_of_its_own(advisor, lake):
         for column, own in by_column(alone).items():
             found = by_column(report)[column]
             for name in (
-                "num_values", "chunk_bytes", "already", "ndv", "ndv_error", "row_group_ndv",
+                "num_values", "chunk_bytes", "already", "ndv", "ndv_error", "group_ndv",
                 "filter_bytes", "filter_share", "settings", "engines",
             ):  # fmt: skip
                 assert getattr(found, name) == getattr(own, name), (column, name)
-            for name in ("verdict", "reason", "row_groups", "row_groups_filter", "basis"):
+            for name in ("verdict", "reason", "groups", "groups_filter", "basis"):
                 assert getattr(found, name) == getattr(judged[column], name), (column, name)
 
 
@@ -135,7 +136,7 @@ def test_expected_row_groups_agree_with_a_measurement(advisor, lake, table, tmp_
             with pb.open(path) as file:
                 found = file.bloom_filter(0, column).check_many(values)
             reads += (found & (statistics.min <= values) & (values <= statistics.max)).sum()
-        expected = by_column(together)[column].row_groups_filter
+        expected = by_column(together)[column].groups_filter
         assert expected == pytest.approx(reads / len(values), rel=0.1)
 
 
@@ -158,7 +159,7 @@ def test_only_columns_that_are_asked_about_have_to_agree(lake, table, tmp_path):
     pq.write_table(pa.table(columns), later)
     advisor = advised([path, later], columns=["random"])
     assert [report.files for report in advisor.reports()] == [2, 2]
-    assert next(advisor.tables()).columns[0].row_groups == 2
+    assert next(advisor.tables()).columns[0].groups == 2
 
 
 def test_a_file_counts_once(lake):
@@ -183,7 +184,7 @@ def test_files_that_cannot_be_read_do_not_count(lake, table, tmp_path):
     advisor.add(paths[1])
     (together,) = advisor.tables()
     assert (together.files, together.num_rows) == (2, 2 * ROWS)
-    assert {column.row_groups for column in together.columns} == {0, 2}
+    assert {column.groups for column in together.columns} == {0, 2}
 
 
 def test_a_table_of_damaged_files_is_none(tmp_path):
@@ -208,7 +209,7 @@ def test_what_one_file_cannot_tell_the_others_can(tmp_path):
     reports = list(advisor.reports())
     assert [report.columns[0].eligible for report in reports] == [False, True, True, True]
     assert reports[0].columns[0].reason.startswith("row group 0, column values: codec LZO")
-    assert (whole.columns[0].ndv, whole.columns[0].row_groups) == (3, 3)
+    assert (whole.columns[0].ndv, whole.columns[0].groups) == (3, 3)
     assert {report.columns[0].reason for report in reports[1:]} == {whole.columns[0].reason}
 
 
@@ -223,7 +224,7 @@ def test_a_column_that_can_be_read_in_part_does_not_count(table, tmp_path):
     path.write_bytes(edited(path.read_bytes(), obscure))
     pq.write_table(table.select(["random"]).slice(ROWS, ROWS), other)
     (whole,) = advised([path, other]).tables()
-    assert (whole.columns[0].row_groups, whole.columns[0].num_values) == (1, ROWS)
+    assert (whole.columns[0].groups, whole.columns[0].num_values) == (1, ROWS)
 
 
 def test_a_value_sample_is_looked_up_in_all_files(lake, table):
@@ -235,8 +236,8 @@ def test_a_value_sample_is_looked_up_in_all_files(lake, table):
     assert (column.basis, column.values_asked, column.values_stored) == (
         "value sample", 2 * FILES, FILES,
     )  # fmt: skip
-    assert column.row_groups_statistics == pytest.approx(FILES / 2, rel=0.01)
-    assert column.row_groups_filter == pytest.approx(0.5, abs=0.1)
+    assert column.groups_statistics == pytest.approx(FILES / 2, rel=0.01)
+    assert column.groups_filter == pytest.approx(0.5, abs=0.1)
 
 
 def test_values_that_are_asked_often_are_looked_up_once(lake):
@@ -276,10 +277,10 @@ def test_a_file_beside_itself(path, tmp_path):
     copy.write_bytes(path.read_bytes())
     (one,), (two,) = advised([path]).tables(), advised([path, copy]).tables()
     for single, double in zip(one.columns, two.columns, strict=True):
-        assert double.row_groups == 2 * single.row_groups
+        assert double.groups == 2 * single.groups
         assert double.filter_bytes == 2 * single.filter_bytes
         assert (double.ndv, double.values_asked) == (single.ndv, single.values_asked)
-        for name in ("row_groups_statistics", "row_groups_filter", "row_groups_filter_absent"):
+        for name in ("groups_statistics", "groups_filter", "groups_filter_absent"):
             value = getattr(single, name)
             assert value is None or getattr(double, name) == pytest.approx(2 * value)
 

@@ -22,7 +22,7 @@ from make.orc_defects import encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.advice.orc_survey import DRAWN, spread
+from parquet_bloom.advice.orc_survey import OrcSurveyor, spread
 from parquet_bloom.native import _kernel
 from parquet_bloom.verbs.advise import advise
 
@@ -62,16 +62,14 @@ def test_reads_by_statistics_and_with_filters(kind):
     write_column(type, values)
     (found,) = advise("a.orc").columns
     by_statistics, with_filter, if_absent = expected(values, fpps_of("a.orc", "x"))
-    assert found.type == kind
+    assert found.physical_type == kind
     assert found.num_values == sum(value is not None for value in values)
     assert (found.ndv, found.ndv_exact) == (len(set(values)) - 1, True)
-    assert (found.index_groups, found.values_asked) == (GROUPS, found.ndv)
+    assert (found.groups, found.values_asked) == (GROUPS, found.ndv)
     assert 1.5 < by_statistics < GROUPS - 1
-    assert found.index_groups_statistics == pytest.approx(by_statistics)
-    assert found.index_groups_filter == pytest.approx(with_filter)
-    assert found.index_groups_filter_absent == pytest.approx(
-        if_absent * by_statistics / GROUPS, rel=0.5
-    )
+    assert found.groups_statistics == pytest.approx(by_statistics)
+    assert found.groups_filter == pytest.approx(with_filter)
+    assert found.groups_filter_absent == pytest.approx(if_absent * by_statistics / GROUPS, rel=0.5)
 
 
 def test_the_sizes_are_those_that_build_writes():
@@ -85,8 +83,8 @@ def test_the_sizes_are_those_that_build_writes():
         with pb.open("a.orc") as file:
             column_id = file.column(filters.column).id
             (data,) = file.stripe(0).streams_of(column_id, (1,))
-        assert advice.column_bytes == data.length
-    assert (report.num_rows, report.num_index_groups, report.fpp) == (ROWS, GROUPS, 0.05)
+        assert advice.chunk_bytes == data.length
+    assert (report.num_rows, report.num_groups, report.fpp) == (ROWS, GROUPS, 0.05)
 
 
 def test_index_groups_without_values():
@@ -96,7 +94,7 @@ def test_index_groups_without_values():
     report = advise("a.orc")
     x = column(report, "x")
     (built,) = pb.build("a.orc", "b.orc", columns=["x"]).filters
-    assert x.index_groups == GROUPS - 3
+    assert x.groups == GROUPS - 3
     assert (
         x.filter_bytes == built.index_groups * built.num_bits // 8 == GROUPS * built.num_bits // 8
     )
@@ -115,7 +113,7 @@ def test_many_distinct_values_are_estimated():
     found = column(advise("a.orc", columns=["id"]), "id")
     assert not found.ndv_exact
     assert abs(found.ndv - 60_000) < 3 * found.ndv_error * 60_000
-    assert (found.index_group_ndv, found.values_asked) == (10_000, DRAWN)
+    assert (found.group_ndv, found.values_asked) == (10_000, OrcSurveyor.num_drawn)
 
 
 def test_every_index_group_of_a_stripe_is_asked_for_the_values():
@@ -124,8 +122,8 @@ def test_every_index_group_of_a_stripe_is_asked_for_the_values():
     (found,) = advise("a.orc").columns
     groups = [set(values[start : start + 1000].tolist()) for start in range(0, 40_000, 1000)]
     held = np.mean([sum(value in group for group in groups) for value in set(values.tolist())])
-    assert (found.ndv, found.values_asked) == (3000, DRAWN)
-    assert found.index_groups_filter == pytest.approx(held, rel=0.03)
+    assert (found.ndv, found.values_asked) == (3000, OrcSurveyor.num_drawn)
+    assert found.groups_filter == pytest.approx(held, rel=0.03)
 
 
 def test_values_drawn_from_many_stripes_are_the_same():
@@ -141,9 +139,9 @@ def test_values_drawn_from_many_stripes_are_the_same():
     (found,) = one
     groups = [set(values[start : start + 1000].tolist()) for start in range(0, 40_000, 1000)]
     held = np.mean([sum(value in group for group in groups) for value in set(values.tolist())])
-    assert found.index_groups_filter == pytest.approx(held + 0.01 * (40 - held), rel=0.03)
+    assert found.groups_filter == pytest.approx(held + 0.01 * (40 - held), rel=0.03)
     assert (found.already, found.reason.rpartition("; ")[2]) == (
-        40, "every index group has a filter already"
+        40, "every index group already has a filter"
     )  # fmt: skip
 
 
@@ -156,12 +154,12 @@ def test_verdicts_speak_of_index_groups():
     assert report.recommended == ("id",)
     said = {advice.column: (advice.verdict, advice.reason) for advice in report.columns}
     assert re.fullmatch(
-        r"a look-up reads 1\.\d\d of 12 index groups with a filter, 12 by min/max; .*",
+        r"a look-up reads 1\.\d\d of 12 index groups with a filter, 12 with min/max alone; .*",
         said["id"][1],
     )
     assert said["seq"] == (
         "skip",
-        "min/max leaves 1.00 of 12 index groups to a look-up: a filter buys nothing",
+        "min/max already narrows a look-up to 1.00 of 12 index groups, so a filter would save nothing",
     )
     assert said["low"][0] == "skip"
     assert "row group" not in str(said)
@@ -171,9 +169,9 @@ def test_one_index_group_alone():
     write(stride=10_000)
     said = column(advise("a.orc"), "id")
     assert said.verdict == "optional"
-    assert said.reason.startswith("one index group: a filter can only tell that a value is not in")
+    assert said.reason.startswith("one index group: a filter can only say that a value is not in")
     low = column(advise("a.orc"), "low")
-    assert low.reason == "one index group and 5 distinct values"
+    assert low.reason == "one index group with 5 distinct values"
 
 
 NEVER = {
@@ -201,7 +199,7 @@ def test_what_no_reader_asks():
     ):  # fmt: skip
         found = column(report, name)
         assert (found.verdict, found.reason) == (
-            "skip", "no engine asks the filters of such a column"
+            "skip", "no engine uses filters on such a column"
         )  # fmt: skip
         assert [(use.engine, use.uses, use.reason) for use in found.engines] == [
             ("ORC Java", False, reason),
@@ -253,14 +251,16 @@ def test_files_with_encrypted_columns_get_no_filters():
 
 def test_a_file_without_rows():
     report = advise(write(x=pa.array([], pa.int64())))
-    assert (report.num_index_groups, report.columns[0].reason) == (0, "no non-null values")
+    assert (report.num_groups, report.columns[0].reason) == (0, "no non-null values")
 
 
-def test_max_bytes_has_no_meaning():
+def test_max_bytes_is_refused():
     write(x=pa.array(range(10)))
-    with pytest.raises(pb.UnsupportedError, match=r"a\.orc: max_bytes: has no meaning for an ORC"):
+    with pytest.raises(
+        pb.UnsupportedError, match=r"^a\.orc: max_bytes is not supported for ORC files$"
+    ):
         advise("a.orc", max_bytes=1 << 20)
     result = run("advise", "a.orc", "--max-bytes", "1MiB")
     assert (result.exit_code, result.stderr) == (
-        2, "pbloom: a.orc: max_bytes: has no meaning for an ORC file\n",
+        2, "pbloom: a.orc: max_bytes is not supported for ORC files\n",
     )  # fmt: skip
