@@ -10,7 +10,14 @@ ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 SHARED = ROOT.parent / "shared"
 
-pytest_plugins = ["make.spark_session"]
+pytest_plugins = [
+    "make.hostile_files",
+    "make.leak_files",
+    "make.object_files",
+    "make.repair_files",
+    "make.spark_session",
+    "oracle.fixtures",
+]
 
 
 def missing(what: str) -> NoReturn:

@@ -30,8 +30,6 @@ from make.hostile import (
 import parquet_bloom as pb
 from parquet_bloom.parquet.thrift import ttypes
 
-pytest_plugins = ["make.hostile_files"]
-
 ROWS = 4
 
 

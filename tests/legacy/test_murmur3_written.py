@@ -10,7 +10,8 @@ import pytest
 from conftest import FIXTURES
 from make.encrypting import Recipe, encrypt
 from make.older_files import bitset, murmur3, page_header, plain_header, thrift_header
-from oracle.readers import DuckDB, pyarrow_rows, spark_rows
+from oracle.arrow import pyarrow_rows
+from oracle.engines import spark_rows
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
@@ -156,13 +157,13 @@ def page_bodies(data, file, row_group, column):
     yield data[start : start + length]
 
 
-def test_readers_read_what_was_there(source, written):
+def test_readers_read_what_was_there(source, written, duckdb):
     import polars
 
     path, _ = written
     assert pyarrow_rows(path) == pyarrow_rows(source)
     assert polars.read_parquet(path).equals(polars.read_parquet(source))
-    assert DuckDB().rows(path) == DuckDB().rows(source)
+    assert duckdb.rows(path) == duckdb.rows(source)
     assert datafusion_rows(path) == datafusion_rows(source)
 
 

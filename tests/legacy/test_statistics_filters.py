@@ -9,10 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import missing
 from make.statistics_files import with_filters
 from oracle import specification
-from oracle.readers import ParquetJava
 
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.statistics.dialect import Expected, StatisticsFilter
@@ -114,11 +112,8 @@ SIZES = [(300, 0.05), (300, 0.01), (1000, 0.001), (1, 0.05), (64, 0.03), (17, 0.
 
 
 @pytest.fixture(scope="module")
-def guava(tmp_path_factory):
+def guava(parquet_java):
     """What Guava writes, by strategy, column, entries and FPP."""
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    folder = tmp_path_factory.mktemp("guava")
     kinds = {"int32": "int", "int64": "long", "text": "bytes", "fixed": "bytes"}
     jobs = {
         (strategy, name, entries, fpp): (
@@ -136,10 +131,7 @@ def guava(tmp_path_factory):
         for name in kinds
         for entries, fpp in SIZES
     }
-    path = folder / "jobs.tsv"
-    path.write_text("".join("\t".join(job) + "\n" for job in jobs.values()))
-    (folder / "classes").mkdir()
-    answers = ParquetJava(folder / "classes")._java("Guava", path)
+    answers = parquet_java.answers("Guava", jobs.values())
     return {job: bytes.fromhex(answer) for job, (answer,) in zip(jobs, answers, strict=True)}
 
 

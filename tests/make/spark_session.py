@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import missing
-from oracle.readers import ParquetJava
+from oracle.parquet_java import ParquetJava
 
 IS_CONNECT = os.environ.get("PBLOOM_SPARK") == "connect"
 

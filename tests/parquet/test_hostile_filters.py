@@ -34,9 +34,6 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import Type
 
-pytest_plugins = ["make.hostile_files"]
-
-
 # ------------------------------------------------------------------------------------------------
 # Filters
 

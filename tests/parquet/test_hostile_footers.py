@@ -30,8 +30,6 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 
-pytest_plugins = ["make.hostile_files"]
-
 # Enough for Python, numpy and pyarrow.
 ADDRESS_SPACE = 1500 << 20
 

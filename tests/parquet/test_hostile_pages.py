@@ -39,8 +39,6 @@ from parquet_bloom.parquet.thrift.ttypes import (
     Type,
 )
 
-pytest_plugins = ["make.hostile_files"]
-
 CODECS = [
     CompressionCodec.SNAPPY,
     CompressionCodec.GZIP,

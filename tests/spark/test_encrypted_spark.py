@@ -22,7 +22,7 @@ from make.spark_encryption import (
     sql,
     write,
 )
-from oracle.readers import ParquetJava
+from oracle.parquet_java import ParquetJava
 
 import parquet_bloom as pb
 

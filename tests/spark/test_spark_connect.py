@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, missing
-from oracle.readers import ParquetJava
+from oracle.parquet_java import ParquetJava
 
 pytestmark = [pytest.mark.cluster, pytest.mark.interop]
 

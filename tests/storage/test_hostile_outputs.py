@@ -26,8 +26,6 @@ from make.hostile import (
 import parquet_bloom as pb
 from parquet_bloom.errors import ParquetBloomError, RewriteError
 
-pytest_plugins = ["make.hostile_files"]
-
 
 def test_an_output_that_exists(source: Path) -> None:
     output = source.with_name("out.parquet")

@@ -30,8 +30,6 @@ from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff, FilterSide, diff
 
-pytest_plugins = ["make.hostile_files"]
-
 A, S = 0, 1
 
 # Two blocks: every bit of the first word of each, and the lowest of each of the others.

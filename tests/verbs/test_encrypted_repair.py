@@ -8,8 +8,6 @@ from parquet.test_encrypted_writing import PLAIN, encrypted
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
 
-pytest_plugins = ["make.leak_files"]
-
 COLUMNS = ["int64", "string"]
 
 RECIPES = {

@@ -16,8 +16,6 @@ from make.repairs import without_lengths
 
 import parquet_bloom as pb
 
-pytest_plugins = ["make.leak_files", "make.object_files"]
-
 HIDDEN = re.compile(r"bucket/lake/day=1/\.x\.parquet\.[0-9a-f]{16}\.pbloom-tmp")
 
 

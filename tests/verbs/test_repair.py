@@ -36,8 +36,6 @@ import parquet_bloom as pb
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.repair import repair
 
-pytest_plugins = ["make.hostile_files", "make.repair_files"]
-
 # ------------------------------------------------------------------------------------------------
 # Without the values
 

@@ -35,8 +35,6 @@ from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.parquet.writer import check_end
 from parquet_bloom.verbs.repair import repair
 
-pytest_plugins = ["make.hostile_files", "make.repair_files"]
-
 # ------------------------------------------------------------------------------------------------
 # A header inside a filter
 

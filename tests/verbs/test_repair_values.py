@@ -41,8 +41,6 @@ import parquet_bloom as pb
 from parquet_bloom.verbs.repair import repair
 from parquet_bloom.verbs.validate import validate
 
-pytest_plugins = ["make.hostile_files", "make.repair_files"]
-
 # ------------------------------------------------------------------------------------------------
 # What the values decide
 
