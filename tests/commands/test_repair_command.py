@@ -11,23 +11,10 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES, ROOT, SHARED, missing
-from make.hostile import (
-    footer_start,
-    outcome,
-    pointer,
-    with_meta,
-)
-from make.repairs import (
-    GROUPS,
-    A,
-    S,
-    built,
-    errors,
-    stored_values,
-    with_length,
-    with_offset,
-    without_lengths,
-)
+from make.commands import outcome
+from make.footers import footer_start, pointer, with_meta, without_lengths
+from make.parquet_files import built
+from make.repairs import GROUPS, A, S, errors, stored_values, with_length, with_offset
 from oracle import stored
 from oracle.arrow import bitsets, describe, leaves_of
 from oracle.arrow_cpp import ArrowCpp
@@ -170,7 +157,7 @@ def mended_fixture(folder: Path, name: str) -> tuple[Path, Path]:
     source = FIXTURES / f"{name}.parquet"
     columns = [column["column"] for column in describe(source)["columns"]]
     broken, mended = folder / f"{name}-broken.parquet", folder / f"{name}-mended.parquet"
-    broken.write_bytes(without_lengths(built(folder, source.read_bytes(), *columns)))
+    broken.write_bytes(without_lengths(built(source.read_bytes(), columns)))
     repair(broken, mended)
     return broken, mended
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from legacy.test_murmur3_headers import STORED
-from make.hostile import footer_start
+from make.footers import footer_start
 from make.older_files import (
     bitset,
     file_of,

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from legacy.test_murmur3_headers import DRAFTS, STORED, stored_filter
-from make.hostile import footer_start
+from make.footers import footer_start
 from make.older_files import bitset, file_of, murmur3, plain_header, texts
 
 import parquet_bloom as pb

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from conftest import SHARED, missing
 from make.older_files import PARQUET_SEED, bitset, masked, murmur3, prefixed_hive, texts
-from oracle import specification as spec
+from oracle import hashing
 from xxhash import xxh64_intdigest
 
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -61,7 +61,7 @@ def test_numbers_are_hashed_as_they_are_stored(name):
     scheme, hash, select, words = SCHEMES[name]
     stored = [number.to_bytes(8, "little", signed=True) for number in NUMBERS]
     run = FixedRun(memoryview(b"".join(stored)), 8)
-    bare = spec.hive64 if name == "hive" else hash
+    bare = hashing.hive64 if name == "hive" else hash
     assert built(scheme, run, 64) == bitset(stored, 64, bare, select, words)
 
 

@@ -320,7 +320,9 @@ def test_a_version_that_differs_is_not_written(source, tmp_path, monkeypatch):
 
 
 def test_an_index_before_pages_is_refused(tmp_path):
-    from make.hostile import Column, data_page, edited, forge, int64s
+    from make.footers import edited
+    from make.pages import data_page, int64s
+    from make.parquet_files import Column, forge
 
     page = data_page(int64s(1, 2, 3), 3)
     locations = [ttypes.PageLocation(offset=4, compressed_page_size=len(page), first_row_index=0)]

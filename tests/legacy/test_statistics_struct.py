@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import specification
-from oracle.specification import SEEDED, binary, i32, i64, list_of, struct_of
+from oracle.specification import binary, i32, i64, list_of, struct_of
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy import varints
@@ -134,7 +134,6 @@ def test_what_does_not_go_together_is_no_filter(encoded, message):
     assert str(found.value) == message
 
 
-@SEEDED
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
 def test_varints_are_those_of_thrift(numbers):
     encoded = varints.encode(np.array(numbers, np.int64))
@@ -142,7 +141,6 @@ def test_varints_are_those_of_thrift(numbers):
     assert varints.decode(encoded).tolist() == numbers
 
 
-@SEEDED
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
 def test_longs_of_java_come_back(numbers):
     bitset = packing.pack(f"<{len(numbers)}q", *numbers)

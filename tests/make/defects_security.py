@@ -4,7 +4,7 @@ from typing import Any
 
 from make.defects_files import Defect, encrypted, making, sound
 from make.encrypting import FILTER_BITSET, FILTER_HEADER, FOOTER_KEY, Encrypted, Recipe, encrypt
-from make.hostile import edited
+from make.footers import edited
 
 from parquet_bloom.encryption.keys import Keys
 

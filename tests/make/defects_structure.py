@@ -4,33 +4,25 @@ import pyarrow as pa
 from make.defects_files import (
     ROWS,
     Defect,
-    bits_of,
-    bitset,
-    built,
-    header_bytes,
-    inserted_before_footer,
     integers,
     making,
     sound,
-    stored_filter,
-    with_created_by,
-    with_header,
     with_own_header,
     without_filters,
-    written,
 )
-from make.hostile import (
-    Column,
-    data_page,
-    edited,
+from make.filters import (
+    bits_of,
+    bitset,
     filter_header,
-    footer_start,
-    forge,
-    int64s,
-    pointer,
+    header_bytes,
+    inserted_before_footer,
+    stored_filter,
     with_filter_bytes,
-    with_meta,
+    with_header,
 )
+from make.footers import edited, footer_start, pointer, with_created_by, with_meta, without_lengths
+from make.pages import data_page, int64s
+from make.parquet_files import Column, built, forge, written
 
 from parquet_bloom.parquet.thrift import ttypes
 
@@ -57,15 +49,6 @@ def length_changed_by(difference: int) -> bytes:
 def last_length(length: int) -> bytes:
     """Another length of the last filter: behind it there is no other that it could reach into."""
     return with_meta(sound(), 1, 1, bloom_filter_length=length)
-
-
-def without_lengths(data: bytes) -> bytes:
-    def edit(footer: ttypes.FileMetaData) -> None:
-        for row_group in footer.row_groups:
-            for chunk in row_group.columns:
-                chunk.meta_data.bloom_filter_length = None
-
-    return edited(data, edit)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 """Fixtures: files whose filters leak, and share bytes with others."""
 
 import pytest
+from make.encrypted_files import PLAIN, encrypted, filters
 from make.encrypting import FOOTER_KEY, Recipe
-from parquet.test_encrypted_reading import filters
-from parquet.test_encrypted_writing import PLAIN, encrypted
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys

@@ -5,9 +5,11 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from legacy.test_murmur3 import x64_128
-from make.hostile import Column, byte_arrays, data_page, forge, int64s
+from make.pages import byte_arrays, data_page, int64s
+from make.parquet_files import Column, forge
+from oracle import hashing
 from oracle import specification as spec
+from oracle.hashing import x64_128
 
 from parquet_bloom.legacy.murmur3.pointers import decoded
 from parquet_bloom.parquet.thrift.ttypes import Type
@@ -27,7 +29,7 @@ PARQUET_HASH = murmur3()
 
 
 def prefixed_hive(value):
-    return spec.hive64(len(value).to_bytes(4, "little") + value)
+    return hashing.hive64(len(value).to_bytes(4, "little") + value)
 
 
 def masked(hash, num_blocks):

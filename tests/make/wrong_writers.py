@@ -15,9 +15,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
-from legacy.test_murmur3 import x64_128
-from make import handmade
+from make.pages import byte_arrays, data_page
+from make.parquet_files import forged
 from oracle import specification as spec
+from oracle.hashing import x64_128
 
 import parquet_bloom as pb
 from parquet_bloom.parquet import bloom
@@ -245,15 +246,15 @@ def byte_array_decimals(path: Path, seed: int = 1) -> tuple[Path, list[bytes]]:
     """A file of BYTE_ARRAY decimals of 5 bytes each, with a sound filter."""
     numbers = _numbers(seed, -(2**30), 2**30)
     plain = [n.to_bytes(5, "big", signed=True) for n in numbers]
-    leaf = handmade.element(
-        logicalType=ttypes.LogicalType(DECIMAL=ttypes.DecimalType(scale=2, precision=11)),
-        converted_type=ttypes.ConvertedType.DECIMAL,
-        scale=2,
-        precision=11,
-    )
+    decimal = {
+        "logicalType": ttypes.LogicalType(DECIMAL=ttypes.DecimalType(scale=2, precision=11)),
+        "converted_type": ttypes.ConvertedType.DECIMAL,
+        "scale": 2,
+        "precision": 11,
+    }
     bare = path.with_suffix(".bare")
-    page = handmade.data_page(handmade.prefixed(*plain), len(plain))
-    handmade.write(bare, [page], len(plain), leaf=leaf)
+    page = data_page(byte_arrays(*plain), len(plain))
+    forged(bare, [page], len(plain), element=decimal)
     pb.build(bare, path, columns=["values"])
     return path, plain
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
+from make.encrypted_files import filters, values
 from make.kms_lab import LabKms, secret_of
 from oracle.programs import FileKeys
 from oracle.stored import Leaf, Stored
-from parquet.test_encrypted_reading import filters, values
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys

@@ -11,18 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make.hostile import (
-    MAGIC,
-    commands,
-    edited,
-    footer_start,
-    outcome,
-    pbloom,
-    refuses,
-    survives,
-    verdicts,
-    with_footer,
-)
+from make.commands import commands, outcome, pbloom, refuses, survives, verdicts
+from make.footers import MAGIC, edited, footer_start, with_footer
 
 import parquet_bloom as pb
 from parquet_bloom.errors import FormatError

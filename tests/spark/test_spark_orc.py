@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyorc
 import pytest
 from click.testing import CliRunner
-from make.hostile import outcome
+from make.commands import outcome
 from make.lake_files import GROUPS as ROW_GROUPS
 from make.lake_files import built_lake, contents, everything_is_huge, snapshot
 from make.lake_files import write as write_parquet

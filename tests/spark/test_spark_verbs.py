@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
+from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
-from make.hostile import outcome
 from make.lake_files import (
     GROUPS,
     built_lake,

@@ -18,7 +18,6 @@ import pytest
 from conftest import missing
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import specification as spec
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parquet.footer import compact
@@ -273,7 +272,6 @@ def test_stored_bytes(spelling: str, value: object, stored: bytes) -> None:
     assert encode(leaf(spelling), value) == Encodings((stored,))
 
 
-@spec.SEEDED
 @given(st.datetimes(datetime(1678, 1, 1), datetime(2262, 1, 1)), st.integers(-14, 14))
 def test_timestamps_count_from_1970(local: datetime, zone: int) -> None:
     value = local.replace(tzinfo=hours(zone))
@@ -425,7 +423,6 @@ def test_a_precision_that_nobody_needs(
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@spec.SEEDED
 @given(st.integers(-(2**200), 2**200))
 def test_signed_bytes_are_the_fewest(number: int) -> None:
     length = signed_bytes(number)
@@ -790,7 +787,6 @@ def test_pyarrow_stores_these_bytes(
     assert encode_literal(column, literal) == encode(column, value)
 
 
-@spec.SEEDED
 @given(st.floats(allow_nan=False, width=16))
 def test_floats_of_every_width(value: float) -> None:
     """What a half holds is the same number in all three."""

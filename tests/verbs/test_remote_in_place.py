@@ -8,11 +8,11 @@ from contextlib import nullcontext
 import pyarrow as pa
 import pytest
 from conftest import FIXTURES
-from make.hostile import outcome
+from make.commands import outcome
+from make.footers import without_lengths
 from make.kms_lab import LabKms
 from make.kms_lab import write as write_encrypted
 from make.object_store import BUCKET, BUILD, FIXTURE, NAME, OPTIONS, URL, check_untouched, raising
-from make.repairs import without_lengths
 
 import parquet_bloom as pb
 

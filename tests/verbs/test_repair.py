@@ -6,14 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from make.hostile import (
-    edited,
-    footer_start,
-    meta_of,
-    outcome,
-    pointer,
-    with_meta,
-)
+from make.commands import outcome
+from make.footers import edited, footer_start, meta_of, pointer, with_meta, without_lengths
 from make.repairs import (
     A_DROPPED,
     COLUMNS,
@@ -28,7 +22,6 @@ from make.repairs import (
     rules,
     with_length,
     with_offset,
-    without_lengths,
     without_pointers,
 )
 
