@@ -37,7 +37,9 @@ def published(header: bytes, bits: bytes = b"", place: str = "footer") -> Callab
     return lambda folder: file_of(folder, VALUES, stored, place=place)
 
 
-def by_build(dialect: object, change: Callable[[bytes], bytes] = bytes) -> Callable[[Path], Path]:
+def by_build(
+    dialect: pb.Murmur3 | pb.StatisticsFilter, change: Callable[[bytes], bytes] = bytes
+) -> Callable[[Path], Path]:
     """The sound file with filters of `dialect` for its column `a`, and then a change."""
 
     def make(folder: Path) -> Path:

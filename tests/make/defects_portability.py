@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -153,7 +154,7 @@ TYPES = (
         Defect(
             column,
             "PB208",
-            making(lambda column=column: built_fixture("java_types", column)),
+            making(partial(built_fixture, "java_types", column)),
             column=column,
         )
         for column in ("decimal_minimal", "decimal_padded", "decimal_wide")

@@ -22,6 +22,8 @@ def flipped(kind: int, row_group: int) -> bytes:
     made = sealed()
     module = made.of(kind, row_group, 0)
     data = bytearray(made.data)
+    assert module.start is not None
+    assert module.end is not None
     data[(module.start + module.end) // 2] ^= 1
     return bytes(data)
 

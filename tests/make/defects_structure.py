@@ -1,5 +1,7 @@
 """Files that break PB1xx: structure."""
 
+from functools import partial
+
 import pyarrow as pa
 from make.defects_files import (
     ROWS,
@@ -149,7 +151,7 @@ def with_two_algorithms() -> bytes:
 
 PLACES = (
     *(
-        Defect(f"offset {offset}", "PB101", making(lambda offset=offset: pointing(offset, 47)))
+        Defect(f"offset {offset}", "PB101", making(partial(pointing, offset, 47)))
         for offset in (3, -1, 1 << 40)
     ),
     Defect("offset 0", "PB101", making(lambda: pointing(0, None)), issue="B4"),
@@ -181,7 +183,7 @@ HEADERS = (
         Defect(
             f"numBytes {says}",
             "PB110",
-            making(lambda says=says: with_size(64, says)),
+            making(partial(with_size, 64, says)),
             issue=issue,
         )
         for says, issue in ((0, None), (8, "B36"), (16, "B36"), (33, None), (-64, "B14"))

@@ -8,8 +8,8 @@ from conftest import FIXTURES
 from make.encrypting import Recipe, encrypt
 from make.footers import footer_start
 
-import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.files import open_parquet
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
 
 PLAIN = FIXTURES / "pyarrow_types.parquet"
@@ -19,7 +19,7 @@ OWN, SHARED_KEY = b"k" * 24, None
 
 def mixed(path: Path) -> dict[str, bytes | None]:
     """Columns in turn with a key of their own, with the footer's, and in plaintext."""
-    with pb.open(path) as file:
+    with open_parquet(path) as file:
         return {
             name: (OWN, SHARED_KEY)[index % 3]
             for index, name in enumerate(file.columns)
@@ -63,14 +63,14 @@ def keys_of(recipe: Recipe, **more: Any) -> Keys:
 
 
 def columns_of(path: Path) -> list[str]:
-    with pb.open(path) as file:
+    with open_parquet(path) as file:
         return [leaf.name for leaf in file.footer.leaves if leaf.type.physical != "BOOLEAN"]
 
 
 def values(path: Path, keys: Keys | None = None) -> dict[tuple[int, int], list[bytes]]:
     """The stored bytes of every column chunk but BOOLEANs, as often as they are found."""
     found = {}
-    with pb.open(path, keys) as file:
+    with open_parquet(path, keys) as file:
         for row_group in range(file.num_row_groups):
             for leaf in file.footer.leaves:
                 if leaf.type.physical == "BOOLEAN":
@@ -87,7 +87,7 @@ def values(path: Path, keys: Keys | None = None) -> dict[tuple[int, int], list[b
 def meta_data(path: Path, keys: Keys | None = None) -> list[tuple[Any, ...]]:
     """What footer and filters say, but for places, and sizes that envelopes add to."""
     found = []
-    with pb.open(path, keys) as file:
+    with open_parquet(path, keys) as file:
         for row_group in range(file.num_row_groups):
             for leaf in file.footer.leaves:
                 chunk = file.footer.chunk(row_group, leaf)
@@ -101,7 +101,7 @@ def meta_data(path: Path, keys: Keys | None = None) -> list[tuple[Any, ...]]:
 
 def filters(path: Path, keys: Keys | None = None) -> dict[tuple[int, str], bytes]:
     """The bits of every filter, by row group and column."""
-    with pb.open(path, keys) as file:
+    with open_parquet(path, keys) as file:
         return {
             (row_group, leaf.name): file.bloom_filter(row_group, leaf.name).words.tobytes()
             for row_group in range(file.num_row_groups)

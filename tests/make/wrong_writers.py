@@ -21,6 +21,7 @@ from oracle import specification as spec
 from oracle.hashing import x64_128
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_parquet
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer.footer import FilterPlace
 from parquet_bloom.parquet.thrift import ttypes
@@ -201,7 +202,7 @@ def write_table(path: Path, table: pa.Table, **options: Any) -> Path:
 
 
 def header(path: Path, row_group: int = 0, column: str = "values") -> bloom.StoredFilter:
-    with pb.open(path) as file:
+    with open_parquet(path) as file:
         stored = bloom.read_header(file.source, file.footer, file.chunk(row_group, column))
     assert stored is not None
     return stored
@@ -224,7 +225,7 @@ def overwrite(path: Path, bitset: bytes, row_group: int = 0, column: str = "valu
 
 def append(path: Path, region: bytes, length: int, column: int = 0) -> None:
     """Put `region` in front of the footer, and let the chunk's filter begin there."""
-    with pb.open(path) as file:
+    with open_parquet(path) as file:
         start = file.footer.start
         tail = file.footer.tail({(0, column): FilterPlace(start, length)})
     path.write_bytes(path.read_bytes()[:start] + region + tail)
@@ -236,7 +237,7 @@ def point_to(path: Path, places: dict[tuple[int, int], tuple[int, str]]) -> None
     for here, there in places.items():
         stored = header(path, *there)
         found[here] = FilterPlace(stored.offset, stored.end - stored.offset)
-    with pb.open(path) as file:
+    with open_parquet(path) as file:
         start = file.footer.start
         tail = file.footer.tail(found)
     path.write_bytes(path.read_bytes()[:start] + tail)

@@ -122,12 +122,13 @@ class DataFusion:
             "datafusion.execution.parquet.enable_page_index": "false",
             "datafusion.execution.parquet.pushdown_filters": "false",
         }
-        self._new = lambda: datafusion.SessionContext(datafusion.SessionConfig(options))
+        self._session: Any = datafusion.SessionContext
+        self._config = datafusion.SessionConfig(options)
         self._contexts: dict[Path, Any] = {}
 
     def _context(self, path: Path) -> Any:
         if path not in self._contexts:
-            self._contexts[path] = self._new()
+            self._contexts[path] = self._session(self._config)
             self._contexts[path].register_parquet("t", str(path))
         return self._contexts[path]
 
