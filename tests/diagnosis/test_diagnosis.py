@@ -18,6 +18,7 @@ import pytest
 import xxhash
 from conftest import ROOT
 from make import wrong_writers as wrong
+from make.diagnosing import check, diagnosed, diagnosed_after, insert_only
 from make.pages import byte_arrays, data_page, dictionary_page
 from make.parquet_files import forged
 from make.wrong_writers import Column, Writer, make_column
@@ -35,35 +36,6 @@ from parquet_bloom.parquet.membership import check_membership
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.rules.catalogue import Diagnosis
 from parquet_bloom.values.types import LeafType, LogicalType
-
-
-def diagnosed(path: Path, row_group: int = 0, column: str = "values") -> Diagnosis | None:
-    with pb.open(path) as file:
-        chunk = file.chunk(row_group, column)
-        stored = bloom.read_header(file.source, file.footer, chunk)
-        assert stored is not None
-        filter = bloom.read_bitset(file.source, stored)
-        return diagnose(file, chunk, stored, check_membership(file, chunk, filter))
-
-
-def diagnosed_after(path: Path, column: Column, writer: Writer, **options) -> Diagnosis | None:
-    """What is said of a file of this writer."""
-    wrong.write(path, column, **options)
-    num_blocks = wrong.header(path).num_blocks
-    wrong.overwrite(path, writer.bitset(column.plain, num_blocks))
-    return diagnosed(path)
-
-
-def check(diagnosis: Diagnosis | None, name: str, clause: str = "") -> None:
-    assert diagnosis is not None
-    assert diagnosis.hypothesis == name
-    assert clause in diagnosis.explanation
-    assert diagnosis.hits == diagnosis.tried >= 4
-
-
-def prefixed(plain: bytes) -> bytes:
-    return struct.pack("<I", len(plain)) + plain
-
 
 # --- another hash ---------------------------------------------------------------------------------
 
@@ -271,10 +243,6 @@ def _built(path, encoded, pages, num_values=None):
     return pages
 
 
-def insert_only(path: Path, values: Iterable[bytes]) -> None:
-    wrong.overwrite(path, Writer().bitset(values, wrong.header(path).num_blocks))
-
-
 def flat(pages: Iterable[list[bytes]]) -> list[bytes]:
     return [value for page in pages for value in page]
 
@@ -393,7 +361,7 @@ def test_entries_that_no_row_has_are_no_evidence(tmp_path):
         data_page(b"\x05" + spec.packed_run(range(32), 5), 32, encoding=Encoding.RLE_DICTIONARY),
     ]
     _built(path, encoded, [entries], num_values=32)
-    writer = Writer(form=prefixed)
+    writer = Writer(form=byte_arrays)
     wrong.overwrite(path, writer.bitset(entries[:32], wrong.header(path).num_blocks))
     check(diagnosed(path), "length-prefix")
 
@@ -510,7 +478,7 @@ def test_a_zero_that_is_found_by_luck_proves_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("column", "writer", "name"),
     [
-        ("text", Writer(form=prefixed, hash=wrong.murmur3(0)), "length-prefix+murmur3"),
+        ("text", Writer(form=byte_arrays, hash=wrong.murmur3(0)), "length-prefix+murmur3"),
         (
             "int32",
             Writer(
@@ -623,7 +591,7 @@ def test_long_values_take_less_than_two_seconds(tmp_path):
 def test_long_values_are_diagnosed(tmp_path):
     path = tmp_path / "x.parquet"
     values = long_values(path, 40_000)
-    writer = Writer(form=prefixed)
+    writer = Writer(form=byte_arrays)
     wrong.overwrite(path, writer.bitset(values, wrong.header(path).num_blocks))
     diagnosis = diagnosed(path)
     check(diagnosis, "length-prefix")
@@ -633,7 +601,7 @@ def test_long_values_are_diagnosed(tmp_path):
 def test_values_that_are_too_long_are_left_out(tmp_path):
     path = tmp_path / "x.parquet"
     values = long_values(path, (64 << 10) + 1)
-    writer = Writer(form=prefixed)
+    writer = Writer(form=byte_arrays)
     wrong.overwrite(path, writer.bitset(values, wrong.header(path).num_blocks))
     assert diagnosed(path) is None
 

@@ -1,5 +1,6 @@
 """Small lakes, and what is in them afterwards."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 
 from parquet_bloom import spark as lake
 from parquet_bloom.spark import job, packing
@@ -71,3 +73,23 @@ def built_lake(spark: Any, root: Path, write_lake: Callable[[Path], object]) -> 
     write_lake(root / "lake")
     shutil.copytree(root / "lake", root / "local")
     return lake.build(spark, root / "lake", columns=["id"])
+
+
+def by_command(folder: Path, verb: str, *options: object) -> list[Any]:
+    """What the local command prints about the files in a folder, without what differs."""
+    printed = outcome(verb, folder, *options, "--json").stdout
+    return [without_time(json.loads(line)) for line in printed.splitlines()]
+
+
+def by_spark(report: lake.Report, folder: Path | str, local: Path | str) -> list[Any]:
+    """The same of a report; `folder` is called as the `local` one."""
+    return [
+        without_time(json.loads(each.document.replace(str(folder), str(local))))
+        for each in report.outcomes
+        if each.document is not None
+    ]
+
+
+def without_time(document: Any) -> Any:
+    document.pop("seconds", None)
+    return document

@@ -12,6 +12,7 @@ from make.parquet_files import Column, forge
 from oracle import hashing
 from oracle import specification as spec
 from oracle.hashing import x64_128
+from xxhash import xxh64_intdigest
 
 from parquet_bloom.legacy.murmur3.pointers import decoded
 from parquet_bloom.parquet.thrift.ttypes import Type
@@ -39,6 +40,10 @@ def prefixed_hive(value: bytes) -> int:
 def masked(hash: int, num_blocks: int) -> int:
     assert num_blocks & (num_blocks - 1) == 0
     return hash >> 32 & num_blocks - 1
+
+
+def multiplied(hash: int, num_blocks: int) -> int:
+    return (hash >> 32) * num_blocks >> 32
 
 
 def bitset(
@@ -79,6 +84,57 @@ def page_header(num_bytes: int) -> bytes:
 
 def texts(count: int, prefix: str = "value") -> list[bytes]:
     return [f"{prefix} {number}".encode() for number in range(count)]
+
+
+STORED = texts(100)
+BLOCKS = 32
+SIZE = 32 * BLOCKS
+
+# Header, hash, block selection, words; and what is said of them.
+DRAFTS: dict[str, tuple[Any, ...]] = {
+    "2017, 8 bytes": (
+        plain_header(SIZE, 8), prefixed_hive, masked, ">8I", "8-byte", "HIVE seed 104729, mask",
+    ),
+    "2018, 12 bytes, Guava's seed": (
+        plain_header(SIZE, 12), murmur3(104729), masked, "<8I", "12-byte",
+        "MURMUR3 seed 104729, mask",
+    ),
+    "2018, 12 bytes": (
+        plain_header(SIZE, 12), PARQUET_HASH, masked, "<8I", "12-byte",
+        "MURMUR3 seed 1361930890, mask",
+    ),
+    "2018, enums": (
+        enum_header(SIZE), PARQUET_HASH, masked, "<8I", "thrift", "MURMUR3 seed 1361930890, mask",
+    ),
+    "2018, unions": (
+        thrift_header(SIZE), PARQUET_HASH, masked, "<8I", "thrift",
+        "MURMUR3 seed 1361930890, mask",
+    ),
+    "2018, unions, as the document may be read": (
+        thrift_header(SIZE), murmur3(0), multiplied, "<8I", "thrift",
+        "MURMUR3 seed 0, multiply-shift",
+    ),
+    "2018, a page": (
+        page_header(SIZE), PARQUET_HASH, masked, "<8I", "page", "MURMUR3 seed 1361930890, mask",
+    ),
+    "2019, 12 bytes": (
+        plain_header(SIZE, 12), xxh64_intdigest, masked, "<8I", "12-byte", "XXHASH, mask",
+    ),
+    "2019, unions": (
+        thrift_header(SIZE), xxh64_intdigest, multiplied, "<8I", "thrift",
+        "XXHASH, multiply-shift",
+    ),
+    "2020, 16 bytes": (
+        plain_header(SIZE, 16), xxh64_intdigest, multiplied, "<8I", "16-byte",
+        "XXHASH, multiply-shift",
+    ),
+}  # fmt: skip
+
+
+def draft_of(draft: str, values: Sequence[bytes] = STORED) -> bytes:
+    """A filter of this draft: header and bitset."""
+    header, hash, select, words, *_ = DRAFTS[draft]
+    return header + bitset(values, BLOCKS, hash, select, words)
 
 
 def file_of(

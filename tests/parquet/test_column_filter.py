@@ -14,8 +14,8 @@ import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
+from make.leaves import leaf
 from oracle import specification as spec
-from values.test_values import leaf
 
 from parquet_bloom.errors import FilterError, ValueTypeError
 from parquet_bloom.parquet.column_filter import ColumnFilter

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from values.test_values import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, leaf, row_id
+from make.leaves import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, leaf, row_id
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.encode import Encodings, encode
