@@ -261,7 +261,7 @@ def run_verb(
 
     def stopping(module: str, function: str, request: Any, archive: str | None) -> Any:
         about = {"module": module, "function": function, "request": request, "stop": stop}
-        return on_executor("cluster_hooks", "stopping", about, archive)
+        return on_executor("make.cluster_hooks", "stopping", about, archive)
 
     with (
         patch.object(job, "on_executor", on_executor if stop is None else stopping),

@@ -24,7 +24,7 @@ def run(*options: str, session: str) -> str:
     """What pytest prints about the suite."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     done = subprocess.run(
-        [*command, *(str(Path("tests", name)) for name in SUITE)],
+        [*command, *(str(Path(__file__).with_name(name)) for name in SUITE)],
         cwd=ROOT, env=os.environ | {"PBLOOM_SPARK": session}, capture_output=True, text=True,
         check=False, timeout=1200,
     )  # fmt: skip
