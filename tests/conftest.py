@@ -5,12 +5,32 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 SHARED = ROOT.parent / "shared"
 
-pytest_plugins = ["make.spark_session"]
+pytest_plugins = [
+    "make.hostile_files",
+    "make.leak_files",
+    "make.memory_end",
+    "make.object_files",
+    "make.repair_files",
+    "make.spark_session",
+    "oracle.fixtures",
+]
+
+# The same examples on every run, whatever else is going on: no clock decides, and nothing is kept.
+settings.register_profile(
+    "seeded",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("seeded")
 
 
 def missing(what: str) -> NoReturn:

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, missing
-from oracle import readers
-from oracle.readers import DataFusion, DuckDB
+from oracle.arrow import describe, leaves_of
+from oracle.engines import DataFusion, DuckDB, spark_count
+from oracle.stored import Leaf
 
 import parquet_bloom as pb
 from parquet_bloom.advice.parquet_engines import engine_uses
@@ -34,7 +35,7 @@ class Asked:
 
     source: Path
     built: Path
-    leaf: readers.Leaf
+    leaf: Leaf
     column: LeafColumn
     literals: list
 
@@ -42,8 +43,8 @@ class Asked:
 def asked(source, folder):
     """Every column that can have filters."""
     built = folder / source.name
-    described = readers.describe(source)["columns"]
-    leaves = readers.leaves(source, described)
+    described = describe(source)["columns"]
+    leaves = leaves_of(source, described)
     with pb.open(source) as file:
         columns = {each.name: each for each in file.footer.leaves}
     eligible = [name for name, each in columns.items() if each.type.physical != "BOOLEAN"]
@@ -110,7 +111,7 @@ def test_spark_agrees(spark, stem, tmp_path):
     assert len(questions) > 1
 
     def count(path, leaf, literal):
-        return readers.spark_count(spark, path, leaf, literal)[1]
+        return spark_count(spark, path, leaf, literal)[1]
 
     assert disagreements("Spark", questions, count) == []
 

@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.hostile import outcome
+from make.commands import outcome
 
 import parquet_bloom as pb
 from parquet_bloom.advice.value_sample import read_value_sample

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.hostile import outcome
+from make.commands import outcome
 
 ROWS = 30_000
 

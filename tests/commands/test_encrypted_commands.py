@@ -7,9 +7,9 @@ import sys
 
 import pytest
 from conftest import FIXTURES
+from make.commands import outcome
+from make.encrypted_files import OWN
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
-from make.hostile import outcome
-from parquet.test_encrypted_reading import OWN
 
 import parquet_bloom as pb
 

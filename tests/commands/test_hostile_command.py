@@ -14,23 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import missing
-from make.hostile import (
-    ABSENT_VALUE,
-    HONEST,
-    Column,
-    Outcome,
-    build_refused,
-    edited,
-    files_in,
-    forge,
-    outcome,
-    verdicts,
-)
+from make.commands import Outcome, build_refused, files_in, outcome, verdicts
+from make.footers import edited
+from make.hostile_files import ABSENT_VALUE
+from make.pages import HONEST
+from make.parquet_files import Column, forge
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.thrift import ttypes
-
-pytest_plugins = ["make.hostile_files"]
 
 ROWS = 4
 

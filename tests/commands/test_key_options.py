@@ -85,7 +85,7 @@ def test_no_option_no_keys(run):
             ["--master-key", f"m:{base64.b64encode(KEY).decode()}, n:{'QUFB' * 8}"],
             "master key m (base64:…), master key n (base64:…)",
         ),
-        (["--kms", "kms_lab:LabKms"], "KMS client"),
+        (["--kms", "make.kms_lab:LabKms"], "KMS client"),
         (["--key-retriever", "os:fsdecode"], "key retriever"),
         (["--key-material", "there"], ""),
     ],
@@ -108,7 +108,7 @@ def test_the_columns_to_work_on_are_not_those_with_keys(run):
     [
         ["--master-key", MASTER_LIST],
         [f"--master-key={id}=ascii:{key.decode()}" for id, key in MASTER_KEYS.items()],
-        ["--kms", "kms_lab:LabKms"],
+        ["--kms", "make.kms_lab:LabKms"],
     ],
     ids=["list", "each", "kms"],
 )
@@ -126,7 +126,7 @@ def test_a_file_of_pyarrow(run, arguments, tmp_path):
 def test_what_a_kms_client_is_told(run, tmp_path):
     """WrongKms says its token, which does not come through; the rest does."""
     path = write(tmp_path / "t.parquet")
-    options = ["--kms", "kms_lab:WrongKms", "--kms-conf", "say=a=b", "--kms-conf", "n=1"]
+    options = ["--kms", "make.kms_lab:WrongKms", "--kms-conf", "say=a=b", "--kms-conf", "n=1"]
     options += ["--kms-instance-id", "id", "--kms-instance-url", "url", "--kms-token", "env:TOKEN"]
     assert complaint(run(path, *options, TOKEN="s3cr3t")) == (
         "pbloom: KMS client, master key 'mf': RuntimeError: 403: no entry with token … id url"
@@ -215,6 +215,7 @@ def test_a_key_from_a_descriptor(tmp_path):
         [sys.executable, "-c", code, "show", "--footer-key", f"fd:{read},hex"],
         capture_output=True,
         cwd=Path(__file__).parent,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         pass_fds=[read],
         text=True,
         timeout=60,

@@ -7,11 +7,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import FIXTURES, ROOT, missing
+from conftest import FIXTURES, ROOT
 from make.orc_defect_files import ROWS, STRIDE
 from make.orc_defects import by_pyarrow, by_pyorc, encrypted, exchanged, index_behind_data, narrow
-from oracle import readers
-from oracle.readers import ParquetJava
 from pyarrow import orc
 
 from parquet_bloom.cli import cli
@@ -99,10 +97,8 @@ def test_the_values_are_the_same(write, tmp_path):
 
 
 @pytest.mark.interop
-def test_orc_java_loses_no_rows_any_more(write, tmp_path):
+def test_orc_java_loses_no_rows_any_more(write, tmp_path, parquet_java):
     """BYTE by ORC C++, and FLOAT by pyorc, whose filters are of other numbers than are stored."""
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
     numbers = sorted(set(narrow().to_pylist()))
     # Between the smallest and the largest of each group, so that only the filter decides.
     floats = np.float32(np.arange(1, ROWS) / 7)
@@ -119,9 +115,7 @@ def test_orc_java_loses_no_rows_any_more(write, tmp_path):
         for file in (path, mended):
             queries += [(str(file), "a", kind, repr(value)) for value in literals]
             expected.append((file == mended, len(literals)))
-    path = tmp_path / "queries.tsv"
-    readers._write_queries(path, queries)
-    rows = [int(found) for (found,) in ParquetJava(tmp_path)._java("OrcSearch", path)]
+    rows = [int(found) for (found,) in parquet_java.answers("OrcSearch", queries)]
     for is_mended, count in expected:
         found, rows = rows[:count], rows[count:]
         if is_mended:

@@ -11,30 +11,17 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES, ROOT, SHARED, missing
-from make.hostile import (
-    footer_start,
-    outcome,
-    pointer,
-    with_meta,
-)
-from make.repairs import (
-    GROUPS,
-    A,
-    S,
-    built,
-    errors,
-    stored_values,
-    with_length,
-    with_offset,
-    without_lengths,
-)
-from oracle import readers
-from oracle.readers import ArrowCpp, ParquetJava
+from make.commands import outcome
+from make.footers import footer_start, pointer, with_meta, without_lengths
+from make.parquet_files import built
+from make.repairs import GROUPS, A, S, errors, stored_values, with_length, with_offset
+from oracle import stored
+from oracle.arrow import bitsets, describe, leaves_of
+from oracle.arrow_cpp import ArrowCpp
+from oracle.parquet_java import ParquetJava
 
 import parquet_bloom as pb
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport, repair
-
-pytest_plugins = ["make.hostile_files", "make.repair_files"]
 
 # ------------------------------------------------------------------------------------------------
 # The command
@@ -162,29 +149,15 @@ def test_a_damaged_footer_gives_one_line_or_a_sound_one(
 # Other readers
 
 
-@pytest.fixture(scope="module")
-def parquet_java(tmp_path_factory: pytest.TempPathFactory) -> ParquetJava:
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    return ParquetJava(tmp_path_factory.mktemp("parquet_java"))
-
-
-@pytest.fixture(scope="module")
-def arrow_cpp(tmp_path_factory: pytest.TempPathFactory) -> ArrowCpp:
-    if not ArrowCpp.is_here():
-        missing(ArrowCpp.needs)
-    return ArrowCpp(tmp_path_factory.mktemp("arrow_cpp"))
-
-
 FILES = ["pyarrow_types", "java_types", "duckdb_types", "datafusion_types"]
 
 
 def mended_fixture(folder: Path, name: str) -> tuple[Path, Path]:
     """A fixture with filters and no lengths, and that file mended."""
     source = FIXTURES / f"{name}.parquet"
-    columns = [column["column"] for column in readers.describe(source)["columns"]]
+    columns = [column["column"] for column in describe(source)["columns"]]
     broken, mended = folder / f"{name}-broken.parquet", folder / f"{name}-mended.parquet"
-    broken.write_bytes(without_lengths(built(folder, source.read_bytes(), *columns)))
+    broken.write_bytes(without_lengths(built(source.read_bytes(), columns)))
     repair(broken, mended)
     return broken, mended
 
@@ -199,11 +172,11 @@ def test_parquet_java_finds_every_value(tmp_path: Path, parquet_java: ParquetJav
         assert before[:start] == after[:start]
         assert without_lengths(after) == before
         files[name] = broken, mended
-        described = readers.describe(FIXTURES / f"{name}.parquet")["columns"]
-        for column, leaf in zip(described, readers.leaves(mended, described).values(), strict=True):
+        described = describe(FIXTURES / f"{name}.parquet")["columns"]
+        for column, leaf in zip(described, leaves_of(mended, described).values(), strict=True):
             for home, row_group in enumerate(column["row_groups"]):
                 for literal in row_group["present"]:
-                    for value in readers.stored_values(leaf, literal):
+                    for value in stored.stored_values(leaf, literal):
                         asked.append((mended, value))
                         homes.append((home, leaf, literal))
     assert len(asked) > 500
@@ -213,11 +186,10 @@ def test_parquet_java_finds_every_value(tmp_path: Path, parquet_java: ParquetJav
         # A decimal is asked in every length that it may have: one of them must be found.
         lost[home] = lost.get(home, True) and home[0] not in kept
     assert [home for home, is_lost in lost.items() if is_lost] == []
-    bitsets = parquet_java.bitsets(*(mended for _, mended in files.values()))
+    by_java = parquet_java.bitsets(*(mended for _, mended in files.values()))
     rows = parquet_java.rows(*(path for pair in files.values() for path in pair))
     for broken, mended in files.values():
-        assert bitsets[mended] == readers.bitsets(mended)
-        assert bitsets[mended]
+        assert by_java[mended] == bitsets(mended) != {}
         assert rows[mended] == rows[broken]
         assert rows[mended][0] > 0
 
@@ -226,7 +198,7 @@ def test_parquet_java_finds_every_value(tmp_path: Path, parquet_java: ParquetJav
 def test_arrow_cpp_reads_every_filter(tmp_path: Path, arrow_cpp: ArrowCpp) -> None:
     for name in FILES:
         _, mended = mended_fixture(tmp_path, name)
-        assert arrow_cpp.bitsets(mended) == readers.bitsets(mended)
+        assert arrow_cpp.bitsets(mended) == bitsets(mended)
 
 
 def test_a_file_of_parquet_testing_gets_its_length() -> None:

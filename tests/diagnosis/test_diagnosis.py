@@ -17,8 +17,10 @@ import pyarrow as pa
 import pytest
 import xxhash
 from conftest import ROOT
-from make import handmade
 from make import wrong_writers as wrong
+from make.diagnosing import check, diagnosed, diagnosed_after, insert_only
+from make.pages import byte_arrays, data_page, dictionary_page
+from make.parquet_files import forged
 from make.wrong_writers import Column, Writer, make_column
 from oracle import specification as spec
 
@@ -31,37 +33,9 @@ from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.membership import check_membership
+from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.rules.catalogue import Diagnosis
 from parquet_bloom.values.types import LeafType, LogicalType
-
-
-def diagnosed(path: Path, row_group: int = 0, column: str = "values") -> Diagnosis | None:
-    with pb.open(path) as file:
-        chunk = file.chunk(row_group, column)
-        stored = bloom.read_header(file.source, file.footer, chunk)
-        assert stored is not None
-        filter = bloom.read_bitset(file.source, stored)
-        return diagnose(file, chunk, stored, check_membership(file, chunk, filter))
-
-
-def diagnosed_after(path: Path, column: Column, writer: Writer, **options) -> Diagnosis | None:
-    """What is said of a file of this writer."""
-    wrong.write(path, column, **options)
-    num_blocks = wrong.header(path).num_blocks
-    wrong.overwrite(path, writer.bitset(column.plain, num_blocks))
-    return diagnosed(path)
-
-
-def check(diagnosis: Diagnosis | None, name: str, clause: str = "") -> None:
-    assert diagnosis is not None
-    assert diagnosis.hypothesis == name
-    assert clause in diagnosis.explanation
-    assert diagnosis.hits == diagnosis.tried >= 4
-
-
-def prefixed(plain: bytes) -> bytes:
-    return struct.pack("<I", len(plain)) + plain
-
 
 # --- another hash ---------------------------------------------------------------------------------
 
@@ -243,7 +217,7 @@ def paged_column(path: Path, num_pages: int) -> list[list[bytes]]:
     pages = [
         [f"page {page} value {i}".encode() for i in range(PAGE_VALUES)] for page in range(num_pages)
     ]
-    encoded = [handmade.data_page(handmade.prefixed(*page), PAGE_VALUES) for page in pages]
+    encoded = [data_page(byte_arrays(*page), PAGE_VALUES) for page in pages]
     return _built(path, encoded, pages)
 
 
@@ -255,24 +229,18 @@ def fallback_column(path: Path, num_plain: int) -> list[list[bytes]]:
         [f"page {page} value {i}".encode() for i in range(PAGE_VALUES)] for page in range(num_plain)
     ]
     encoded = [
-        handmade.dictionary_page(handmade.prefixed(*entries), PAGE_VALUES),
-        handmade.data_page(
-            b"\x06" + indices, PAGE_VALUES, encoding=handmade.Encoding.RLE_DICTIONARY
-        ),
-        *(handmade.data_page(handmade.prefixed(*page), PAGE_VALUES) for page in pages),
+        dictionary_page(byte_arrays(*entries), PAGE_VALUES),
+        data_page(b"\x06" + indices, PAGE_VALUES, encoding=Encoding.RLE_DICTIONARY),
+        *(data_page(byte_arrays(*page), PAGE_VALUES) for page in pages),
     ]
     return _built(path, encoded, [entries, *pages], num_values=PAGE_VALUES * (num_plain + 1))
 
 
 def _built(path, encoded, pages, num_values=None):
     bare = path.with_suffix(".bare")
-    handmade.write(bare, encoded, num_values or sum(map(len, pages)))
+    forged(bare, encoded, num_values or sum(map(len, pages)))
     pb.build(bare, path, columns=["values"])
     return pages
-
-
-def insert_only(path: Path, values: Iterable[bytes]) -> None:
-    wrong.overwrite(path, Writer().bitset(values, wrong.header(path).num_blocks))
 
 
 def flat(pages: Iterable[list[bytes]]) -> list[bytes]:
@@ -302,7 +270,7 @@ def test_values_that_are_on_other_pages_too(tmp_path):
     path = tmp_path / "x.parquet"
     shared = [f"everywhere {i}".encode() for i in range(40)]
     pages = [[*shared, *(f"page {page} {i}".encode() for i in range(10))] for page in range(6)]
-    encoded = [handmade.data_page(handmade.prefixed(*page), PAGE_VALUES) for page in pages]
+    encoded = [data_page(byte_arrays(*page), PAGE_VALUES) for page in pages]
     _built(path, encoded, pages)
     insert_only(path, flat(pages[:3]))
     check(diagnosed(path), "pages-not-inserted", "data pages 0 to 2 of 6")
@@ -320,7 +288,7 @@ def test_few_lost_values_are_not_a_page(tmp_path):
     path = tmp_path / "x.parquet"
     entries = [[b"%d %d" % (page, i) for i in range(PAGE_VALUES)] for page in range(4)]
     entries.append([b"last 1", b"last 2", b"last 3"])
-    encoded = [handmade.data_page(handmade.prefixed(*page), len(page)) for page in entries]
+    encoded = [data_page(byte_arrays(*page), len(page)) for page in entries]
     _built(path, encoded, entries)
     insert_only(path, flat(entries[:4]))
     assert diagnosed(path) is None
@@ -355,9 +323,9 @@ def test_few_lost_entries_are_not_a_dictionary(tmp_path):
     page = [b"value %d" % i for i in range(PAGE_VALUES)]
     indices = b"\x06" + spec.packed_run(range(4), 6)
     encoded = [
-        handmade.dictionary_page(handmade.prefixed(*entries), 64),
-        handmade.data_page(indices, 4, encoding=handmade.Encoding.RLE_DICTIONARY),
-        handmade.data_page(handmade.prefixed(*page), PAGE_VALUES),
+        dictionary_page(byte_arrays(*entries), 64),
+        data_page(indices, 4, encoding=Encoding.RLE_DICTIONARY),
+        data_page(byte_arrays(*page), PAGE_VALUES),
     ]
     _built(path, encoded, [page], num_values=PAGE_VALUES + 4)
     insert_only(path, page)
@@ -368,7 +336,7 @@ def test_small_pages_that_are_found_by_luck(tmp_path):
     """Two values each, and bits of nothing, of which some pages meet enough."""
     path = tmp_path / "x.parquet"
     pages = [[b"a%d" % i, b"b%d" % i] for i in range(40)]
-    encoded = [handmade.data_page(handmade.prefixed(*page), 2) for page in pages]
+    encoded = [data_page(byte_arrays(*page), 2) for page in pages]
     _built(path, encoded, pages)
     size = len(wrong.read_bits(path))
     for seed in range(10):
@@ -389,13 +357,11 @@ def test_entries_that_no_row_has_are_no_evidence(tmp_path):
     path = tmp_path / "x.parquet"
     entries = [b"entry %d" % i for i in range(64)]
     encoded = [
-        handmade.dictionary_page(handmade.prefixed(*entries), 64),
-        handmade.data_page(
-            b"\x05" + spec.packed_run(range(32), 5), 32, encoding=handmade.Encoding.RLE_DICTIONARY
-        ),
+        dictionary_page(byte_arrays(*entries), 64),
+        data_page(b"\x05" + spec.packed_run(range(32), 5), 32, encoding=Encoding.RLE_DICTIONARY),
     ]
     _built(path, encoded, [entries], num_values=32)
-    writer = Writer(form=prefixed)
+    writer = Writer(form=byte_arrays)
     wrong.overwrite(path, writer.bitset(entries[:32], wrong.header(path).num_blocks))
     check(diagnosed(path), "length-prefix")
 
@@ -512,7 +478,7 @@ def test_a_zero_that_is_found_by_luck_proves_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("column", "writer", "name"),
     [
-        ("text", Writer(form=prefixed, hash=wrong.murmur3(0)), "length-prefix+murmur3"),
+        ("text", Writer(form=byte_arrays, hash=wrong.murmur3(0)), "length-prefix+murmur3"),
         (
             "int32",
             Writer(
@@ -625,7 +591,7 @@ def test_long_values_take_less_than_two_seconds(tmp_path):
 def test_long_values_are_diagnosed(tmp_path):
     path = tmp_path / "x.parquet"
     values = long_values(path, 40_000)
-    writer = Writer(form=prefixed)
+    writer = Writer(form=byte_arrays)
     wrong.overwrite(path, writer.bitset(values, wrong.header(path).num_blocks))
     diagnosis = diagnosed(path)
     check(diagnosis, "length-prefix")
@@ -635,7 +601,7 @@ def test_long_values_are_diagnosed(tmp_path):
 def test_values_that_are_too_long_are_left_out(tmp_path):
     path = tmp_path / "x.parquet"
     values = long_values(path, (64 << 10) + 1)
-    writer = Writer(form=prefixed)
+    writer = Writer(form=byte_arrays)
     wrong.overwrite(path, writer.bitset(values, wrong.header(path).num_blocks))
     assert diagnosed(path) is None
 

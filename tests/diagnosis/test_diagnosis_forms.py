@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
-from diagnosis.test_diagnosis import check, diagnosed, diagnosed_after, insert_only, prefixed
 from make import wrong_writers as wrong
+from make.diagnosing import check, diagnosed, diagnosed_after, insert_only
+from make.pages import byte_arrays
 from make.wrong_writers import Column, Writer, make_column
 
 # --- other bytes of a value -----------------------------------------------------------------------
@@ -137,7 +138,7 @@ FORMS = [
     ("decimal_fixed", "decimal-byte-order", reverse, "in little-endian order"),
     ("decimal_fixed", "decimal-integer", little_integer(16), "integer of 16 bytes"),
     ("decimal_fixed", "decimal-text", with_point("big", 5), "as text with a decimal point"),
-    ("decimal_fixed", "length-prefix", prefixed, "with its 4-byte length in front"),
+    ("decimal_fixed", "length-prefix", byte_arrays, "with its 4-byte length in front"),
     ("decimal_fixed_small", "decimal-integer", little_integer(8), "integer of 8 bytes"),
     ("uuid", "uuid-text", lambda plain: str(uuid.UUID(bytes=plain)).encode(), "with hyphens"),
     (
@@ -163,8 +164,8 @@ FORMS = [
     ("uuid", "uuid-halves-swapped", lambda plain: plain[8:] + plain[:8], "in front of the first"),
     ("uuid", "reversed-bytes", reverse, "in reverse order"),
     ("fixed7", "reversed-bytes", reverse, "in reverse order"),
-    ("fixed7", "length-prefix", prefixed, "with its 4-byte length in front"),
-    ("text", "length-prefix", prefixed, "with its 4-byte length in front"),
+    ("fixed7", "length-prefix", byte_arrays, "with its 4-byte length in front"),
+    ("text", "length-prefix", byte_arrays, "with its 4-byte length in front"),
     ("text", "zero-terminated", lambda plain: plain + b"\0", "with a zero byte behind it"),
     ("text", "lower-case", lambda plain: plain.decode().lower().encode(), "in lower case"),
     ("text", "upper-case", lambda plain: plain.decode().upper().encode(), "in upper case"),
@@ -175,7 +176,7 @@ FORMS = [
     ("long_text", "truncated", lambda plain: plain[:64], "by its first 64 bytes only"),
     ("long_text", "truncated", lambda plain: plain[:16], "by its first 16 bytes only"),
     ("binary", "hex", lambda plain: plain.hex().encode(), "as hexadecimal digits"),
-    ("binary", "length-prefix", prefixed, "with its 4-byte length in front"),
+    ("binary", "length-prefix", byte_arrays, "with its 4-byte length in front"),
     ("uuid_text", "uuid-bytes", lambda plain: uuid.UUID(plain.decode()).bytes, "the UUID"),
 ]
 
@@ -192,7 +193,7 @@ def test_forms(tmp_path, column, name, form, clause):
         ("decimal-width", big(16), "as 16 big-endian bytes"),
         ("decimal-minimal", fewest("big"), "the fewest big-endian bytes"),
         ("decimal-integer", little_integer(8), "integer of 8 bytes"),
-        ("length-prefix", prefixed, "with its 4-byte length in front"),
+        ("length-prefix", byte_arrays, "with its 4-byte length in front"),
     ],
 )
 def test_forms_of_byte_array_decimals(tmp_path, name, form, clause):

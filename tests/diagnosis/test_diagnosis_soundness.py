@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 from conftest import FIXTURES
-from diagnosis.test_diagnosis import diagnosed, insert_only
 from make import wrong_writers as wrong
+from make.diagnosing import diagnosed, insert_only
 from make.wrong_writers import make_column
 
 import parquet_bloom as pb

@@ -324,7 +324,8 @@ def _beside(
 
 def of_repairs(folder: Path) -> dict[str, str]:
     """Pointers that dangle, lengths that are missing, and the like."""
-    from make.repairs import LIKE_A_FILTER, MENDS, built, written
+    from make.parquet_files import built, written
+    from make.repairs import LIKE_A_FILTER, MENDS
 
     cases = Cases(folder)
     rows = range(400)
@@ -336,8 +337,7 @@ def of_repairs(folder: Path) -> dict[str, str]:
             "f": [LIKE_A_FILTER for _ in rows],
         }
     )
-    bare = written(folder, table, row_group_size=200, write_page_index=True)
-    sound = built(folder, bare, "a", "s")
+    sound = built(written(table, row_group_size=200, write_page_index=True), "as")
     counts: Counter[str] = Counter()
     for rule, make, _ in MENDS:
         counts[rule] += 1

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from conftest import FIXTURES, ROOT
+from make.documents import blocks
 
 from parquet_bloom.cli import cli
 from parquet_bloom.commands.validate import validate
@@ -16,10 +17,6 @@ from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
 
 TEXT = (ROOT / "docs" / "ci.md").read_text()
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 
 
 def section(name):
@@ -58,7 +55,7 @@ def examples(name):
 
 
 def test_the_configuration_in_full(tmp_path):
-    (example,) = blocks("toml")
+    (example,) = blocks(TEXT, "toml")
     assert read_policy(written(tmp_path, "pbloom.toml", example)) == Policy(
         fail_on=Severity.WARNING,
         max_fpp=0.02,
@@ -70,7 +67,7 @@ def test_the_configuration_in_full(tmp_path):
 
 
 def test_the_configuration_in_pyproject_toml(tmp_path):
-    (example,) = blocks("toml")
+    (example,) = blocks(TEXT, "toml")
     path = written(tmp_path, "pbloom.toml", example)
     tables = example.replace("[validate", "[tool.pbloom.validate")
     other = written(tmp_path, "pyproject.toml", tables)

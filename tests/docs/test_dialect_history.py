@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pyorc
 import pytest
 from conftest import ROOT, SHARED, missing
-from oracle import specification
+from oracle import hashing
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -66,7 +66,7 @@ def keys(kind: str, values: pa.Array, form: KeyForm = TODAY, **details) -> list[
 
 
 def of_long(number: int) -> int:
-    return specification.wang(number)
+    return hashing.wang(number)
 
 
 # --- xxhash ---------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_orc_double_zero():
 
 def test_orc_murmur3():
     for text in (b"", b"a", b"hello", b"0123456789abcdef!"):
-        hash = specification.hive64(text)
+        hash = hashing.hive64(text)
         assert keys("STRING", pa.array([text.decode()])) == [hash]
         assert hash not in _kernel.murmur3_128(text, _kernel.HIVE_SEED)
 
@@ -120,7 +120,7 @@ def test_orc_murmur3():
 def test_orc_signed():
     """The two agree on many numbers, but not on these."""
     assert keys("LONG", pa.array([0, -1])) == [0, 0x5BCA868437950D03]
-    assert [specification.wang_logical(number) for number in (0, -1)] == [
+    assert [hashing.wang_logical(number) for number in (0, -1)] == [
         0x77CFA1EEF01BCA90,
         0x1F89206E3F8EC794,
     ]
@@ -133,8 +133,8 @@ def test_orc_wrap():
     unwrapped = [(start + i * step) % num_bits for i in (1, 2, 3)]
     filter = KHashFilter.empty(num_bits, 3)
     filter.insert_hashes(np.array([hash], np.uint64))
-    bits = specification.k_hash_bits(hash, num_bits, 3)
-    assert filter.words.tolist() == specification.long_words(bits, num_bits // 64)
+    bits = hashing.k_hash_bits(hash, num_bits, 3)
+    assert filter.words.tolist() == hashing.long_words(bits, num_bits // 64)
     assert bits != unwrapped
 
 
@@ -166,19 +166,19 @@ def test_orc_decimal():
     stored = pa.array([Decimal(value) for value in values], pa.decimal128(30, 2))
     hashed = ["-0.05", "1.5", "100", "0", "12345678901234567890123456.1"]
     assert keys("DECIMAL", stored, precision=30, scale=2) == [
-        specification.hive64(text.encode()) for text in hashed
+        hashing.hive64(text.encode()) for text in hashed
     ]
 
 
 def test_orc_char():
     values = pa.array(["ab", "ä"])
     assert keys("CHAR", values, length=4) == [
-        specification.hive64(b"ab  "),
-        specification.hive64("ä   ".encode()),
+        hashing.hive64(b"ab  "),
+        hashing.hive64("ä   ".encode()),
     ]
     assert keys("VARCHAR", values, length=4) == [
-        specification.hive64(b"ab"),
-        specification.hive64("ä".encode()),
+        hashing.hive64(b"ab"),
+        hashing.hive64("ä".encode()),
     ]
 
 
@@ -378,7 +378,7 @@ def test_murmur3_prefix():
     """The very first draft took the length of a text for a part of it."""
     oldest = Scheme("HIVE", HIVE_SEED, "mask", "big")
     hash = oldest.hash_value(LeafType("BYTE_ARRAY"), b"hello", 1)
-    low_half = specification.hive64(b"\x05\0\0\0hello") % 2**32
+    low_half = hashing.hive64(b"\x05\0\0\0hello") % 2**32
     assert hash.tolist() == [low_half]
     assert oldest.words(b"\1\2\3\4") == b"\4\3\2\1"
 
@@ -435,7 +435,7 @@ def test_statistics_clear(example):
         {
             bit
             for value in (12, 14, 16, 17)
-            for bit in specification.k_hash_bits(specification.wang(value), 6_272, 4)
+            for bit in hashing.k_hash_bits(hashing.wang(value), 6_272, 4)
         }
     )
 

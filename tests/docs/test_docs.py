@@ -8,6 +8,7 @@ from dataclasses import fields
 
 import pytest
 from conftest import ROOT, missing
+from make.documents import blocks, comparable
 
 from parquet_bloom.advice.engines import EngineUse
 from parquet_bloom.advice.settings import WriterSettings
@@ -49,19 +50,6 @@ README = (ROOT / "README.md").read_text()
 JSON = (ROOT / "docs" / "json.md").read_text()
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-
-
-def comparable(text):
-    """Without what differs between runs and versions of the writer: times, sizes and offsets."""
-    text = re.sub(r"\d+\.\d\d s\b", "# s", text)
-    text = re.sub(r"version [\d.]+", "version #", text)
-    text = re.sub(r"[\d.]+ (B|KiB|MiB)\b", "# B", text)
-    text = re.sub(r"[\d.]+ %", "# %", text)
-    return re.sub(r"\t\d{8}\t|\b[\d,]+ bytes read", "#", text)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Where `make demo` has been."""
@@ -79,7 +67,7 @@ def test_the_commands_print_what_the_readme_shows(folder):
     pbloom = [sys.executable, "-m", "parquet_bloom"]
     for name in ("with-filter.parquet", "without.parquet", "words.npy"):
         (folder / "demo" / name).unlink(missing_ok=True)
-    for block in blocks("console"):
+    for block in blocks(README, "console"):
         command, *expected = block.splitlines()
         program, *arguments = command.removeprefix("$ ").split()
         run = subprocess.run(
@@ -94,7 +82,7 @@ def test_the_commands_print_what_the_readme_shows(folder):
 
 
 def test_the_python_example_runs(folder):
-    (example,) = blocks("python")
+    (example,) = blocks(README, "python")
     subprocess.run([sys.executable, "-c", example], cwd=folder, check=True)
 
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
 from conftest import ROOT
+from make.documents import blocks
 
 from parquet_bloom.cli import cli
 from parquet_bloom.encryption.keys_file import read_keys_file
@@ -20,13 +21,9 @@ from parquet_bloom.encryption.kms import KmsConnection, load_kms
 PAGE = (ROOT / "docs" / "encryption.md").read_text()
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-
-
-OUR_KMS, WRITING, IN_PYTHON, VAULT = blocks("python")
-WITH_PYARROW, WITH_SPARK, WITH_KEYS = blocks("console")
-(KEYS_JSON,) = blocks("json")
+OUR_KMS, WRITING, IN_PYTHON, VAULT = blocks(PAGE, "python")
+WITH_PYARROW, WITH_SPARK, WITH_KEYS = blocks(PAGE, "console")
+(KEYS_JSON,) = blocks(PAGE, "json")
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
-from make.hostile import outcome
 from make.kms_lab import LabKms, secret_of, single, write
 
 import parquet_bloom as pb

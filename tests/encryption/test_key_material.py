@@ -351,7 +351,7 @@ def test_half_a_character_is_no_key(keys, fields, message):
 
 
 def test_a_client_of_pyarrows_works_unchanged(tmp_path):
-    kms = load_kms("kms_lab:LabKms", KmsConnection("id", "url", "tok", {"a": "b"}))
+    kms = load_kms("make.kms_lab:LabKms", KmsConnection("id", "url", "tok", {"a": "b"}))
     assert isinstance(kms.client.connection, pe.KmsConnectionConfig)
     connection = kms.client.connection
     assert connection.kms_instance_id == "id"
@@ -363,7 +363,7 @@ def test_a_client_of_pyarrows_works_unchanged(tmp_path):
 
 
 def test_a_connection_that_says_nothing_is_pyarrows_own():
-    ours = load_kms("kms_lab:LabKms", KmsConnection()).client.connection
+    ours = load_kms("make.kms_lab:LabKms", KmsConnection()).client.connection
     theirs = pe.KmsConnectionConfig()
     for name in ("kms_instance_id", "kms_instance_url", "key_access_token", "custom_kms_conf"):
         assert getattr(ours, name) == getattr(theirs, name)
@@ -382,14 +382,14 @@ def test_a_connection_that_says_nothing_is_pyarrows_own():
             ),
         ),
         (
-            "kms_lab:NoKms",
+            "make.kms_lab:NoKms",
             (
-                "KMS client kms_lab:NoKms: module 'kms_lab' has no attribute 'NoKms': expected one on"
+                "KMS client make.kms_lab:NoKms: module 'make.kms_lab' has no attribute 'NoKms': expected one on"
                 " the module search path (PYTHONPATH)"
             ),
         ),
-        ("kms_lab:MASTER_KEYS", "KMS client kms_lab:MASTER_KEYS: cannot be called"),
-        ("kms_lab:open_all", "KMS client kms_lab:open_all: TypeError: open_all() missing 1"),
+        ("make.kms_lab:MASTER_KEYS", "KMS client make.kms_lab:MASTER_KEYS: cannot be called"),
+        ("make.kms_lab:open_all", "KMS client make.kms_lab:open_all: TypeError: open_all() missing 1"),
         ("builtins:repr", "KMS client builtins:repr: no method unwrap_key"),
     ],
 )
@@ -401,7 +401,7 @@ def test_a_client_that_is_none(name, message):
 
 def test_a_client_that_fails_says_so_on_one_line_without_the_token(tmp_path):
     path = write(tmp_path / "t.parquet")
-    kms = load_kms("kms_lab:WrongKms", KmsConnection(key_access_token="s3cr3t"))
+    kms = load_kms("make.kms_lab:WrongKms", KmsConnection(key_access_token="s3cr3t"))
     with pytest.raises(EncryptionError) as error:
         open_all(path, Keys(kms_client=kms))
     assert str(error.value) == (
@@ -436,7 +436,7 @@ def test_a_url_in_a_file_goes_nowhere(tmp_path):
     )
     path = write(tmp_path / "t.parquet", connection=connection)
     assert b"evil.example" in path.read_bytes()
-    kms = load_kms("kms_lab:LabKms", KmsConnection())
+    kms = load_kms("make.kms_lab:LabKms", KmsConnection())
     open_all(path, Keys(kms_client=kms))
     assert "evil" not in kms.client.connection.kms_instance_url
     assert "evil" not in kms.client.connection.kms_instance_id

@@ -229,7 +229,7 @@ def all_keys():
         key_ids={"k": SECRET},
         uniform=SECRET,
         master_keys={"m": SECRET},
-        kms_client=load_kms("kms_lab:LabKms", KmsConnection(key_access_token="s3cr3t")),
+        kms_client=load_kms("make.kms_lab:LabKms", KmsConnection(key_access_token="s3cr3t")),
     )
 
 

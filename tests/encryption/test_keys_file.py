@@ -31,7 +31,7 @@ def test_all_names_of_a_keys_file(tmp_path, monkeypatch):
         "uniform": "ascii:uuuuuuuuuuuuuuuu",
         "aad_prefix": "tester",
         "master_keys": {"m1": "ascii:column 1 master key 24 b"},
-        "kms": "kms_lab:LabKms",
+        "kms": "make.kms_lab:LabKms",
         "kms_conf": {"a": "b"},
         "kms_instance_id": "id",
         "kms_instance_url": "url",
@@ -87,7 +87,7 @@ def test_properties_of_parquet_java(spark, tmp_path):
 
 def test_properties_for_a_kms_client(tmp_path):
     settings = {
-        "kms": "kms_lab:LabKms",
+        "kms": "make.kms_lab:LabKms",
         "kms_conf": {"region": "r"},
         "spark.hadoop.parquet.encryption.kms.instance.id": "id",
         "parquet.encryption.kms.instance.url": "url",
@@ -96,13 +96,13 @@ def test_properties_for_a_kms_client(tmp_path):
     }
     read = read_keys_file(keys_file(tmp_path, settings))
     assert read == {
-        "kms": "kms_lab:LabKms",
+        "kms": "make.kms_lab:LabKms",
         "kms_conf": {"region": "r", "our.kms.retries": "3"},
         "kms_instance_id": "id",
         "kms_instance_url": "url",
         "kms_token": "ascii:env:not a keyspec",
     }
-    kms = load_kms("kms_lab:LabKms", KmsConnection(custom_kms_conf=read["kms_conf"]))
+    kms = load_kms("make.kms_lab:LabKms", KmsConnection(custom_kms_conf=read["kms_conf"]))
     assert kms.client.connection.custom_kms_conf == {"region": "r", "our.kms.retries": "3"}
 
 

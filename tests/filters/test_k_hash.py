@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import specification
-from oracle.specification import SEEDED
+from oracle import hashing
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.hashers import HiveBytes, HiveNumbers, Murmur3, WideMurmur3
@@ -63,23 +62,18 @@ def test_hive64_of_orc_java(data, hash):
     assert _kernel.hive64(data) == hash
 
 
-@SEEDED
 @given(st.lists(LONGS, max_size=20))
 def test_wang(values):
     array = np.array(values, np.int64)
-    assert _kernel.wang(array).tolist() == [specification.wang(value) for value in values]
-    assert _kernel.wang_logical(array).tolist() == [
-        specification.wang_logical(value) for value in values
-    ]
+    assert _kernel.wang(array).tolist() == [hashing.wang(value) for value in values]
+    assert _kernel.wang_logical(array).tolist() == [hashing.wang_logical(value) for value in values]
 
 
-@SEEDED
 @given(st.binary(max_size=50), st.integers(0, 2**64 - 1))
 def test_hive64(data, seed):
-    assert _kernel.hive64(data, seed) == specification.hive64(data, seed)
+    assert _kernel.hive64(data, seed) == hashing.hive64(data, seed)
 
 
-@SEEDED
 @given(st.lists(st.binary(max_size=20), max_size=10), st.integers(0, 2**32 - 1))
 def test_slices_hash_as_values_do_alone(values, seed):
     """With Parquet's lengths between them, and without."""
@@ -96,12 +90,11 @@ def test_slices_hash_as_values_do_alone(values, seed):
         ]
 
 
-@SEEDED
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=10), st.integers(0, 2**32 - 1))
 def test_fixed_values_hash_as_they_do_alone(values, seed):
     stored = [value.to_bytes(4, "little", signed=True) for value in values]
     run = FixedRun(memoryview(b"".join(stored)), 4)
-    assert run.hashed_by(HiveNumbers()).tolist() == [specification.wang(value) for value in values]
+    assert run.hashed_by(HiveNumbers()).tolist() == [hashing.wang(value) for value in values]
     assert run.hashed_by(HiveBytes()).tolist() == [_kernel.hive64(value) for value in stored]
     assert run.hashed_by(Murmur3(seed)).tolist() == [
         _kernel.murmur3(value, seed) for value in stored
@@ -170,26 +163,22 @@ NUM_BITS = st.sampled_from(
 
 @pytest.mark.usefixtures("path")
 class TestBits:
-    @SEEDED
     @given(st.lists(HASHES, max_size=150), NUM_BITS, st.integers(1, 50))
     def test_32_bit_positions(self, hashes, num_bits, num_hashes):
         filter = KHashFilter.empty(num_bits, num_hashes)
         filter.insert_hashes(np.array(hashes, np.uint64))
-        bits = {
-            bit for hash in hashes for bit in specification.k_hash_bits(hash, num_bits, num_hashes)
-        }
-        assert filter.words.tolist() == specification.long_words(bits, -(-num_bits // 64))
+        bits = {bit for hash in hashes for bit in hashing.k_hash_bits(hash, num_bits, num_hashes)}
+        assert filter.words.tolist() == hashing.long_words(bits, -(-num_bits // 64))
         assert filter.bits_set == len(bits)
         assert filter.check_hashes(np.array(hashes, np.uint64)).all()
 
-    @SEEDED
     @given(st.lists(HASHES, max_size=100), st.lists(HASHES, max_size=100), NUM_BITS)
     def test_what_is_found(self, inserted, asked, num_bits):
         filter = KHashFilter.empty(num_bits, 3)
         filter.insert_hashes(np.array(inserted, np.uint64))
-        bits = {bit for hash in inserted for bit in specification.k_hash_bits(hash, num_bits, 3)}
+        bits = {bit for hash in inserted for bit in hashing.k_hash_bits(hash, num_bits, 3)}
         assert filter.check_hashes(np.array(asked, np.uint64)).tolist() == [
-            bits.issuperset(specification.k_hash_bits(hash, num_bits, 3)) for hash in asked
+            bits.issuperset(hashing.k_hash_bits(hash, num_bits, 3)) for hash in asked
         ]
 
     def test_the_largest_divisors(self):
@@ -198,27 +187,24 @@ class TestBits:
         for num_bits in (MAX_BITS, 2**30, 2**30 + 1, 2**30 - 1):
             for hash in (0, 2**31 - 1, 2**31 - 2, 2**31, 2**32 - 1, num_bits, num_bits - 1):
                 _kernel.k_hash_insert(words, num_bits, 1, np.array([hash], np.uint64))
-                (bit,) = specification.k_hash_bits(hash, num_bits, 1)
+                (bit,) = hashing.k_hash_bits(hash, num_bits, 1)
                 assert words[bit >> 6] == 1 << (bit & 63), (num_bits, hash)
                 words[bit >> 6] = 0
 
 
-@SEEDED
 @given(st.lists(st.tuples(HASHES, HASHES), max_size=50), NUM_BITS, st.integers(1, 50))
 def test_64_bit_positions(hashes, num_bits, num_hashes):
     filter = WideKHashFilter.empty(num_bits, num_hashes)
     pairs = np.array(hashes, np.uint64).reshape(-1, 2)
     filter.insert_hashes(pairs)
     bits = {
-        bit
-        for low, high in hashes
-        for bit in specification.wide_bits(low, high, num_bits, num_hashes)
+        bit for low, high in hashes for bit in hashing.wide_bits(low, high, num_bits, num_hashes)
     }
-    assert filter.words.tolist() == specification.long_words(bits, -(-num_bits // 64))
+    assert filter.words.tolist() == hashing.long_words(bits, -(-num_bits // 64))
     assert filter.check_hashes(pairs).all()
     others = pairs ^ np.uint64(1 << 40)
     assert filter.check_hashes(others).tolist() == [
-        bits.issuperset(specification.wide_bits(int(low), int(high), num_bits, num_hashes))
+        bits.issuperset(hashing.wide_bits(int(low), int(high), num_bits, num_hashes))
         for low, high in others
     ]
 

@@ -73,7 +73,6 @@ def test_expected_fpp_at_both_ends() -> None:
     assert 1 - 1e-9 < sizing.expected_fpp(10_000, 1) <= 1
 
 
-@spec.SEEDED
 @given(st.integers(1, 2**22), st.floats(1e-3, 1000), st.integers(1, 1000))
 def test_more_values_mean_more_false_positives(num_blocks: int, load: float, more: int) -> None:
     ndv = math.ceil(load * num_blocks)
@@ -89,7 +88,6 @@ def test_bits_per_value_meets_its_target(fpp: float) -> None:
     assert sizing.expected_fpp(256 / (bits * (1 - 1e-6)), 1) > fpp
 
 
-@spec.SEEDED
 @given(targets, targets)
 def test_a_lower_target_takes_more_bits(first: float, second: float) -> None:
     low, high = sorted([first, second])
@@ -121,7 +119,6 @@ def test_min_blocks_by_hand() -> None:
     assert sizing.min_blocks(1_000_000, 0.01) == 41_130
 
 
-@spec.SEEDED
 @given(value_counts, targets)
 def test_a_power_of_two_that_is_enough(ndv: int, fpp: float) -> None:
     blocks = sizing.power_of_two_blocks(ndv, fpp)
@@ -132,7 +129,6 @@ def test_a_power_of_two_that_is_enough(ndv: int, fpp: float) -> None:
     assert blocks // 2 < needed or 32 * blocks == 64
 
 
-@spec.SEEDED
 @given(value_counts, st.integers(0, 10**8), targets, st.integers(64, 128 << 20))
 def test_more_values_never_take_fewer_blocks(
     ndv: int, more: int, fpp: float, max_bytes: int

@@ -40,14 +40,12 @@ def divisors(number: int) -> list[int]:
 # --- what holds for every filter ------------------------------------------------------------------
 
 
-@spec.SEEDED
 @given(hashes, block_counts)
 def test_no_false_negatives(inserted: list[int], num_blocks: int) -> None:
     filter = filter_of(inserted, num_blocks)
     assert filter.check_hashes(array(inserted)).tolist() == [True] * len(inserted)
 
 
-@spec.SEEDED
 @given(hashes, hashes, block_counts)
 def test_every_answer_is_the_specifications(
     inserted: list[int], asked: list[int], num_blocks: int
@@ -60,7 +58,6 @@ def test_every_answer_is_the_specifications(
     ]
 
 
-@spec.SEEDED
 @given(hashes, block_counts)
 def test_a_folded_filter_is_one_built_at_that_size(inserted: list[int], num_blocks: int) -> None:
     filter = filter_of(inserted, num_blocks)
@@ -69,7 +66,6 @@ def test_a_folded_filter_is_one_built_at_that_size(inserted: list[int], num_bloc
         assert filter.fold(factor).to_bytes() == fresh.to_bytes()
 
 
-@spec.SEEDED
 @given(hashes, hashes, block_counts)
 def test_bits_outside_are_those_of_one_filter_only(
     some: list[int], others: list[int], num_blocks: int
@@ -82,7 +78,6 @@ def test_bits_outside_are_those_of_one_filter_only(
     assert left.bits_outside(right) == expected
 
 
-@spec.SEEDED
 @given(hashes, block_counts, st.randoms(use_true_random=False))
 def test_the_order_does_not_matter(inserted: list[int], num_blocks: int, random: object) -> None:
     shuffled = list(inserted)
@@ -90,14 +85,12 @@ def test_the_order_does_not_matter(inserted: list[int], num_blocks: int, random:
     assert filter_of(shuffled, num_blocks).to_bytes() == filter_of(inserted, num_blocks).to_bytes()
 
 
-@spec.SEEDED
 @given(hashes, hashes, block_counts)
 def test_the_union_is_the_filter_of_both(left: list[int], right: list[int], z: int) -> None:
     words = filter_of(left, z).words | filter_of(right, z).words
     assert SplitBlockBloomFilter(words).to_bytes() == filter_of(left + right, z).to_bytes()
 
 
-@spec.SEEDED
 @given(hashes, block_counts)
 def test_inserting_again_changes_nothing(inserted: list[int], num_blocks: int) -> None:
     filter = filter_of(inserted, num_blocks)
@@ -106,7 +99,6 @@ def test_inserting_again_changes_nothing(inserted: list[int], num_blocks: int) -
     assert filter.to_bytes() == before
 
 
-@spec.SEEDED
 @given(st.lists(st.binary(max_size=40), max_size=30), st.binary(max_size=40), block_counts)
 def test_values_by_their_stored_bytes(inserted: list[bytes], asked: bytes, num_blocks: int) -> None:
     filter = SplitBlockBloomFilter.empty(num_blocks)
@@ -121,7 +113,6 @@ def test_values_by_their_stored_bytes(inserted: list[bytes], asked: bytes, num_b
     assert other.to_bytes() == filter.to_bytes()
 
 
-@spec.SEEDED
 @given(st.integers(1, 20), st.integers(0, 100), block_counts)
 def test_values_of_a_fixed_width(width: int, count: int, num_blocks: int) -> None:
     data = np.random.default_rng(width).bytes(width * count)
@@ -132,7 +123,6 @@ def test_values_of_a_fixed_width(width: int, count: int, num_blocks: int) -> Non
     assert filter.to_bytes() == spec.bitset(expected)
 
 
-@spec.SEEDED
 @given(hashes, block_counts)
 def test_bytes_and_back(inserted: list[int], num_blocks: int) -> None:
     filter = filter_of(inserted, num_blocks)
@@ -213,7 +203,7 @@ class AgainstTheOracle(RuleBasedStateMachine):
         assert self.filter.check_hashes(array(self.inserted)).all()
 
 
-AgainstTheOracle.TestCase.settings = settings(spec.SEEDED, max_examples=40, stateful_step_count=15)
+AgainstTheOracle.TestCase.settings = settings(max_examples=40, stateful_step_count=15)
 TestAgainstTheOracle = AgainstTheOracle.TestCase
 
 

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from legacy.test_murmur3_headers import DRAFTS, STORED, stored_filter
-from make.hostile import footer_start
-from make.older_files import bitset, file_of, murmur3, plain_header, texts
+from make.footers import footer_start
+from make.older_files import DRAFTS, STORED, bitset, draft_of, file_of, murmur3, plain_header, texts
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
@@ -39,7 +38,7 @@ def mixed(source, tmp_path_factory):
 @pytest.fixture
 def published(tmp_path):
     """A file whose bloom_filter_offset leads to a filter of 2018."""
-    return file_of(tmp_path, STORED, stored_filter("2018, 12 bytes"))
+    return file_of(tmp_path, STORED, draft_of("2018, 12 bytes"))
 
 
 def run(*arguments):
@@ -245,7 +244,7 @@ def test_explanations_show_old_hashes_and_blocks(mixed, published):
 
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_explanations_agree_with_probes(draft, tmp_path):
-    path = file_of(tmp_path, STORED, stored_filter(draft))
+    path = file_of(tmp_path, STORED, draft_of(draft))
     asked = ["value 1", *(text.decode() for text in texts(50, "other"))]
     verdicts = [each.verdict for each in pb.probe(path, "a", asked).results]
     explained = pb.explain(path, "a", asked)
@@ -277,7 +276,7 @@ def test_diff_says_what_it_does_not_compare(source, mixed):
 
 def test_dump_gives_header_and_bits_as_stored(published):
     dumped = pb.dump(published, "a", 0)
-    stored = stored_filter("2018, 12 bytes")
+    stored = draft_of("2018, 12 bytes")
     assert dumped.in_format("raw") == stored
     lines = dumped.in_format("hex").decode().split("\n")
     assert lines[0] == stored[:12].hex()
@@ -293,7 +292,7 @@ def test_dump_gives_words(mixed, published, tmp_path):
     path.write_bytes(pb.dump(published, "a", 0).in_format("npy"))
     words = np.load(path)
     assert (words.dtype, words.shape) == (np.uint32, (32, 8))
-    assert words.tobytes() == stored_filter("2018, 12 bytes")[12:]
+    assert words.tobytes() == draft_of("2018, 12 bytes")[12:]
     path.write_bytes(pb.dump(mixed, "name", 0, dialect="statistics").in_format("npy"))
     assert (np.load(path).dtype, np.load(path).ndim) == (np.uint64, 1)
 

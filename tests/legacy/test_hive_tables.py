@@ -11,8 +11,6 @@ import parquet_bloom as pb
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.table_of_file import check_not_in_table
 
-pytest_plugins = ["make.object_files"]
-
 DELTA = "t/delta_0000005_0000006"
 
 

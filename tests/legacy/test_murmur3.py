@@ -3,47 +3,13 @@
 import random
 
 import pytest
-from oracle import specification as spec
+from make.memory_end import MemoryEnd
+from oracle.hashing import x64_128
 
 from parquet_bloom.native import _kernel
 
 PARQUET_MR_SEED = 1361930890  # what parquet-mr and parquet-cpp hashed with before XXH64
 ORC_SEED = 104729
-
-
-def rotl(x: int, r: int) -> int:
-    return (x << r | x >> 64 - r) % 2**64
-
-
-def finish(h: int) -> int:
-    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD % 2**64
-    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 % 2**64
-    return h ^ h >> 33
-
-
-def x64_128(data: bytes, seed: int) -> tuple[int, int]:
-    """smhasher, MurmurHash3.cpp, as it is written there: blocks of 16 bytes, the rest as a tail."""
-    c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
-    h1 = h2 = seed
-    blocks = len(data) // 16
-    for i in range(blocks):
-        k1 = int.from_bytes(data[16 * i : 16 * i + 8], "little")
-        k2 = int.from_bytes(data[16 * i + 8 : 16 * i + 16], "little")
-        h1 ^= rotl(k1 * c1 % 2**64, 31) * c2 % 2**64
-        h1 = ((rotl(h1, 27) + h2) * 5 + 0x52DCE729) % 2**64
-        h2 ^= rotl(k2 * c2 % 2**64, 33) * c1 % 2**64
-        h2 = ((rotl(h2, 31) + h1) * 5 + 0x38495AB5) % 2**64
-    tail = data[16 * blocks :]
-    k1 = int.from_bytes(tail[:8], "little")
-    k2 = int.from_bytes(tail[8:], "little")
-    h2 ^= rotl(k2 * c2 % 2**64, 33) * c1 % 2**64
-    h1 ^= rotl(k1 * c1 % 2**64, 31) * c2 % 2**64
-    h1, h2 = h1 ^ len(data), h2 ^ len(data)
-    h1 = (h1 + h2) % 2**64
-    h2 = (h2 + h1) % 2**64
-    h1, h2 = finish(h1), finish(h2)
-    h1 = (h1 + h2) % 2**64
-    return h1, (h2 + h1) % 2**64
 
 
 @pytest.mark.parametrize(
@@ -85,7 +51,7 @@ def test_smhashers_verification_value() -> None:
 
 @pytest.mark.parametrize("size", range(41))
 def test_every_tail(size: int) -> None:
-    memory_end = spec.MemoryEnd(64)
+    memory_end = MemoryEnd(64)
     rng = random.Random(size)
     for seed in (0, 1, 42, ORC_SEED, PARQUET_MR_SEED, 2**32 - 1):
         data = rng.randbytes(size)

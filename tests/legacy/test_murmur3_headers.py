@@ -1,22 +1,21 @@
 """Every form of header that an old split block filter ever had, and what is behind it."""
 
 import pytest
-from legacy.test_murmur3_schemes import multiplied
 from make.older_files import (
-    PARQUET_HASH,
+    BLOCKS,
+    DRAFTS,
+    SIZE,
+    STORED,
     bitset,
-    enum_header,
+    draft_of,
     file_of,
     file_of_integers,
-    masked,
     murmur3,
     page_header,
     plain_header,
-    prefixed_hive,
     texts,
     thrift_header,
 )
-from xxhash import xxh64_intdigest
 
 import parquet_bloom as pb
 from parquet_bloom.errors import FilterError
@@ -24,56 +23,9 @@ from parquet_bloom.legacy.murmur3 import headers
 from parquet_bloom.legacy.of_chunk import leads_to_older, published
 from parquet_bloom.parquet.bloom import encode_header
 
-STORED = texts(100)
 ABSENT = texts(1000, "other")
-BLOCKS = 32
-SIZE = 32 * BLOCKS
 
-# Header, hash, block selection, words; and what is said of them.
-DRAFTS = {
-    "2017, 8 bytes": (
-        plain_header(SIZE, 8), prefixed_hive, masked, ">8I", "8-byte", "HIVE seed 104729, mask",
-    ),
-    "2018, 12 bytes, Guava's seed": (
-        plain_header(SIZE, 12), murmur3(104729), masked, "<8I", "12-byte",
-        "MURMUR3 seed 104729, mask",
-    ),
-    "2018, 12 bytes": (
-        plain_header(SIZE, 12), PARQUET_HASH, masked, "<8I", "12-byte",
-        "MURMUR3 seed 1361930890, mask",
-    ),
-    "2018, enums": (
-        enum_header(SIZE), PARQUET_HASH, masked, "<8I", "thrift", "MURMUR3 seed 1361930890, mask",
-    ),
-    "2018, unions": (
-        thrift_header(SIZE), PARQUET_HASH, masked, "<8I", "thrift",
-        "MURMUR3 seed 1361930890, mask",
-    ),
-    "2018, unions, as the document may be read": (
-        thrift_header(SIZE), murmur3(0), multiplied, "<8I", "thrift",
-        "MURMUR3 seed 0, multiply-shift",
-    ),
-    "2018, a page": (
-        page_header(SIZE), PARQUET_HASH, masked, "<8I", "page", "MURMUR3 seed 1361930890, mask",
-    ),
-    "2019, 12 bytes": (
-        plain_header(SIZE, 12), xxh64_intdigest, masked, "<8I", "12-byte", "XXHASH, mask",
-    ),
-    "2019, unions": (
-        thrift_header(SIZE), xxh64_intdigest, multiplied, "<8I", "thrift",
-        "XXHASH, multiply-shift",
-    ),
-    "2020, 16 bytes": (
-        plain_header(SIZE, 16), xxh64_intdigest, multiplied, "<8I", "16-byte",
-        "XXHASH, multiply-shift",
-    ),
-}  # fmt: skip
 each_draft = pytest.mark.parametrize("draft", DRAFTS)
-
-
-def stored_filter(draft, values=STORED):
-    header, hash, select, words, *_ = DRAFTS[draft]
-    return header + bitset(values, BLOCKS, hash, select, words)
 
 
 def found(path):
@@ -92,18 +44,18 @@ def refused(path):
 @each_draft
 @pytest.mark.parametrize("place", ["before", "inside", "footer"])
 def test_every_draft_is_recognised_wherever_it_lies(draft, place, tmp_path):
-    filter = found(file_of(tmp_path, STORED, stored_filter(draft), place=place))
+    filter = found(file_of(tmp_path, STORED, draft_of(draft), place=place))
     header, *_, form, hash = DRAFTS[draft]
     assert (filter.form, filter.hash, filter.header_bytes) == (form, hash, len(header))
     assert filter.stored_bytes == len(header) + SIZE
-    assert b"".join(filter.header_and_bitset()) == stored_filter(draft)
+    assert b"".join(filter.header_and_bitset()) == draft_of(draft)
     assert all(filter.check(value) for value in STORED)
     assert sum(filter.check(value) for value in ABSENT) < 20
 
 
 @each_draft
 def test_probes_ask_what_field_14_leads_to(draft, tmp_path):
-    path = file_of(tmp_path, STORED, stored_filter(draft))
+    path = file_of(tmp_path, STORED, draft_of(draft))
     assert {each.verdict for each in pb.probe(path, "a", ["value 0", "value 99"]).results} == {
         "maybe"
     }
@@ -216,7 +168,7 @@ def test_a_filter_in_no_place_of_its_own_is_refused(stored, place, complaint, tm
 
 
 def test_a_file_with_filters_inside_its_chunks_gets_one_of_today(tmp_path):
-    path = file_of(tmp_path, STORED, stored_filter("2018, 12 bytes"), place="inside")
+    path = file_of(tmp_path, STORED, draft_of("2018, 12 bytes"), place="inside")
     pb.build(path, columns=["a"], in_place=True, existing="replace")
     (column,) = pb.inspect(path).row_groups[0].columns
     assert column.filter.dialect == "xxhash"

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from conftest import SHARED, missing
-from make.older_files import PARQUET_SEED, bitset, masked, murmur3, prefixed_hive, texts
-from oracle import specification as spec
+from make.older_files import PARQUET_SEED, bitset, masked, multiplied, murmur3, prefixed_hive, texts
+from make.pages import byte_arrays
+from oracle import hashing
 from xxhash import xxh64_intdigest
 
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -17,10 +18,6 @@ VALUES = [b"", b"a", b"hello", *texts(200), bytes(range(256))]
 NUMBERS = [0, 1, -1, 2**63 - 1, -(2**63), *range(1000, 1200)]
 
 
-def multiplied(hash, num_blocks):
-    return (hash >> 32) * num_blocks >> 32
-
-
 SCHEMES = {
     "murmur3": (Scheme("MURMUR3", PARQUET_SEED, "mask"), murmur3(), masked, "<8I"),
     "guava": (Scheme("MURMUR3", 104729, "mask"), murmur3(104729), masked, "<8I"),
@@ -30,14 +27,10 @@ SCHEMES = {
 each_scheme = pytest.mark.parametrize("name", SCHEMES)
 
 
-def prefixed(values):
-    return b"".join(len(value).to_bytes(4, "little") + value for value in values)
-
-
 def runs_of(values):
     """The values as pages have them, and as Arrow does, between other bytes."""
     offsets = np.cumsum([3, *map(len, values)], dtype=np.int64)
-    yield PrefixedRun(memoryview(prefixed(values)))
+    yield PrefixedRun(memoryview(byte_arrays(*values)))
     yield SlicedRun(memoryview(b"xyz" + b"".join(values) + b"behind"), offsets)
 
 
@@ -61,7 +54,7 @@ def test_numbers_are_hashed_as_they_are_stored(name):
     scheme, hash, select, words = SCHEMES[name]
     stored = [number.to_bytes(8, "little", signed=True) for number in NUMBERS]
     run = FixedRun(memoryview(b"".join(stored)), 8)
-    bare = spec.hive64 if name == "hive" else hash
+    bare = hashing.hive64 if name == "hive" else hash
     assert built(scheme, run, 64) == bitset(stored, 64, bare, select, words)
 
 

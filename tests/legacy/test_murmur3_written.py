@@ -10,7 +10,8 @@ import pytest
 from conftest import FIXTURES
 from make.encrypting import Recipe, encrypt
 from make.older_files import bitset, murmur3, page_header, plain_header, thrift_header
-from oracle.readers import DuckDB, pyarrow_rows, spark_rows
+from oracle.arrow import pyarrow_rows
+from oracle.engines import spark_rows
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
@@ -156,13 +157,13 @@ def page_bodies(data, file, row_group, column):
     yield data[start : start + length]
 
 
-def test_readers_read_what_was_there(source, written):
+def test_readers_read_what_was_there(source, written, duckdb):
     import polars
 
     path, _ = written
     assert pyarrow_rows(path) == pyarrow_rows(source)
     assert polars.read_parquet(path).equals(polars.read_parquet(source))
-    assert DuckDB().rows(path) == DuckDB().rows(source)
+    assert duckdb.rows(path) == duckdb.rows(source)
     assert datafusion_rows(path) == datafusion_rows(source)
 
 
@@ -319,7 +320,9 @@ def test_a_version_that_differs_is_not_written(source, tmp_path, monkeypatch):
 
 
 def test_an_index_before_pages_is_refused(tmp_path):
-    from make.hostile import Column, data_page, edited, forge, int64s
+    from make.footers import edited
+    from make.pages import data_page, int64s
+    from make.parquet_files import Column, forge
 
     page = data_page(int64s(1, 2, 3), 3)
     locations = [ttypes.PageLocation(offset=4, compressed_page_size=len(page), first_row_index=0)]

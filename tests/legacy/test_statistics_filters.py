@@ -9,10 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import missing
 from make.statistics_files import with_filters
-from oracle import specification
-from oracle.readers import ParquetJava
+from oracle import hashing
 
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.statistics.dialect import Expected, StatisticsFilter
@@ -77,10 +75,10 @@ def recognised_of(path, column):
 def hive_hash(name, plain):
     """parquet-java pull request 215: numbers with their sign, FLOAT by its 32 bits."""
     if name in ("int32", "float"):
-        return specification.wang(struct.unpack("<i", plain)[0])
+        return hashing.wang(struct.unpack("<i", plain)[0])
     if name in ("int64", "double"):
-        return specification.wang(struct.unpack("<q", plain)[0])
-    return specification.hive64(plain)
+        return hashing.wang(struct.unpack("<q", plain)[0])
+    return hashing.hive64(plain)
 
 
 def hive_numbers(entries, fpp):
@@ -99,9 +97,9 @@ def test_hive_filters_are_those_of_its_code(source, tmp_path, entries, fpp):
         bits = [
             bit
             for plain in stored_bytes(name)
-            for bit in specification.k_hash_bits(hive_hash(name, plain), num_bits, num_hashes)
+            for bit in hashing.k_hash_bits(hive_hash(name, plain), num_bits, num_hashes)
         ]
-        words = specification.long_words(bits, num_bits // 64)
+        words = hashing.long_words(bits, num_bits // 64)
         assert (filter.bits.num_bits, filter.bits.num_hashes) == (num_bits, num_hashes)
         assert filter.bits.words.tolist() == words, name
 
@@ -114,11 +112,8 @@ SIZES = [(300, 0.05), (300, 0.01), (1000, 0.001), (1, 0.05), (64, 0.03), (17, 0.
 
 
 @pytest.fixture(scope="module")
-def guava(tmp_path_factory):
+def guava(parquet_java):
     """What Guava writes, by strategy, column, entries and FPP."""
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    folder = tmp_path_factory.mktemp("guava")
     kinds = {"int32": "int", "int64": "long", "text": "bytes", "fixed": "bytes"}
     jobs = {
         (strategy, name, entries, fpp): (
@@ -136,10 +131,7 @@ def guava(tmp_path_factory):
         for name in kinds
         for entries, fpp in SIZES
     }
-    path = folder / "jobs.tsv"
-    path.write_text("".join("\t".join(job) + "\n" for job in jobs.values()))
-    (folder / "classes").mkdir()
-    answers = ParquetJava(folder / "classes")._java("Guava", path)
+    answers = parquet_java.answers("Guava", jobs.values())
     return {job: bytes.fromhex(answer) for job, (answer,) in zip(jobs, answers, strict=True)}
 
 

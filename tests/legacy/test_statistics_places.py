@@ -8,7 +8,8 @@ import pytest
 from conftest import missing
 from make.encrypting import Recipe, encrypt
 from make.statistics_files import statistics_of, with_filters, with_struct
-from oracle.readers import ParquetJava, pyarrow_rows, spark_rows
+from oracle.arrow import pyarrow_rows
+from oracle.engines import spark_rows
 
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError
@@ -218,13 +219,11 @@ def test_spark_reads_what_was_there(source, private, spark):
     assert spark_rows(spark, private) == spark_rows(spark, source)
 
 
-def test_readers_of_historic_fields(source, historic, tmp_path):
+def test_readers_of_historic_fields(source, historic, parquet_java):
     """What the warning says: these do not care, and those below do not open the file."""
     assert pyarrow_rows(historic) == pyarrow_rows(source)
     assert duckdb_rows(historic, "id = 150") == duckdb_rows(source, "id = 150")
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    found = ParquetJava(tmp_path).rows(source, historic)
+    found = parquet_java.rows(source, historic)
     assert found[historic] == found[source]
 
 

@@ -4,12 +4,10 @@ import struct as packing
 
 import numpy as np
 import pytest
-from conftest import missing
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import specification
-from oracle.readers import ParquetJava
-from oracle.specification import SEEDED, binary, i32, i64, list_of, struct_of
+from oracle.specification import binary, i32, i64, list_of, struct_of
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy import varints
@@ -136,7 +134,6 @@ def test_what_does_not_go_together_is_no_filter(encoded, message):
     assert str(found.value) == message
 
 
-@SEEDED
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
 def test_varints_are_those_of_thrift(numbers):
     encoded = varints.encode(np.array(numbers, np.int64))
@@ -144,7 +141,6 @@ def test_varints_are_those_of_thrift(numbers):
     assert varints.decode(encoded).tolist() == numbers
 
 
-@SEEDED
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
 def test_longs_of_java_come_back(numbers):
     bitset = packing.pack(f"<{len(numbers)}q", *numbers)
@@ -153,15 +149,10 @@ def test_longs_of_java_come_back(numbers):
     assert java_longs.deserialized(stream) == bitset
 
 
-def test_java_writes_and_reads_the_same_longs(tmp_path):
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
+def test_java_writes_and_reads_the_same_longs(parquet_java):
     arrays = [LONGS, [], [7], list(range(-300, 300))]
-    jobs = tmp_path / "longs.tsv"
     streams = [java_longs.serialized(packing.pack(f"<{len(a)}q", *a)).hex() for a in arrays]
     texts = [",".join(map(str, array)) for array in arrays]
-    lines = [f"write\t{text}" for text in texts] + [f"read\t{stream}" for stream in streams]
-    jobs.write_text("".join(line + "\n" for line in lines))
-    (tmp_path / "classes").mkdir()
-    answers = ParquetJava(tmp_path / "classes")._java("Longs", jobs)
+    jobs = [("write", text) for text in texts] + [("read", stream) for stream in streams]
+    answers = parquet_java.answers("Longs", jobs)
     assert [answer for (answer,) in answers] == streams + texts

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from zlib import decompress
 
 import numpy as np
+import numpy.typing as npt
 from conftest import missing
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -28,18 +29,20 @@ FLAGS = (
     "--virtual-time-budget=2000",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 300
 LIGHT, DARK = 1, 0
 
+Pixels = npt.NDArray[np.uint8]
 
-def _run(page, *arguments):
+
+def _run(page: Path, *arguments: str) -> str:
     """What Chromium prints; a profile of its own each time, so that runs know nothing of others."""
     browser = next(filter(None, map(shutil.which, NAMES)), None)
     if browser is None:
         missing("chromium")
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         run = subprocess.run(
-            [browser, *FLAGS, f"--user-data-dir={profile}", *arguments, Path(page).as_uri()],
+            [browser, *FLAGS, f"--user-data-dir={profile}", *arguments, page.as_uri()],
             capture_output=True,
             text=True,
             check=True,
@@ -49,12 +52,12 @@ def _run(page, *arguments):
     return run.stdout
 
 
-def dom(page):
+def dom(page: Path) -> str:
     """The document after it was loaded."""
     return _run(page, "--dump-dom")
 
 
-def screenshot(page, png, width, height, scheme=LIGHT):
+def screenshot(page: Path, png: Path, width: int, height: int, scheme: int = LIGHT) -> Pixels:
     """The pixels at the top of a page, shape (height, width, 3), dtype uint8."""
     _run(
         page,
@@ -62,10 +65,10 @@ def screenshot(page, png, width, height, scheme=LIGHT):
         f"--blink-settings=preferredColorScheme={scheme}",
         f"--screenshot={png}",
     )
-    return read_png(Path(png).read_bytes())
+    return read_png(png.read_bytes())
 
 
-def read_png(data):
+def read_png(data: bytes) -> Pixels:
     """RGB pixels of a PNG of 8 bits a channel that is not interlaced.
 
     Source: PNG (Third Edition), sections 5, 9.
@@ -89,7 +92,7 @@ def read_png(data):
     return pixels[1:].reshape(height, width, channels)[:, :, :3]
 
 
-def _unfiltered(kind, line, above, channels):
+def _unfiltered(kind: int, line: Pixels, above: Pixels, channels: int) -> Pixels:
     """A row from its filtered bytes and the row above it."""
     if kind in (0, 2):
         return line + above * np.uint8(kind == 2)
@@ -102,11 +105,11 @@ def _unfiltered(kind, line, above, channels):
     return np.frombuffer(out, np.uint8)[channels:]
 
 
-def _average(left, up, corner):
+def _average(left: int, up: int, corner: int) -> int:
     return (left + up) // 2
 
 
-def _paeth(left, up, corner):
+def _paeth(left: int, up: int, corner: int) -> int:
     by_left, by_up = abs(up - corner), abs(left - corner)
     by_corner = abs(left + up - 2 * corner)
     if by_left <= by_up and by_left <= by_corner:
@@ -117,33 +120,33 @@ def _paeth(left, up, corner):
 @dataclass
 class Element:
     tag: str
-    attributes: dict
+    attributes: dict[str, str | None]
 
 
 class Document(HTMLParser):
     """The elements and the text of a page."""
 
-    def __init__(self, html):
+    def __init__(self, html: str) -> None:
         super().__init__()
-        self.elements = []
-        self._texts = []
-        self._open = []
+        self.elements: list[Element] = []
+        self._texts: list[str] = []
+        self._open: list[str] = []
         self.feed(html)
         self.close()
 
-    def handle_starttag(self, tag, attributes):
-        self.elements.append(Element(tag, dict(attributes)))
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(Element(tag, dict(attrs)))
         self._open.append(tag)
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag: str) -> None:
         while self._open and self._open.pop() != tag:
             pass
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
         if "style" not in self._open:
             self._texts.append(data)
 
     @property
-    def text(self):
+    def text(self) -> str:
         """All text, with one space where there is any."""
         return " ".join(" ".join(self._texts).split())

@@ -7,7 +7,9 @@ import importlib
 import json
 import os
 import socket
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 from unittest.mock import patch
 
 from pyspark import TaskContext
@@ -15,7 +17,7 @@ from pyspark import TaskContext
 from parquet_bloom.storage.local_output import Replacement
 
 
-def stopping(request, batches):
+def stopping(request: dict[str, Any], batches: Any) -> Iterator[Any]:
     """`function` of `module`, which stops before each of `places`, methods of Replacement, for the
     file that is called `name`."""
     stop = request["stop"]
@@ -26,10 +28,10 @@ def stopping(request, batches):
         yield from work(request["request"], batches)
 
 
-def stopped(place, stop):
+def stopped(place: str, stop: dict[str, Any]) -> Callable[..., Any]:
     original = getattr(Replacement, place)
 
-    def method(self, *arguments):
+    def method(self: Replacement, *arguments: Any) -> Any:
         if self.path.name == stop["name"]:
             ask(stop["port"], place)
         return original(self, *arguments)
@@ -37,13 +39,14 @@ def stopped(place, stop):
     return method
 
 
-def ask(port, place):
+def ask(port: int, place: str) -> None:
     """Tell the test who has come so far, and wait for its answer, or to be killed."""
-    executor = os.getpid()
+    task, executor = TaskContext.get(), os.getpid()
+    assert task is not None
     while not is_java(executor):
         executor = parent_of(executor)
     about = {
-        "attempt": TaskContext.get().attemptNumber(), "executor": executor, "place": place,
+        "attempt": task.attemptNumber(), "executor": executor, "place": place,
         "worker": parent_of(executor),
     }  # fmt: skip
     with socket.create_connection(("127.0.0.1", port)) as connection:
@@ -51,14 +54,14 @@ def ask(port, place):
         connection.recv(1)
 
 
-def parent_of(process):
+def parent_of(process: int) -> int:
     return int(status_of(process)["PPid"])
 
 
-def is_java(process):
+def is_java(process: int) -> bool:
     return status_of(process)["Name"] == "java"
 
 
-def status_of(process):
+def status_of(process: int) -> dict[str, str]:
     with open(f"/proc/{process}/status") as lines:
-        return dict(line.rstrip("\n").split(":\t", 1) for line in lines)
+        return {name: value for name, _, value in (line.strip().partition(":\t") for line in lines)}

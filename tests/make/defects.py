@@ -13,5 +13,6 @@ from make.orc_defects import ORC
 ALL = (*STRUCTURE, *PORTABILITY, *QUALITY, *TRUTH, *SECURITY, *OLDER)
 
 DEFECTS: dict[str, list[Defect | OrcDefect]] = {}
-for each in (*ALL, *ORC):
+every: tuple[Defect | OrcDefect, ...] = (*ALL, *ORC)
+for each in every:
     DEFECTS.setdefault(each.rule, []).append(each)

@@ -5,37 +5,23 @@ distinct integers and texts, each with a filter of its own that takes a twentiet
 """
 
 import hashlib
-import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from make.hostile import (
-    edited,
-    filter_header,
-    footer_start,
-    meta_of,
-    pointer,
-    with_filter_bytes,
-    with_footer,
-)
+from make.filters import with_bits, with_filter_bytes
+from make.footers import edited, footer_start, meta_of, with_footer
+from make.parquet_files import built, written
 
-import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 
 ROWS = 2000
 ROW_GROUPS = 2
-
-# The longest header of the usual members: numBytes takes up to five bytes.
-MAX_HEADER_BYTES = 20
 
 
 @dataclass(frozen=True)
@@ -85,26 +71,6 @@ def texts(row_group: int) -> list[str]:
     return [text(row_group, row) for row in range(ROWS)]
 
 
-def plain_integers(values: Iterable[int]) -> list[bytes]:
-    return [struct.pack("<q", value) for value in values]
-
-
-def written(table: pa.Table, **options: Any) -> bytes:
-    """What pyarrow makes of a table, in one row group unless told otherwise."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, **{"compression": "none", "use_dictionary": False} | options)
-    return sink.getvalue().to_pybytes()
-
-
-def built(data: bytes, columns: Iterable[str], **options: Any) -> bytes:
-    """The same file with filters that `build` makes for these columns."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "built.parquet"
-        path.write_bytes(data)
-        pb.build(path, in_place=True, columns=list(columns), **options)
-        return path.read_bytes()
-
-
 def table(columns: str = "ast") -> pa.Table:
     """`a` integers, `s` texts, `t` more texts, which have no filter and fill the file."""
     groups = range(ROW_GROUPS)
@@ -141,26 +107,6 @@ def making(edit: Callable[[], bytes]) -> Callable[[Path], Path]:
     return make
 
 
-def bits_of(values: Iterable[bytes], num_blocks: int) -> bytes:
-    """The bitset of these values, as they are hashed."""
-    bits = pb.SplitBlockBloomFilter.empty(num_blocks)
-    for value in values:
-        bits.insert_value(value)
-    return bits.to_bytes()
-
-
-def stored_filter(bits: bytes) -> bytes:
-    return filter_header(len(bits)) + bits
-
-
-def with_bits(data: bytes, bits: bytes, row_group: int = 0, column: int = 0) -> bytes:
-    """The same file with this bitset as the filter of one chunk: in the place of the one that is
-    there, if it is as large, or else behind all that there is."""
-    if len(bits) == len(bitset(data, row_group, column)):
-        return with_bitset(data, bits, row_group, column)
-    return with_filter_bytes(data, row_group, column, stored_filter(bits))
-
-
 def with_filters(data: bytes, bitsets: Iterable[bytes], column: int = 0) -> bytes:
     """The same with a bitset for each row group."""
     for row_group, bits in enumerate(bitsets):
@@ -168,51 +114,8 @@ def with_filters(data: bytes, bitsets: Iterable[bytes], column: int = 0) -> byte
     return data
 
 
-def header_bytes(data: bytes, row_group: int = 0, column: int = 0) -> int:
-    offset, _ = pointer(data, row_group, column)
-    _, end = compact.decode(ttypes.BloomFilterHeader, data[offset : offset + MAX_HEADER_BYTES])
-    return end
-
-
-def bitset(data: bytes, row_group: int = 0, column: int = 0) -> bytes:
-    """The bits of a chunk's filter; none if it has no filter."""
-    offset, length = pointer(data, row_group, column)
-    if offset is None:
-        return b""
-    return data[offset + header_bytes(data, row_group, column) : offset + length]
-
-
-def with_bitset(data: bytes, bits: bytes, row_group: int = 0, column: int = 0) -> bytes:
-    """The same file with other bits in the same place."""
-    offset, length = pointer(data, row_group, column)
-    start = offset + header_bytes(data, row_group, column)
-    assert start + len(bits) == offset + length
-    return data[:start] + bits + data[start + len(bits) :]
-
-
-def with_header(data: bytes, at: int, byte: int) -> bytes:
-    """The same file with one byte of the first filter's header changed, counted from its start."""
-    offset, _ = pointer(data, 0, 0)
-    return data[: offset + at] + bytes([byte]) + data[offset + at + 1 :]
-
-
 def with_own_header(data: bytes, header: bytes, bits: bytes) -> bytes:
     return with_filter_bytes(data, 0, 0, header + bits)
-
-
-def with_created_by(data: bytes, created_by: str) -> bytes:
-    def edit(footer: ttypes.FileMetaData) -> None:
-        footer.created_by = created_by
-
-    return edited(data, edit)
-
-
-def with_key(data: bytes, key: str, value: str) -> bytes:
-    def edit(footer: ttypes.FileMetaData) -> None:
-        pairs = footer.key_value_metadata or []
-        footer.key_value_metadata = [*pairs, ttypes.KeyValue(key=key, value=value)]
-
-    return edited(data, edit)
 
 
 def without_pointer(data: bytes, row_group: int, column: int) -> bytes:
@@ -241,12 +144,6 @@ def encrypted(data: bytes, column: int) -> bytes:
     changed = edited(data, edit)
     start = footer_start(changed)
     return with_footer(changed[:start], changed[start:-8] + bytes(28))
-
-
-def inserted_before_footer(data: bytes, more: bytes) -> tuple[bytes, int]:
-    """The same file with `more` before its footer, and where that begins."""
-    start = footer_start(data)
-    return data[:start] + more + data[start:], start
 
 
 def random_bytes(count: int) -> bytes:

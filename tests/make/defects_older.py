@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from make.defects_files import Defect, sound
-from make.hostile import footer_start, meta_of, with_footer
+from make.footers import footer_start, meta_of, with_footer
 from make.older_files import (
     bitset,
     file_of,
@@ -37,7 +37,9 @@ def published(header: bytes, bits: bytes = b"", place: str = "footer") -> Callab
     return lambda folder: file_of(folder, VALUES, stored, place=place)
 
 
-def built(dialect: object, change: Callable[[bytes], bytes] = bytes) -> Callable[[Path], Path]:
+def by_build(
+    dialect: pb.Murmur3 | pb.StatisticsFilter, change: Callable[[bytes], bytes] = bytes
+) -> Callable[[Path], Path]:
     """The sound file with filters of `dialect` for its column `a`, and then a change."""
 
     def make(folder: Path) -> Path:
@@ -107,10 +109,10 @@ OLDER = [
         "a size of no blocks", "PB702",
         published(thrift_header(1000), bytes(1000)), beside=PUBLISHED,
     ),
-    Defect("a note of nobody's", "PB702", built(pb.Murmur3(), with_note("{}"))),
+    Defect("a note of nobody's", "PB702", by_build(pb.Murmur3(), with_note("{}"))),
     Defect(
         "a note that leads nowhere", "PB702",
-        built(pb.Murmur3(), with_note(
+        by_build(pb.Murmur3(), with_note(
             '{"offset":4,"length":4108,"pages":4,"header":"12-byte","hash":"MURMUR3","seed":1,'
             '"selection":"mask"}'
         )),
@@ -123,15 +125,15 @@ OLDER = [
         published(thrift_header(96), bitset(VALUES, 1) * 3), beside=PUBLISHED,
     ),
     # PB704
-    Defect("where is_max_value_exact is", "PB704", built(pb.StatisticsFilter(field_id=7))),
-    Defect("where max_value is", "PB704", built(pb.StatisticsFilter(field_id=5))),
+    Defect("where is_max_value_exact is", "PB704", by_build(pb.StatisticsFilter(field_id=7))),
+    Defect("where max_value is", "PB704", by_build(pb.StatisticsFilter(field_id=5))),
     # PB705
     Defect(
         "published without some values", "PB705",
         published(plain_header(SIZE, 12), bitset(VALUES[:400], BLOCKS)),
         deep=True, beside=PUBLISHED,
     ),
-    Defect("bits that got lost", "PB705", built(pb.Murmur3(), without_bits), deep=True),
+    Defect("bits that got lost", "PB705", by_build(pb.Murmur3(), without_bits), deep=True),
     Defect("a struct of other values", "PB705", in_statistics(8 * 4096, 4), deep=True),
     # PB706
     Defect(
@@ -146,7 +148,7 @@ OLDER = [
     # PB707
     Defect(
         "a note with another seed", "PB707",
-        built(pb.Murmur3(), lambda data: with_other_note(data, "seed")),
+        by_build(pb.Murmur3(), lambda data: with_other_note(data, "seed")),
         deep=True,
     ),
 ]  # fmt: skip

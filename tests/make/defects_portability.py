@@ -2,33 +2,26 @@
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 from conftest import FIXTURES
-from make.defects_files import (
-    Defect,
+from make.defects_files import Defect, encrypted, integers, making, sound, without_filters
+from make.defects_structure import COMPRESSION_AT, MEMBER_2
+from make.filters import (
     bits_of,
     bitset,
-    built,
-    encrypted,
-    integers,
-    making,
-    plain_integers,
-    sound,
+    filter_header,
     stored_filter,
     with_bits,
-    with_created_by,
+    with_filter_bytes,
     with_header,
-    with_key,
-    without_filters,
-    written,
 )
-from make.defects_structure import COMPRESSION_AT, MEMBER_2, without_lengths
-from make.handmade import data_page, element, write
-from make.hostile import filter_header, footer_start, with_filter_bytes, with_meta
+from make.footers import footer_start, with_created_by, with_key, with_meta, without_lengths
+from make.pages import data_page
+from make.parquet_files import Column, built, forge, written
 
 from parquet_bloom.parquet.thrift import ttypes
 
@@ -50,13 +43,13 @@ def too_large(folder: Path) -> Path:
 
 
 def of_odd_blocks() -> bytes:
-    return with_bits(sound(), bits_of(plain_integers(integers(0)), ODD_BLOCKS))
+    return with_bits(sound(), bits_of(integers(0), ODD_BLOCKS))
 
 
 def small() -> bytes:
     values = integers(0)[:20]
     data = written(pa.table({"a": pa.array(values, pa.int64()), "t": ["x" * 100] * 20}))
-    return with_bits(data, bits_of(plain_integers(values), 1))
+    return with_bits(data, bits_of(values, 1))
 
 
 def out_of_order() -> bytes:
@@ -81,15 +74,10 @@ def halves() -> bytes:
 def intervals() -> bytes:
     """Filters as the format has them, in a file that claims to have DuckDB's."""
     values = [struct.pack("<3I", 0, 30 + row, 0) for row in range(200)]
-    leaf = element(
-        "interval",
-        ttypes.Type.FIXED_LEN_BYTE_ARRAY,
-        type_length=12,
-        converted_type=ttypes.ConvertedType.INTERVAL,
-    )
-    with TemporaryDirectory() as folder:
-        pages = [data_page(b"".join(values), len(values))]
-        data = write(Path(folder) / "i.parquet", pages, len(values), leaf=leaf).read_bytes()
+    kind = {"type_length": 12, "converted_type": ttypes.ConvertedType.INTERVAL}
+    pages = [data_page(b"".join(values), len(values))]
+    flba = ttypes.Type.FIXED_LEN_BYTE_ARRAY
+    data = forge(Column(pages, len(values), "interval", flba, element=kind))
     data = with_filter_bytes(data, 0, 0, stored_filter(bits_of(values, 16)))
     return with_key(data, "duckdb.interval_bloom_filter", "normalized-v1")
 
@@ -166,7 +154,7 @@ TYPES = (
         Defect(
             column,
             "PB208",
-            making(lambda column=column: built_fixture("java_types", column)),
+            making(partial(built_fixture, "java_types", column)),
             column=column,
         )
         for column in ("decimal_minimal", "decimal_padded", "decimal_wide")

@@ -6,20 +6,16 @@ import pyarrow as pa
 from make.defects_files import (
     ROWS,
     Defect,
-    bits_of,
-    bitset,
-    built,
     integers,
     making,
-    plain_integers,
     sound,
     table,
     texts,
-    with_bits,
     without_filters,
     without_pointer,
-    written,
 )
+from make.filters import bits_of, bitset, with_bits
+from make.parquet_files import built, written
 
 
 def capped(max_bytes: int) -> bytes:
@@ -35,7 +31,7 @@ def dictionary(rows: int = 20 * ROWS) -> bytes:
     """A few values, over and over: the dictionary has them all. 1 KiB of it, and a filter of 2."""
     values = integers(0)[:128] * (rows // 128)
     data = written(pa.table({"a": pa.array(values, pa.int64())}), use_dictionary=True)
-    return with_bits(data, bits_of(plain_integers(values[:128]), 64))
+    return with_bits(data, bits_of(values[:128], 64))
 
 
 def larger_than_the_chunk() -> bytes:
@@ -98,7 +94,7 @@ LIMITS = (
     Defect(
         "undersized at 0.1 %",
         "PB311",
-        making(lambda: with_bits(sound(), bits_of(plain_integers(integers(0)), 115))),
+        making(lambda: with_bits(sound(), bits_of(integers(0), 115))),
         policy={"max_fpp": 0.001},
         issue="B26",
     ),

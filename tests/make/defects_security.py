@@ -4,7 +4,7 @@ from typing import Any
 
 from make.defects_files import Defect, encrypted, making, sound
 from make.encrypting import FILTER_BITSET, FILTER_HEADER, FOOTER_KEY, Encrypted, Recipe, encrypt
-from make.hostile import edited
+from make.footers import edited
 
 from parquet_bloom.encryption.keys import Keys
 
@@ -22,6 +22,8 @@ def flipped(kind: int, row_group: int) -> bytes:
     made = sealed()
     module = made.of(kind, row_group, 0)
     data = bytearray(made.data)
+    assert module.start is not None
+    assert module.end is not None
     data[(module.start + module.end) // 2] ^= 1
     return bytes(data)
 

@@ -1,36 +1,30 @@
 """Files that break PB1xx: structure."""
 
+from functools import partial
+
 import pyarrow as pa
 from make.defects_files import (
     ROWS,
     Defect,
-    bits_of,
-    bitset,
-    built,
-    header_bytes,
-    inserted_before_footer,
     integers,
     making,
     sound,
-    stored_filter,
-    with_created_by,
-    with_header,
     with_own_header,
     without_filters,
-    written,
 )
-from make.hostile import (
-    Column,
-    data_page,
-    edited,
+from make.filters import (
+    bits_of,
+    bitset,
     filter_header,
-    footer_start,
-    forge,
-    int64s,
-    pointer,
+    header_bytes,
+    inserted_before_footer,
+    stored_filter,
     with_filter_bytes,
-    with_meta,
+    with_header,
 )
+from make.footers import edited, footer_start, pointer, with_created_by, with_meta, without_lengths
+from make.pages import data_page, int64s
+from make.parquet_files import Column, built, forge, written
 
 from parquet_bloom.parquet.thrift import ttypes
 
@@ -57,15 +51,6 @@ def length_changed_by(difference: int) -> bytes:
 def last_length(length: int) -> bytes:
     """Another length of the last filter: behind it there is no other that it could reach into."""
     return with_meta(sound(), 1, 1, bloom_filter_length=length)
-
-
-def without_lengths(data: bytes) -> bytes:
-    def edit(footer: ttypes.FileMetaData) -> None:
-        for row_group in footer.row_groups:
-            for chunk in row_group.columns:
-                chunk.meta_data.bloom_filter_length = None
-
-    return edited(data, edit)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -166,7 +151,7 @@ def with_two_algorithms() -> bytes:
 
 PLACES = (
     *(
-        Defect(f"offset {offset}", "PB101", making(lambda offset=offset: pointing(offset, 47)))
+        Defect(f"offset {offset}", "PB101", making(partial(pointing, offset, 47)))
         for offset in (3, -1, 1 << 40)
     ),
     Defect("offset 0", "PB101", making(lambda: pointing(0, None)), issue="B4"),
@@ -198,7 +183,7 @@ HEADERS = (
         Defect(
             f"numBytes {says}",
             "PB110",
-            making(lambda says=says: with_size(64, says)),
+            making(partial(with_size, 64, says)),
             issue=issue,
         )
         for says, issue in ((0, None), (8, "B36"), (16, "B36"), (33, None), (-64, "B14"))

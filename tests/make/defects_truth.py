@@ -6,22 +6,11 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 from conftest import FIXTURES
-from make.defects_files import (
-    ROWS,
-    Defect,
-    bits_of,
-    bitset,
-    integers,
-    making,
-    plain_integers,
-    sound,
-    texts,
-    with_bits,
-    with_bitset,
-    with_filters,
-    written,
-)
-from make.hostile import Column, data_page, dictionary_page, forge, int64s, with_meta
+from make.defects_files import ROWS, Defect, integers, making, sound, texts, with_filters
+from make.filters import bits_of, bitset, with_bits, with_bitset
+from make.footers import with_meta
+from make.pages import data_page, dictionary_page, int64s
+from make.parquet_files import Column, forge, written
 from oracle.specification import packed_run
 
 import parquet_bloom as pb
@@ -37,7 +26,7 @@ MURMUR3_SEED = 1361930890
 PAGE_VALUES = 100
 
 
-def of_values(*values: Iterable[bytes]) -> bytes:
+def of_values(*values: Iterable[bytes | int]) -> bytes:
     """The sound file with these values, instead of its own, in the filters of `a`."""
     return with_filters(sound(), [bits_of(some, BLOCKS) for some in values])
 
@@ -61,12 +50,12 @@ def one_bit_cleared() -> bytes:
 
 
 def murmur3() -> bytes:
-    return of_hashes(_kernel.murmur3(value, MURMUR3_SEED) for value in plain_integers(integers(0)))
+    return of_hashes(_kernel.murmur3(int64s(value), MURMUR3_SEED) for value in integers(0))
 
 
 def neighbours_values() -> bytes:
     """The filter of row group 1 in row group 0, but for one value."""
-    return of_values(plain_integers([*integers(1), integers(0)[0]]), plain_integers(integers(1)))
+    return of_values([*integers(1), integers(0)[0]], integers(1))
 
 
 def without_the_dictionary() -> bytes:
@@ -81,7 +70,7 @@ def without_the_dictionary() -> bytes:
     encodings = [Encoding.PLAIN, Encoding.RLE, Encoding.RLE_DICTIONARY]
     place = {"dictionary_page_offset": 4, "data_page_offset": 4 + len(pages[0])}
     data = forge(Column(pages, 128, meta={"encodings": encodings} | place))
-    return with_bits(data, bits_of(plain_integers(new), 4))
+    return with_bits(data, bits_of(new, 4))
 
 
 def paged() -> bytes:
@@ -95,7 +84,7 @@ def paged() -> bytes:
 
 
 def of_some_pages(pages: slice) -> bytes:
-    values = plain_integers(integers(0))
+    values = integers(0)
     some = [values[at : at + PAGE_VALUES] for at in range(0, ROWS, PAGE_VALUES)][pages]
     return with_bits(paged(), bits_of([value for page in some for value in page], BLOCKS))
 
@@ -118,7 +107,7 @@ def narrow_as_wide() -> bytes:
     """INT32 that is hashed as the long which it is read as."""
     values = list(range(ROWS))
     data = written(pa.table({"a": pa.array(values, pa.int32())}))
-    return with_bits(data, bits_of(plain_integers(values), BLOCKS))
+    return with_bits(data, bits_of(values, BLOCKS))
 
 
 MISSING = (
@@ -137,7 +126,7 @@ MISSING = (
     Defect(
         "values of another file",
         "PB401",
-        making(lambda: of_values(plain_integers(range(ROWS)))),
+        making(lambda: of_values(range(ROWS))),
         issue="B20",
         deep=True,
     ),
@@ -176,14 +165,12 @@ def odd_nan() -> bytes:
 
 def not_cleared() -> bytes:
     """The filter of row group 1 still has the values of row group 0."""
-    first, second = (plain_integers(integers(group)) for group in (0, 1))
-    return of_values(first, first + second)
+    return of_values(integers(0), integers(0) + integers(1))
 
 
 def full_of_others() -> bytes:
     """Three times the values of the chunk, of which only a third is stored."""
-    others = plain_integers(range(2 * ROWS))
-    return of_values(plain_integers(integers(0)) + others)
+    return of_values([*integers(0), *range(2 * ROWS)])
 
 
 def same_twice() -> bytes:

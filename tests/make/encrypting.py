@@ -205,13 +205,13 @@ class _Encryption:
         """Write a page; 1 if it is a data page."""
         is_data = header.type != PageType.DICTIONARY_PAGE
         kinds = (PAGE_HEADER, PAGE) if is_data else (DICTIONARY_HEADER, DICTIONARY)
-        place = (*place, ordinal) if is_data else place
+        own: tuple[int, ...] = (*place, ordinal) if is_data else place
         levels = b""
         if header.type == PageType.DATA_PAGE_V2 and self.recipe.plain_levels:
             v2 = header.data_page_header_v2
             split = v2.repetition_levels_byte_length + v2.definition_levels_byte_length
             levels, body = body[:split], body[split:]
-        envelope = self.sealed(key, kinds[1], place, body)
+        envelope = self.sealed(key, kinds[1], own, body)
         header.compressed_page_size = len(levels) + len(envelope)
         if header.crc is not None:
             crc = crc32(levels + envelope)
@@ -220,8 +220,8 @@ class _Encryption:
             meta.data_page_offset = len(self.out)
         if not is_data and meta.dictionary_page_offset:
             meta.dictionary_page_offset = len(self.out)
-        self.put(kinds[0], place, self.struct(key, kinds[0], place, header))
-        self.put(kinds[1], place, envelope, levels)
+        self.put(kinds[0], own, self.struct(key, kinds[0], own, header))
+        self.put(kinds[1], own, envelope, levels)
         return int(is_data)
 
     def filter(self, row_group: int, column: int, chunk: Any) -> None:

@@ -9,6 +9,9 @@ import pytest
 
 import parquet_bloom as pb
 
+# In no row group of any file here.
+ABSENT_VALUE = 123456
+
 
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> bytes:

@@ -1,9 +1,15 @@
 """Small lakes, and what is in them afterwards."""
 
+import json
 import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
 
 from parquet_bloom import spark as lake
 from parquet_bloom.spark import job, packing
@@ -12,7 +18,7 @@ from parquet_bloom.spark import job, packing
 GROUPS = 4
 
 
-def write(path, start=0, rows=1000):
+def write(path: Path, start: int = 0, rows: int = 1000) -> Path:
     """A file of ids, names and cities, each row group with some from the whole range."""
     ids = [
         start + each % (rows // GROUPS) * GROUPS + each // (rows // GROUPS) for each in range(rows)
@@ -29,7 +35,7 @@ def write(path, start=0, rows=1000):
     return path
 
 
-def write_table(folder):
+def write_table(folder: Path) -> Path:
     """A partitioned table of two files, and one that is none."""
     for place in range(2):
         write(folder / f"part={place}" / f"{place}.parquet", 1000 * place)
@@ -37,7 +43,7 @@ def write_table(folder):
     return folder
 
 
-def snapshot(folder):
+def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     """Every file below a folder: name, and inode, time of the last change and bytes."""
     found = {}
     for path in sorted(folder.rglob("*")):
@@ -48,12 +54,12 @@ def snapshot(folder):
     return found
 
 
-def contents(folder):
+def contents(folder: Path) -> dict[str, bytes]:
     """The bytes of every file below it."""
     return {name: data for name, (_, _, data) in snapshot(folder).items()}
 
 
-def everything_is_huge(monkeypatch):
+def everything_is_huge(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of some kilobytes are built in parts."""
     monkeypatch.setattr(job, "LEAST_HUGE", 1)
     monkeypatch.setattr(job, "is_worth_parts", lambda share, slots: True)
@@ -61,9 +67,29 @@ def everything_is_huge(monkeypatch):
     monkeypatch.setattr(packing, "WAVES", 8)
 
 
-def built_lake(spark, root, write_lake):
+def built_lake(spark: Any, root: Path, write_lake: Callable[[Path], object]) -> lake.Report:
     """Write a lake to root/lake, let Spark build it, and report; the same lake as it was is in
     root/local, for `pbloom build`."""
     write_lake(root / "lake")
     shutil.copytree(root / "lake", root / "local")
     return lake.build(spark, root / "lake", columns=["id"])
+
+
+def by_command(folder: Path, verb: str, *options: object) -> list[Any]:
+    """What the local command prints about the files in a folder, without what differs."""
+    printed = outcome(verb, folder, *options, "--json").stdout
+    return [without_time(json.loads(line)) for line in printed.splitlines()]
+
+
+def by_spark(report: lake.Report, folder: Path | str, local: Path | str) -> list[Any]:
+    """The same of a report; `folder` is called as the `local` one."""
+    return [
+        without_time(json.loads(each.document.replace(str(folder), str(local))))
+        for each in report.outcomes
+        if each.document is not None
+    ]
+
+
+def without_time(document: Any) -> Any:
+    document.pop("seconds", None)
+    return document

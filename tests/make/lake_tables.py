@@ -5,6 +5,10 @@ Two partitions of one file, each of some groups of rows; n = 2 * groups * (row i
 tells which that is.
 """
 
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
 from make.spark_session import scanned
 
 TIMESTAMP = "TIMESTAMP_MILLIS(1600000000000 + {n})"
@@ -42,12 +46,21 @@ CONDITIONS = {
 }
 
 
-def condition(column, n):
+def condition(column: str, n: int) -> str:
     """The column has the value that it has in row n."""
     return CONDITIONS.get(column, f"{column} = {COLUMNS[column][1]}").format(n=n)
 
 
-def write(spark, folder, names, *, file_format, settings, groups, group_rows):
+def write(
+    spark: Any,
+    folder: Path,
+    names: Iterable[str],
+    *,
+    file_format: str,
+    settings: Mapping[str, str],
+    groups: int,
+    group_rows: int,
+) -> list[Path]:
     """A table of these of COLUMNS, called as its folder; returns its files."""
     columns = {name: COLUMNS[name] for name in names if "." not in name}
     options = ", ".join(f"'{name}' '{value}'" for name, value in settings.items())
@@ -69,7 +82,9 @@ def write(spark, folder, names, *, file_format, settings, groups, group_rows):
     return files
 
 
-def look_up(spark, table, column, where, options):
+def look_up(
+    spark: Any, table: str, column: str, where: str, options: Mapping[str, str]
+) -> tuple[list[str], int]:
     """The values in rows that Spark finds, and how many rows it scanned for them."""
     frame = spark.read.options(**options).table(table).where(where)
     rows, count = scanned(frame.selectExpr(column))

@@ -1,30 +1,35 @@
 """Fixtures: files whose filters leak, and share bytes with others."""
 
+from pathlib import Path
+
 import pytest
+from make.encrypted_files import PLAIN, encrypted, filters
 from make.encrypting import FOOTER_KEY, Recipe
-from parquet.test_encrypted_reading import filters
-from parquet.test_encrypted_writing import PLAIN, encrypted
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.parquet.thrift import ttypes
+
+# ColumnMetaData by row group and column.
+Chunks = dict[tuple[int, str], ttypes.ColumnMetaData]
 
 
-def longer(chunks):
+def longer(chunks: Chunks) -> None:
     """A length that reaches into the next filter."""
     chunks[0, "int64"].bloom_filter_length += 64
 
 
-def shared(chunks):
+def shared(chunks: Chunks) -> None:
     """A filter that two column chunks point to."""
     chunks[0, "string"].bloom_filter_offset = chunks[0, "int64"].bloom_filter_offset
 
 
-def within(chunks):
+def within(chunks: Chunks) -> None:
     """A pointer to the second block of another filter, which may be taken for a header."""
     chunks[1, "string"].bloom_filter_offset = chunks[0, "int64"].bloom_filter_offset + 40
 
 
-def unknown(chunks):
+def unknown(chunks: Chunks) -> None:
     """No length anywhere."""
     for chunk in chunks.values():
         chunk.bloom_filter_length = None
@@ -34,10 +39,12 @@ EDITS = {edit.__name__: edit for edit in (longer, shared, within, unknown)}
 
 
 @pytest.fixture
-def disputed(request, tmp_path):
+def disputed(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> tuple[Path, Keys, dict[tuple[int, str], bytes]]:
     """A leak whose bytes the footer gives to several filters, and the bits that it points to."""
 
-    def edit(footer):
+    def edit(footer: ttypes.FileMetaData) -> None:
         EDITS[request.param](
             {
                 (row_group, chunk.meta_data.path_in_schema[0]): chunk.meta_data

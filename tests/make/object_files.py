@@ -1,6 +1,8 @@
 """Fixtures: an object store with one file."""
 
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from make.object_store import FIXTURE, NAME, ObjectStore
@@ -9,7 +11,9 @@ from parquet_bloom.storage import remote
 
 
 @pytest.fixture(params=[True, False], ids=["etags", "times"])
-def store(request, monkeypatch, tmp_path):
+def store(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[ObjectStore]:
     """A store with one object; uploads come in many pieces."""
     store = ObjectStore(request.param)
     store.install(monkeypatch)

@@ -5,9 +5,12 @@ are called with each request before it is answered.
 """
 
 import itertools
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any, Self
 
 import pyarrow as pa
+import pytest
 from conftest import FIXTURES
 from pyarrow import fs
 
@@ -25,65 +28,71 @@ BUILD = {"columns": ["int64", "string"], "existing": "replace"}
 # When the first object was written, in nanoseconds since 1970.
 STARTED = 1_700_000_000_000_000_000
 
+Fault = Callable[[str, str], None]
+
 
 class Stored:
     """An open object: its size and ETag, if the store has such, are those of then. What is read is
     there now."""
 
-    def __init__(self, store, path):
+    def __init__(self, store: "ObjectStore", path: str) -> None:
         self._store, self._path = store, path
         self._size, self._etag = len(store.known(path)), store.etags[path]
 
-    def size(self):
+    def size(self) -> int:
         return self._size
 
-    def read_at(self, length, offset):
+    def read_at(self, length: int, offset: int) -> bytes:
         return self._store.known(self._path)[offset : offset + length]
 
-    def metadata(self):
+    def metadata(self) -> dict[str, bytes]:
         return {} if self._etag is None else {"Content-Type": b"x", "ETag": self._etag}
 
-    def close(self):
+    def close(self) -> None:
         pass
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
 class Upload:
     """An upload; each piece is a request."""
 
-    def __init__(self, store, path):
+    def __init__(self, store: "ObjectStore", path: str) -> None:
         self._store, self._path, self._data = store, path, b""
 
-    def write(self, data):
+    def write(self, data: bytes) -> None:
         self._store.ask("write", self._path)
         self._data += data
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self._store.put(self._path, self._data)
 
 
 class ObjectStore:
     """What is at `bucket/...`; install() it in the place of pyarrow's file systems."""
 
-    def __init__(self, has_etags):
-        self.objects, self.modified, self.etags = {}, {}, {}
-        self.requests, self.faults, self.urls = [], [], []
+    def __init__(self, has_etags: bool) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.modified: dict[str, int] = {}
+        self.etags: dict[str, bytes | None] = {}
+        self.requests: list[tuple[str, str]] = []
+        self.faults: list[Fault] = []
+        self.urls: list[str] = []
         self._has_etags = has_etags
         self._clock = itertools.count(STARTED, 1_000_000_000)
 
-    def install(self, monkeypatch):
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         tables._remote_table.cache_clear()
         monkeypatch.setattr(fs, "FileSystem", SimpleNamespace(from_uri=self.from_uri))
 
-    def from_uri(self, url):
+    def from_uri(self, url: str) -> tuple["ObjectStore", str]:
         self.urls.append(url)
         place, mark, options = url.partition("?")
         assert mark + options in ("", OPTIONS)
@@ -91,39 +100,39 @@ class ObjectStore:
             raise pa.ArrowInvalid(f"Cannot parse URI: '{url}'\nmore")
         return self, place.removeprefix("s3://")
 
-    def ask(self, verb, path):
+    def ask(self, verb: str, path: str) -> None:
         self.requests.append((verb, path))
         for fault in self.faults:
             fault(verb, path)
 
-    def put(self, path, data):
+    def put(self, path: str, data: bytes) -> None:
         self.objects[path] = bytes(data)
         self.modified[path] = next(self._clock)
         self.etags[path] = str(self.modified[path]).encode() if self._has_etags else None
 
-    def known(self, path):
+    def known(self, path: str) -> bytes:
         if path not in self.objects:
             raise FileNotFoundError(f"Path does not exist '{path}'")
         return self.objects[path]
 
-    def open_input_file(self, path):
+    def open_input_file(self, path: str) -> Stored:
         self.ask("open", path)
         return Stored(self, path)
 
-    def open_output_stream(self, path):
+    def open_output_stream(self, path: str) -> Upload:
         self.ask("upload", path)
         return Upload(self, path)
 
-    def copy_file(self, source, target):
+    def copy_file(self, source: str, target: str) -> None:
         self.ask("copy", target)
         self.put(target, self.known(source))
 
-    def delete_file(self, path):
+    def delete_file(self, path: str) -> None:
         self.ask("delete", path)
         self.known(path)
         del self.objects[path]
 
-    def get_file_info(self, what):
+    def get_file_info(self, what: Any) -> Any:
         if not isinstance(what, fs.FileSelector):
             self.ask("info", what)
             return self._info(what)
@@ -137,7 +146,7 @@ class ObjectStore:
         }
         return [self._info(below + name) for name in sorted(names)]
 
-    def _info(self, path):
+    def _info(self, path: str) -> Any:
         if path in self.objects:
             return fs.FileInfo(
                 path, fs.FileType.File, size=len(self.objects[path]), mtime_ns=self.modified[path]
@@ -146,16 +155,16 @@ class ObjectStore:
         return fs.FileInfo(path, fs.FileType.Directory if is_folder else fs.FileType.NotFound)
 
 
-def raising(verb, error, at=1):
+def raising(verb: str, error: BaseException, at: int = 1) -> Fault:
     """A fault: the request number `at` of a kind fails."""
     left = iter(range(1, 1000))
 
-    def fault(asked, path):
+    def fault(asked: str, path: str) -> None:
         if asked == verb and next(left) == at:
             raise error
 
     return fault
 
 
-def check_untouched(store, expected=None):
+def check_untouched(store: ObjectStore, expected: bytes | None = None) -> None:
     assert store.objects == {NAME: expected or FIXTURE.read_bytes()}

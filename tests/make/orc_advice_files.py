@@ -1,12 +1,14 @@
 """ORC files to be advised on, and what there is to know about them."""
 
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyorc
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -20,7 +22,9 @@ GROUPS = 12
 _UNIX_EPOCH = date(1970, 1, 1)
 
 
-def write(path="a.orc", rows=ROWS, seed=1, stride=STRIDE, **columns):
+def write(
+    path: str = "a.orc", rows: int = ROWS, seed: int = 1, stride: int = STRIDE, **columns: Any
+) -> str:
     """id: unique and shuffled; seq: sorted; low: five values."""
     random = np.random.default_rng(seed)
     table = columns or {
@@ -32,16 +36,18 @@ def write(path="a.orc", rows=ROWS, seed=1, stride=STRIDE, **columns):
     return path
 
 
-def column(report, name):
+def column(report: Any, name: str) -> Any:
     (found,) = [advice for advice in report.columns if advice.column == name]
     return found
 
 
-def run(*arguments):
+def run(*arguments: object) -> Result:
     return CliRunner().invoke(cli, list(map(str, arguments)))
 
 
-def write_column(type, values, path="a.orc", stride=STRIDE):
+def write_column(
+    type: str, values: Iterable[Any], path: str = "a.orc", stride: int = STRIDE
+) -> str:
     """One column x of a type that pyarrow may not have."""
     with (
         open(path, "wb") as file,
@@ -51,11 +57,14 @@ def write_column(type, values, path="a.orc", stride=STRIDE):
     return path
 
 
-def fpps_of(path, name):
+def fpps_of(path: str, name: str) -> list[float]:
     """Of the filters that `build` writes."""
     pb.build(path, "built.orc", columns=[name], existing="replace", overwrite=True)
     with pb.open("built.orc") as file:
-        return [filter.fpp for filter in file.filters(0, file.column(name)).filters]
+        assert isinstance(file, pb.OrcFile)
+        stored = file.filters(0, file.column(name))
+    assert stored is not None
+    return [filter.fpp for filter in stored.filters]
 
 
 RANDOM = np.random.default_rng(5)

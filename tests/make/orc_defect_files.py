@@ -91,6 +91,7 @@ def opened(data: bytes, read: Callable[[pb.OrcFile], Any]) -> Any:
         path = Path(folder) / "a.orc"
         path.write_bytes(data)
         with pb.open(path) as file:
+            assert isinstance(file, pb.OrcFile)
             return read(file)
 
 

@@ -1,11 +1,16 @@
 """ORC files of every type to build filters in, and what native filters look like."""
 
 import decimal
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.bloom import StoredIndex
+from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes
 from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.orc.values import group_values
@@ -14,23 +19,23 @@ STRIDE = 1000
 ROWS = 3 * STRIDE + 300
 
 
-def decimals(numbers, scale):
+def decimals(numbers: Iterable[Any], scale: int) -> list[decimal.Decimal | None]:
     return [
         None if n is None else decimal.Decimal(int(n)).scaleb(-scale, decimal.Context(prec=50))
         for n in numbers
     ]
 
 
-def all_types(rows=ROWS, seed=1):
+def all_types(rows: int = ROWS, seed: int = 1) -> pa.Table:
     """Random values, shuffled, one in ten null: no minimum or maximum tells where a value is. No
     zeros among floats, no time within a day of 1970, which writers have of their own."""
     random = np.random.default_rng(seed)
 
-    def nulls(values):
+    def nulls(values: Any) -> list[Any]:
         gaps = random.random(len(values)) < 0.1
         return [None if gap else value for gap, value in zip(gaps, values, strict=True)]
 
-    def integers(bits):
+    def integers(bits: int) -> list[Any]:
         return nulls(random.integers(-(1 << (bits - 1)), (1 << (bits - 1)) - 1, rows).tolist())
 
     moments = random.integers(-(2**52), 2**52, rows)
@@ -82,7 +87,9 @@ LEAVES = (
 )  # fmt: skip
 
 
-def rebuilt(file, stripe, column, stored):
+def rebuilt(
+    file: OrcFile, stripe: int, column: OrcColumn, stored: StoredIndex
+) -> Iterator[KHashFilter]:
     """The filters of a column in a stripe from its values, of the stored ones' size and keys."""
     for values, native in zip(group_values(file, stripe, column), stored.filters, strict=True):
         filter = KHashFilter.empty(native.num_bits, native.num_hashes)
@@ -90,13 +97,13 @@ def rebuilt(file, stripe, column, stored):
         yield filter
 
 
-def differing(file, names):
+def differing(file: OrcFile, names: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Of each column the number of filters, in streams of both kinds, that are not the rebuilt one,
     and the number of all."""
     found = {}
     for name in names:
         column = file.column(name)
-        pairs = []
+        pairs: list[tuple[KHashFilter, KHashFilter]] = []
         for index in range(file.num_stripes):
             stripe = file.stripe(index)
             for stream in stripe.streams_of(column.id, FILTER_KINDS):

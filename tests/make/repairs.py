@@ -4,18 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
-from make.hostile import (
-    filter_header,
-    footer_start,
-    pointer,
-    with_filter_bytes,
-    with_footer,
-    with_meta,
-)
+from make.filters import bitset_at, filter_header, with_bitset, with_filter_bytes
+from make.footers import footer_start, pointer, with_meta, without_lengths
 
-import parquet_bloom as pb
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.repair import RepairReport
@@ -26,34 +18,6 @@ GROUPS = 2
 A, S, B = 0, 1, 2
 COLUMNS = {"a": A, "s": S, "b": B}
 LIKE_A_FILTER = filter_header(64) + b"\x01" * 64
-
-
-def written(folder: Path, table: pa.Table, **options: Any) -> bytes:
-    path = folder / "written.parquet"
-    pq.write_table(table, path, **{"use_dictionary": False, "compression": "none"} | options)
-    return path.read_bytes()
-
-
-def built(folder: Path, data: bytes, *columns: str, **options: Any) -> bytes:
-    path = folder / "built.parquet"
-    path.write_bytes(data)
-    pb.build(path, in_place=True, columns=columns, **options)
-    return path.read_bytes()
-
-
-def without_lengths(data: bytes) -> bytes:
-    """The same file without any bloom_filter_length, and otherwise the same bytes."""
-    start = footer_start(data)
-    raw = data[start:-8]
-    footer = compact.decode(ttypes.FileMetaData, raw)[0]
-    for row_group in footer.row_groups:
-        for chunk in row_group.columns:
-            if chunk.meta_data.bloom_filter_length is not None:
-                with_length = compact.encode(chunk.meta_data)
-                chunk.meta_data.bloom_filter_length = None
-                assert raw.count(with_length) == 1
-                raw = raw.replace(with_length, compact.encode(chunk.meta_data))
-    return with_footer(data[:start], raw)
 
 
 def with_offset(data: bytes, offset: int | None, row_group: int = 0, column: int = A) -> bytes:
@@ -74,23 +38,9 @@ def with_place_of(
     return with_meta(data, row_group, column, **place)
 
 
-def bitset_at(data: bytes, row_group: int, column: int) -> tuple[int, int]:
-    """Where the bits of a filter begin and end."""
-    offset, length = pointer(data, row_group, column)
-    _, header = compact.decode(ttypes.BloomFilterHeader, data[offset : offset + 20])
-    return offset + header, offset + length
-
-
-def with_bits(data: bytes, bits: bytes, row_group: int = 0, column: int = A) -> bytes:
-    """The same with other bits in the place of a filter's."""
-    start, end = bitset_at(data, row_group, column)
-    assert len(bits) == end - start
-    return data[:start] + bits + data[end:]
-
-
 def cleared(data: bytes) -> bytes:
     start, end = bitset_at(data, 0, A)
-    return with_bits(data, bytes(end - start))
+    return with_bitset(data, bytes(end - start))
 
 
 def with_unions(data: bytes, **unions: Any) -> bytes:
@@ -122,13 +72,6 @@ def in_a_page_index(data: bytes) -> bytes:
     place = data.rindex(LIKE_A_FILTER, 0, footer_start(data))
     length = len(LIKE_A_FILTER)
     return with_meta(data, 0, A, bloom_filter_offset=place, bloom_filter_length=length)
-
-
-def bits_of(values: list[int], num_blocks: int) -> bytes:
-    bits = pb.SplitBlockBloomFilter.empty(num_blocks)
-    for value in values:
-        bits.insert_value(value.to_bytes(8, "little"))
-    return bits.to_bytes()
 
 
 def stored_values(path: Path, row_group: int) -> list[int]:

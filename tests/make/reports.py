@@ -1,6 +1,6 @@
 """Validation reports made by hand, for the tests of what is printed of them."""
 
-from parquet_bloom.rules.catalogue import Checked, Diagnosis, ValidationReport, finding
+from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport, finding
 from parquet_bloom.rules.failure import Failure
 
 PREFIXED = Diagnosis(
@@ -22,7 +22,9 @@ ORDER = finding("PB206", "filters are out of order", row_group=2, column="user.i
 FAILURE = Failure("data/none.parquet", "data/none.parquet: No such file or directory")
 
 
-def report(*findings, path="data/a.parquet", ok=False, values=1000):
+def report(
+    *findings: Finding, path: str = "data/a.parquet", ok: bool = False, values: int = 1000
+) -> ValidationReport:
     return ValidationReport(path, ok, findings, Checked(filters=8, values=values))
 
 

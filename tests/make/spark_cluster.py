@@ -35,7 +35,7 @@ DEPLOY = "org.apache.spark.deploy"
 # Less to compile, as nothing runs for long.
 QUICK_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
-CONF = {
+CONF: dict[str, Any] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
@@ -256,15 +256,16 @@ def run_verb(
 
     from parquet_bloom import spark as lake
     from parquet_bloom.spark import job
+    from parquet_bloom.spark.bootstrap import on_executor
+    from parquet_bloom.spark.packing import LEAST_HUGE
 
     def stopping(module: str, function: str, request: Any, archive: str | None) -> Any:
         about = {"module": module, "function": function, "request": request, "stop": stop}
-        return on_executor("cluster_hooks", "stopping", about, archive)
+        return on_executor("make.cluster_hooks", "stopping", about, archive)
 
-    on_executor = job.on_executor
     with (
         patch.object(job, "on_executor", on_executor if stop is None else stopping),
-        patch.object(job, "LEAST_HUGE", least_huge or job.LEAST_HUGE),
+        patch.object(job, "LEAST_HUGE", least_huge or LEAST_HUGE),
         patch.object(job, "is_worth_parts", lambda share, slots: True),
     ):
         return getattr(lake, verb)(_SESSIONS[-1], paths, **options)

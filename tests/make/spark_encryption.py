@@ -6,15 +6,15 @@ would not find their classes.
 
 import base64
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+from oracle.parquet_java import compile_java
 
 # Of 128, 192 and 256 bits.
 MASTER_KEYS = {"footer": b"footer master 16", "users": b"k" * 23 + b"1", "places": b"k" * 31 + b"2"}
@@ -100,12 +100,7 @@ def spark(folder: Path) -> Iterator[Callable[..., Any]]:
     """Compile the clients and start Spark; a function and its arguments are then called there."""
     for name, source in CLIENTS.items():
         (folder / f"{name}.java").write_text(source)
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
-    jars = f"{Path(spec.origin).parent / 'jars'}/*"
-    sources = [folder / f"{name}.java" for name in CLIENTS]
-    subprocess.run(["javac", "-cp", jars, "-d", folder, *sources], check=True)
+    compile_java(folder, *(folder / f"{name}.java" for name in CLIENTS))
     with ProcessPoolExecutor(1, get_context("spawn"), _start, (str(folder),)) as pool:
         yield lambda function, *arguments: pool.submit(_call, function, arguments).result(120)
         pool.submit(_stop).result(120)

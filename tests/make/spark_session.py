@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import missing
-from oracle.readers import ParquetJava
+from oracle.parquet_java import ParquetJava
 
 IS_CONNECT = os.environ.get("PBLOOM_SPARK") == "connect"
 
@@ -54,7 +54,7 @@ def spark(
     session.stop()
 
 
-def classic(settings: dict[str, str]) -> Any:
+def classic(settings: dict[str, Any]) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("parquet_bloom").master(MASTER)
@@ -71,7 +71,8 @@ def connected(settings: dict[str, str]) -> Any:
     os.environ |= {"SPARK_LOCAL_REMOTE": "1", "SPARK_CONNECT_MODE_ENABLED": "1"}
     port = {"spark.connect.grpc.binding.port": "0"}
     ConnectSession._start_connect_server(MASTER, settings | port)
-    jvm = SparkSession._instantiatedSession._jvm
+    started: Any = SparkSession._instantiatedSession
+    jvm = started._jvm
     service = getattr(jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
     url = f"sc://localhost:{getattr(service, 'MODULE$').localPort()}"
     return ConnectSession.builder.remote(url).getOrCreate()

@@ -1,8 +1,12 @@
 """A file with most of what can be wrong with filters, and with names that want to be markup."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from make.filters import bitset_at
+from make.footers import pointer
 
 import parquet_bloom as pb
 
@@ -12,7 +16,7 @@ CONTROLS = "a\u202eb\x1b[31m\tc"
 COLUMNS = ("id", SCRIPT, CONTROLS, "half", "part", "full", "country", "flag")
 
 
-def write(folder):
+def write(folder: Path) -> Path:
     """Four row groups. Of the filters, those of `half` are half empty, those of `full` saturated,
     those of `part` in two row groups only; the last one of `id` lacks its header."""
     rng = np.random.default_rng(11)
@@ -25,12 +29,13 @@ def write(folder):
     pb.build(files[0], files[1], columns=COLUMNS[:4])
     pb.build(files[1], files[2], columns=["part"], row_groups=[0, 2])
     pb.build(files[2], files[3], columns=["full"], ndv=200, force=True)
-    data = bytearray(files[3].read_bytes())
-    for group in pb.inspect(files[3]).row_groups:
-        half = group.columns[3].filter
-        middle = half.offset + half.header_bytes + half.num_bytes // 2
-        data[middle : middle + half.num_bytes // 2] = bytes(half.num_bytes // 2)
-    broken = group.columns[0].filter.offset
+    stored = files[3].read_bytes()
+    data = bytearray(stored)
+    for group in range(GROUPS):
+        start, end = bitset_at(stored, group, 3)
+        middle = (start + end) // 2
+        data[middle:end] = bytes(end - middle)
+    broken, _ = pointer(stored, GROUPS - 1, 0)
     data[broken : broken + 3] = b"xyz"
     files[3].write_bytes(data)
     return files[3]

@@ -15,11 +15,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
-from legacy.test_murmur3 import x64_128
-from make import handmade
+from make.pages import byte_arrays, data_page
+from make.parquet_files import forged
 from oracle import specification as spec
+from oracle.hashing import x64_128
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_parquet
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer.footer import FilterPlace
 from parquet_bloom.parquet.thrift import ttypes
@@ -200,7 +202,7 @@ def write_table(path: Path, table: pa.Table, **options: Any) -> Path:
 
 
 def header(path: Path, row_group: int = 0, column: str = "values") -> bloom.StoredFilter:
-    with pb.open(path) as file:
+    with open_parquet(path) as file:
         stored = bloom.read_header(file.source, file.footer, file.chunk(row_group, column))
     assert stored is not None
     return stored
@@ -223,7 +225,7 @@ def overwrite(path: Path, bitset: bytes, row_group: int = 0, column: str = "valu
 
 def append(path: Path, region: bytes, length: int, column: int = 0) -> None:
     """Put `region` in front of the footer, and let the chunk's filter begin there."""
-    with pb.open(path) as file:
+    with open_parquet(path) as file:
         start = file.footer.start
         tail = file.footer.tail({(0, column): FilterPlace(start, length)})
     path.write_bytes(path.read_bytes()[:start] + region + tail)
@@ -235,7 +237,7 @@ def point_to(path: Path, places: dict[tuple[int, int], tuple[int, str]]) -> None
     for here, there in places.items():
         stored = header(path, *there)
         found[here] = FilterPlace(stored.offset, stored.end - stored.offset)
-    with pb.open(path) as file:
+    with open_parquet(path) as file:
         start = file.footer.start
         tail = file.footer.tail(found)
     path.write_bytes(path.read_bytes()[:start] + tail)
@@ -245,15 +247,15 @@ def byte_array_decimals(path: Path, seed: int = 1) -> tuple[Path, list[bytes]]:
     """A file of BYTE_ARRAY decimals of 5 bytes each, with a sound filter."""
     numbers = _numbers(seed, -(2**30), 2**30)
     plain = [n.to_bytes(5, "big", signed=True) for n in numbers]
-    leaf = handmade.element(
-        logicalType=ttypes.LogicalType(DECIMAL=ttypes.DecimalType(scale=2, precision=11)),
-        converted_type=ttypes.ConvertedType.DECIMAL,
-        scale=2,
-        precision=11,
-    )
+    decimal = {
+        "logicalType": ttypes.LogicalType(DECIMAL=ttypes.DecimalType(scale=2, precision=11)),
+        "converted_type": ttypes.ConvertedType.DECIMAL,
+        "scale": 2,
+        "precision": 11,
+    }
     bare = path.with_suffix(".bare")
-    page = handmade.data_page(handmade.prefixed(*plain), len(plain))
-    handmade.write(bare, [page], len(plain), leaf=leaf)
+    page = data_page(byte_arrays(*plain), len(plain))
+    forged(bare, [page], len(plain), element=decimal)
     pb.build(bare, path, columns=["values"])
     return path, plain
 

@@ -13,6 +13,7 @@ import xxhash
 from conftest import missing
 from hypothesis import given
 from hypothesis import strategies as st
+from make.memory_end import MemoryEnd
 from oracle import specification as spec
 
 from parquet_bloom.native import _kernel
@@ -127,7 +128,6 @@ def test_xxh64_fixed_refuses_a_width_that_does_not_divide(width: int) -> None:
         _kernel.xxh64_fixed(b"1234", width)
 
 
-@spec.SEEDED
 @given(st.lists(st.binary(max_size=70), max_size=100), st.integers(0, 9), st.integers(0, 9))
 def test_xxh64_slices(values: list[bytes], before: int, behind: int) -> None:
     data = b"<" * before + b"".join(values) + b">" * behind
@@ -350,16 +350,11 @@ read_byte_array = pytest.mark.parametrize("read", BYTE_ARRAY_READERS)
 Read = Callable[[Any], Any]
 
 
-@pytest.fixture(scope="module")
-def memory_end() -> spec.MemoryEnd:
-    return spec.MemoryEnd(1 << 16)
-
-
 @read_byte_array
 @pytest.mark.parametrize("last", [b"\x01", b"\x01\0", b"\x01\0\0", b"\x05\0\0\0four"])
 @pytest.mark.parametrize("sound", [0, 1, 63, 64, 65, 200])
 def test_a_byte_array_that_ends_too_early(
-    read: Read, sound: int, last: bytes, memory_end: spec.MemoryEnd
+    read: Read, sound: int, last: bytes, memory_end: MemoryEnd
 ) -> None:
     data = prefixed([b"value"] * sound)
     with pytest.raises(
@@ -372,7 +367,7 @@ def test_a_byte_array_that_ends_too_early(
 @pytest.mark.parametrize("length", [1, 2**16, 2**31 - 1, 2**31, 2**32 - 5, 2**32 - 4, 2**32 - 1])
 @pytest.mark.parametrize("sound", [0, 1, 64])
 def test_a_byte_array_length_past_the_end(
-    read: Read, sound: int, length: int, memory_end: spec.MemoryEnd
+    read: Read, sound: int, length: int, memory_end: MemoryEnd
 ) -> None:
     data = prefixed([b"value"] * sound)
     with pytest.raises(
@@ -392,13 +387,12 @@ def sound_byte_arrays(data: bytes) -> list[bytes] | None:
     return values
 
 
-@spec.SEEDED
 @given(
     st.lists(
         st.one_of(st.binary(max_size=9).map(lambda value: prefixed([value])), st.binary(max_size=6))
     ).map(b"".join)
 )
-def test_random_byte_arrays(memory_end: spec.MemoryEnd, data: bytes) -> None:
+def test_random_byte_arrays(memory_end: MemoryEnd, data: bytes) -> None:
     values = sound_byte_arrays(data)
     for parameters in BYTE_ARRAY_READERS:
         read = parameters.values[0]
@@ -415,7 +409,7 @@ def test_random_byte_arrays(memory_end: spec.MemoryEnd, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("length", range(100))
-def test_hashing_stays_inside_its_buffer(memory_end: spec.MemoryEnd, length: int) -> None:
+def test_hashing_stays_inside_its_buffer(memory_end: MemoryEnd, length: int) -> None:
     data = bytes(range(length))
     assert _kernel.xxh64(memory_end.place(data)) == xxhash.xxh64_intdigest(data)
     if length:
@@ -438,12 +432,11 @@ def delta_decoded(data: Any) -> list[int]:
 SIGNED = st.one_of(st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))
 
 
-@spec.SEEDED
 @given(
     st.lists(SIGNED, max_size=300),
     st.sampled_from([(8, 1), (32, 4), (64, 2), (128, 4), (128, 1), (256, 8)]),
 )
-def test_deltas(memory_end: spec.MemoryEnd, values: list[int], blocks: tuple[int, int]) -> None:
+def test_deltas(memory_end: MemoryEnd, values: list[int], blocks: tuple[int, int]) -> None:
     data = delta_packed(values, *blocks)
     assert _kernel.DeltaDecoder(data).count == len(values)
     assert delta_decoded(memory_end.place(data)) == [value % 2**64 for value in values]
@@ -456,7 +449,7 @@ def test_many_deltas(count: int) -> None:
     assert delta_decoded(delta_packed(values)) == [value % 2**64 for value in values]
 
 
-def test_deltas_that_end_too_early(memory_end: spec.MemoryEnd) -> None:
+def test_deltas_that_end_too_early(memory_end: MemoryEnd) -> None:
     values = [number**5 for number in range(1, 200)]
     data = delta_packed(values)
     for length in range(len(data)):
@@ -470,9 +463,8 @@ def test_deltas_that_end_too_early(memory_end: spec.MemoryEnd) -> None:
             assert length > len(data) - 32 * 8
 
 
-@spec.SEEDED
 @given(st.binary(max_size=100))
-def test_random_deltas(memory_end: spec.MemoryEnd, data: bytes) -> None:
+def test_random_deltas(memory_end: MemoryEnd, data: bytes) -> None:
     """From a sound header on: whatever the bytes are, they are decoded or refused."""
     for header in (b"", b"\x80\x01\x04\x40\x02", b"\x08\x01\x07\x02"):
         with suppress(ValueError):
@@ -493,7 +485,7 @@ def test_random_deltas(memory_end: spec.MemoryEnd, data: bytes) -> None:
         b"\xff" * 20,
     ],
 )
-def test_impossible_delta_headers(memory_end: spec.MemoryEnd, header: bytes) -> None:
+def test_impossible_delta_headers(memory_end: MemoryEnd, header: bytes) -> None:
     with pytest.raises(ValueError, match=r"^DELTA_BINARY_PACKED: impossible header$"):
         _kernel.DeltaDecoder(memory_end.place(header))
 

@@ -7,16 +7,12 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make.memory_end import MemoryEnd
 from oracle import specification as spec
 
 from parquet_bloom.native import _kernel
 
 widths = st.integers(1, 32)
-
-
-@pytest.fixture(scope="module")
-def memory_end() -> spec.MemoryEnd:
-    return spec.MemoryEnd(1 << 16)
 
 
 @st.composite
@@ -46,10 +42,9 @@ def occurring(data: st.DataObject, levels: list[int], width: int) -> int:
 # --- the RLE / bit-packing hybrid -----------------------------------------------------------------
 
 
-@spec.SEEDED
 @given(hybrids(), st.data())
 def test_hybrid(
-    memory_end: spec.MemoryEnd, encoded: tuple[bytes, int, int], data: st.DataObject
+    memory_end: MemoryEnd, encoded: tuple[bytes, int, int], data: st.DataObject
 ) -> None:
     runs, width, held = encoded
     count = data.draw(st.integers(0, held))
@@ -83,7 +78,7 @@ def test_hybrid_by_hand() -> None:
     assert _kernel.count_levels(runs, 1, 18, 1) == 10 + 5
 
 
-def test_the_last_group_may_be_cut(memory_end: spec.MemoryEnd) -> None:
+def test_the_last_group_may_be_cut(memory_end: MemoryEnd) -> None:
     run = spec.packed_run([1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1], 2)
     assert len(run) == 5
     assert _kernel.count_levels(memory_end.place(run[:4]), 2, 11, 1) == 8
@@ -97,10 +92,9 @@ def test_long_runs(length: int) -> None:
     assert _kernel.count_levels(spec.rle_run(1, length, 1), 1, length - 1, 1) == length - 1
 
 
-@spec.SEEDED
 @given(hybrids(), st.data())
 def test_a_hybrid_that_ends_too_early(
-    memory_end: spec.MemoryEnd, encoded: tuple[bytes, int, int], data: st.DataObject
+    memory_end: MemoryEnd, encoded: tuple[bytes, int, int], data: st.DataObject
 ) -> None:
     runs, width, held = encoded
     count = held + data.draw(st.integers(1, 100))
@@ -113,7 +107,7 @@ Decode = Callable[[bytes, int, int], list[int]]
 
 
 def agree_on_anything(
-    count_levels: Count, decode: Decode, memory: spec.MemoryEnd, data: bytes, width: int, count: int
+    count_levels: Count, decode: Decode, memory: MemoryEnd, data: bytes, width: int, count: int
 ) -> None:
     try:
         levels = decode(data, width, count)
@@ -125,11 +119,8 @@ def agree_on_anything(
             assert count_levels(memory.place(data), width, count, level) == levels.count(level)
 
 
-@spec.SEEDED
 @given(st.binary(max_size=60), widths, st.integers(0, 300))
-def test_hybrid_of_random_bytes(
-    memory_end: spec.MemoryEnd, data: bytes, width: int, count: int
-) -> None:
+def test_hybrid_of_random_bytes(memory_end: MemoryEnd, data: bytes, width: int, count: int) -> None:
     agree_on_anything(_kernel.count_levels, spec.decode_hybrid, memory_end, data, width, count)
 
 
@@ -150,7 +141,7 @@ def test_hybrid_of_random_bytes(
         (b"\x80" * 100, 1),
     ],
 )
-def test_hostile_hybrids(memory_end: spec.MemoryEnd, data: bytes, count: int) -> None:
+def test_hostile_hybrids(memory_end: MemoryEnd, data: bytes, count: int) -> None:
     with pytest.raises(ValueError, match=f"^levels: the bytes end before {count} levels$"):
         _kernel.count_levels(memory_end.place(data), 1, count, 1)
 
@@ -162,9 +153,8 @@ def test_a_run_longer_than_a_page_counts_only_the_page() -> None:
 # --- BIT_PACKED -----------------------------------------------------------------------------------
 
 
-@spec.SEEDED
 @given(widths, st.data())
-def test_bit_packed(memory_end: spec.MemoryEnd, width: int, data: st.DataObject) -> None:
+def test_bit_packed(memory_end: MemoryEnd, width: int, data: st.DataObject) -> None:
     levels = data.draw(st.lists(st.integers(0, 2**width - 1), max_size=100))
     level = occurring(data, levels, width)
     packed = spec.bit_packed(levels, width)
@@ -180,10 +170,9 @@ def test_bit_packed_by_hand() -> None:
     assert _kernel.count_bit_packed_levels(b"\xc0", 1, 3, 1) == 2
 
 
-@spec.SEEDED
 @given(st.binary(max_size=60), widths, st.integers(0, 600))
 def test_bit_packed_of_random_bytes(
-    memory_end: spec.MemoryEnd, data: bytes, width: int, count: int
+    memory_end: MemoryEnd, data: bytes, width: int, count: int
 ) -> None:
     agree_on_anything(
         _kernel.count_bit_packed_levels, spec.decode_bit_packed, memory_end, data, width, count

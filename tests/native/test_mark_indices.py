@@ -3,14 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make.memory_end import MemoryEnd
 from oracle import specification as spec
 
 from parquet_bloom.native import _kernel
-
-
-@pytest.fixture(scope="module")
-def memory_end() -> spec.MemoryEnd:
-    return spec.MemoryEnd(1 << 12)
 
 
 @st.composite
@@ -52,10 +48,9 @@ def decoded(data: bytes, width: int, count: int) -> list[int] | None:
     return [0] * count
 
 
-@spec.SEEDED
 @given(hybrids(), st.data())
 def test_used_entries_are_marked(
-    memory_end: spec.MemoryEnd, encoded: tuple[bytes, int, int], data: st.DataObject
+    memory_end: MemoryEnd, encoded: tuple[bytes, int, int], data: st.DataObject
 ) -> None:
     runs, width, held = encoded
     count = data.draw(st.integers(0, held))
@@ -68,10 +63,9 @@ def test_used_entries_are_marked(
     assert set(used) <= {0, 1}
 
 
-@spec.SEEDED
 @given(st.binary(max_size=40), st.integers(0, 32), st.integers(0, 200), st.integers(0, 40))
 def test_hostile_bytes(
-    memory_end: spec.MemoryEnd, data: bytes, width: int, count: int, entries: int
+    memory_end: MemoryEnd, data: bytes, width: int, count: int, entries: int
 ) -> None:
     """Marked exactly, or refused; nothing outside `used` is touched."""
     room = bytearray(b"\x02" * (entries + 16))

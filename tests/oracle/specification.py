@@ -6,20 +6,14 @@ list of eight integers, a run of levels a list of integers.
 Spec: parquet-format, BloomFilter.md and Encodings.md; thrift, doc/specs/thrift-compact-protocol.md.
 """
 
-import ctypes
 import itertools
 import math
-import mmap
 import struct
 from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from hypothesis import settings
-
-SEEDED = settings(derandomize=True, deadline=None, max_examples=100)
-"""Hypothesis with the same examples on every run."""
 
 # --- split block Bloom filter: BloomFilter.md, "Technical Approach" -------------------------------
 
@@ -369,111 +363,3 @@ def spanned(
         encoded += header + value.encoded
         previous = field_id
     return encoded + bytes([STOP]), spans
-
-
-# --- memory that ends where a buffer ends ---------------------------------------------------------
-
-
-class MemoryEnd:
-    """A few pages, and after them one that nobody may touch: a read past the end is a crash."""
-
-    def __init__(self, size: int) -> None:
-        room = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-        self._pages = mmap.mmap(-1, room + mmap.PAGESIZE)
-        self._room = np.frombuffer(self._pages, np.uint8)[:room]
-        address = self._room.ctypes.data
-        library = ctypes.CDLL(None, use_errno=True)
-        forbid = library.mprotect(ctypes.c_void_p(address + room), mmap.PAGESIZE, 0)
-        assert forbid == 0, f"mprotect: errno {ctypes.get_errno()}"
-
-    def place(self, data: bytes) -> np.ndarray:
-        """A copy of `data` whose last byte is the last one there is; valid until the next one."""
-        view = self._room[self._room.size - len(data) :]
-        view[:] = np.frombuffer(data, np.uint8)
-        return view
-
-
-# --- Bloom filters of Hive, ORC and Guava: orc-core BloomFilter and Murmur3, Guava BloomFilterStrategies
-
-
-def signed(number: int, bits: int) -> int:
-    """As Java sees the low `bits` of a number."""
-    number %= 1 << bits
-    return number - (1 << bits) if number >> bits - 1 else number
-
-
-def wang(value: int) -> int:
-    """orc-core, BloomFilter.getLongHash: every step wraps at 64 bits, and >> keeps the sign."""
-    key = signed(value, 64)
-    key = signed(~key + (key << 21), 64)
-    key = signed(key ^ key >> 24, 64)
-    key = signed(key + (key << 3) + (key << 8), 64)
-    key = signed(key ^ key >> 14, 64)
-    key = signed(key + (key << 2) + (key << 4), 64)
-    key = signed(key ^ key >> 28, 64)
-    return (key + (key << 31)) % 2**64
-
-
-def wang_logical(value: int) -> int:
-    """The same where >> fills with zeros: ORC-1024."""
-    key = value % 2**64
-    key = (~key + (key << 21)) % 2**64
-    key ^= key >> 24
-    key = (key + (key << 3) + (key << 8)) % 2**64
-    key ^= key >> 14
-    key = (key + (key << 2) + (key << 4)) % 2**64
-    key ^= key >> 28
-    return (key + (key << 31)) % 2**64
-
-
-def rotate_left(number: int, count: int) -> int:
-    number %= 2**64
-    return (number << count | number >> 64 - count) % 2**64
-
-
-def hive64(data: bytes, seed: int = 104729) -> int:
-    """orc-core, Murmur3.hash64."""
-
-    def mixed(piece: bytes) -> int:
-        number = int.from_bytes(piece, "little") * 0x87C37B91114253D5
-        return rotate_left(number, 31) * 0x4CF5AD432745937F % 2**64
-
-    hash = seed
-    whole = len(data) // 8 * 8
-    for at in range(0, whole, 8):
-        hash = (rotate_left(hash ^ mixed(data[at : at + 8]), 27) * 5 + 0x52DCE729) % 2**64
-    hash ^= mixed(data[whole:])
-    hash ^= len(data)
-    hash = (hash ^ hash >> 33) * 0xFF51AFD7ED558CCD % 2**64
-    hash = (hash ^ hash >> 33) * 0xC4CEB9FE1A85EC53 % 2**64
-    return hash ^ hash >> 33
-
-
-def k_hash_bits(hash: int, num_bits: int, num_hashes: int) -> list[int]:
-    """orc-core, BloomFilter.addHash; Guava, MURMUR128_MITZ_32."""
-    first, second = signed(hash, 32), signed(hash >> 32, 32)
-    bits = []
-    for i in range(1, num_hashes + 1):
-        combined = signed(first + i * second, 32)
-        if combined < 0:
-            combined = ~combined
-        bits.append(combined % num_bits)
-    return bits
-
-
-def wide_bits(low: int, high: int, num_bits: int, num_hashes: int) -> list[int]:
-    """Guava, MURMUR128_MITZ_64."""
-    combined = low
-    bits = []
-    for _ in range(num_hashes):
-        bits.append((combined & 2**63 - 1) % num_bits)
-        combined = (combined + high) % 2**64
-    return bits
-
-
-def long_words(bits: Iterable[int], num_words: int) -> list[int]:
-    """A java.util.BitSet's toLongArray, with all of its words."""
-    words = [0] * num_words
-    for bit in bits:
-        words[bit >> 6] |= 1 << (bit & 63)
-    return words

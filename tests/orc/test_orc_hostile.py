@@ -6,7 +6,7 @@ bit that was set from one that was not.
 
 import pyarrow as pa
 import pytest
-from make.hostile import outcome
+from make.commands import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb

@@ -6,11 +6,8 @@ import decimal
 
 import pyarrow as pa
 import pytest
-from conftest import missing
 from make.orc_files import LEAVES, ROWS, STRIDE, all_types
 from make.spark_session import scanned
-from oracle import readers
-from oracle.readers import ParquetJava
 from pyarrow import orc
 from pyorc import Reader, TypeKind
 from pyorc.predicates import PredicateColumn
@@ -129,21 +126,15 @@ def java_literal(name, value):
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def test_orc_java_skips_index_groups(tmp_path, files, table):
+def test_orc_java_skips_index_groups(parquet_java, files, table):
     """With either kind of streams, and without any it reads all that minimum and maximum leave."""
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
     questions = list(asked(table))
-    queries = tmp_path / "queries.tsv"
-    readers._write_queries(
-        queries,
-        (
-            (str(files[file]), name, KINDS[name][1], java_literal(name, value))
-            for file in ("plain", "native", "built", "both")
-            for name, value, _ in questions
-        ),
+    queries = (
+        (str(files[file]), name, KINDS[name][1], java_literal(name, value))
+        for file in ("plain", "native", "built", "both")
+        for name, value, _ in questions
     )
-    answers = [int(rows) for (rows,) in ParquetJava(tmp_path)._java("OrcSearch", queries)]
+    answers = [int(rows) for (rows,) in parquet_java.answers("OrcSearch", queries)]
     count = len(questions)
     plain, native, built, both = (answers[at : at + count] for at in range(0, 4 * count, count))
     for question, *found in zip(questions, plain, native, built, both, strict=True):
@@ -158,11 +149,9 @@ def test_orc_java_skips_index_groups(tmp_path, files, table):
 CODECS = ("uncompressed", "zlib", "snappy", "lz4", "zstd")
 
 
-def test_every_codec(tmp_path):
+def test_every_codec(parquet_java, tmp_path):
     """Filters that compress well, of few values, and such that do not: both in chunks that other
     readers expand."""
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
     ids = [n * 7919 % ROWS for n in range(ROWS)]
     table = pa.table({"few": [f"k{n // STRIDE}" for n in range(ROWS)], "many": ids})
     queries = []
@@ -181,9 +170,7 @@ def test_every_codec(tmp_path):
             with path.open("rb") as file:
                 wanted = PredicateColumn(type_kind, name) == value
                 assert len(list(Reader(file, predicate=wanted))) == STRIDE
-    readers._write_queries(tmp_path / "queries.tsv", queries)
-    answers = ParquetJava(tmp_path)._java("OrcSearch", tmp_path / "queries.tsv")
-    assert answers == [[str(STRIDE)]] * len(queries)
+    assert parquet_java.answers("OrcSearch", queries) == [[str(STRIDE)]] * len(queries)
 
 
 # The value in row {id}: in one index group only, and no minimum or maximum tells in which.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle.specification import SEEDED, hive64, wang, wang_logical
+from oracle.hashing import hive64, wang, wang_logical
 
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
@@ -147,7 +147,6 @@ def test_the_text_of_decimals(number, precision, scale, text):
     assert insertion_hashes(decimal, values.slice(len(values) - 1), FORM).tolist() == [hash]
 
 
-@SEEDED
 @given(st.lists(st.integers(1 - 10**38, 10**38 - 1), max_size=20), st.integers(0, 38))
 def test_decimals_as_text(numbers, scale):
     """As Python's decimals have it, in which no zero behind the point is lost."""

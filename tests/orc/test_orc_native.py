@@ -6,9 +6,7 @@ import datetime
 import pyarrow.parquet as pq
 import pyorc
 import pytest
-from conftest import missing
 from make.orc_files import LEAVES, STRIDE, all_types, differing
-from oracle.readers import ParquetJava
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -79,15 +77,13 @@ def test_orc_java_through_spark(spark, in_zone, tmp_path, table, zone, streams):
     assert not unasked & {"byte", "char", "timestamp", "ntz", "decimal9", "list._elem"}
 
 
-def test_orc_java_of_other_types(tmp_path):
+def test_orc_java_of_other_types(parquet_java, tmp_path):
     """CHAR is hashed with its blanks, as many as make up the characters."""
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
     texts = ["", "ab", "äöü", "abcdef", "  b", "äöüßäöü and more"]
     lines = [f"{texts[n % 6]}\t{(n - 2000) * 86_399_999 * 7}" for n in range(3500)]
     (tmp_path / "in.tsv").write_text("\n".join(lines))
     path = tmp_path / "out.orc"
-    ParquetJava(tmp_path)._java("OrcWrite", path, tmp_path / "in.tsv")
+    parquet_java.run("OrcWrite", path, tmp_path / "in.tsv")
     with pb.open(path) as file:
         assert [column.type for column in file.columns[1:]] == [
             "CHAR(6)", "VARCHAR(6)", "TIMESTAMP_INSTANT",

@@ -14,8 +14,8 @@ import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
+from make.leaves import leaf
 from oracle import specification as spec
-from values.test_values import leaf
 
 from parquet_bloom.errors import FilterError, ValueTypeError
 from parquet_bloom.parquet.column_filter import ColumnFilter
@@ -344,7 +344,6 @@ def test_numpy_text(dtype: Any) -> None:
     assert assert_same_answers(filter, values, list(values)).tolist() == [True, False, True]
 
 
-@spec.SEEDED
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=50), st.data())
 def test_any_text(texts: list[str], data: st.DataObject) -> None:
     inserted = data.draw(st.lists(st.sampled_from(texts), max_size=10)) if texts else []

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from make.memory_end import MemoryEnd
 from oracle import specification as spec
 from oracle.specification import Value, binary, boolean, i32, i64, struct_of
 
@@ -17,11 +18,6 @@ from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 
 OFFSET, LENGTH = 14, 15
-
-
-@pytest.fixture(scope="module")
-def memory_end() -> spec.MemoryEnd:
-    return spec.MemoryEnd(1 << 20)
 
 
 # --- values of every type -------------------------------------------------------------------------
@@ -72,7 +68,6 @@ SORTED_FIELDS = FIELDS.map(lambda fields: sorted(field for field in fields if fi
 # --- where a struct's parts lie -------------------------------------------------------------------
 
 
-@spec.SEEDED
 @given(FIELDS, st.binary(max_size=20), st.binary(max_size=20))
 def test_struct_end_and_fields(
     fields: list[tuple[int, Value]], before: bytes, behind: bytes
@@ -83,7 +78,6 @@ def test_struct_end_and_fields(
     assert _kernel.fields(data, len(before)) == spans
 
 
-@spec.SEEDED
 @given(FIELDS)
 def test_long_headers_are_read_like_short_ones(fields: list[tuple[int, Value]]) -> None:
     ids = {field_id for field_id, _ in fields}
@@ -98,7 +92,6 @@ def test_a_field_id_may_repeat() -> None:
     assert [span.id for span in spans] == [3, 3, 1]
 
 
-@spec.SEEDED
 @given(VALUES, st.integers(0, 40), st.binary(max_size=5), st.sampled_from([spec.LIST, spec.SET]))
 def test_elements(value: Value, size: int, before: bytes, collection: int) -> None:
     encoded = spec.list_of(value.type, [value] * size, collection).encoded
@@ -173,7 +166,6 @@ OTHER_FIELDS = st.lists(
 )
 
 
-@spec.SEEDED
 @given(st.lists(st.tuples(NUMBERS, OTHER_FIELDS), max_size=17), st.binary(max_size=3))
 def test_chunks(
     chunks: list[tuple[dict[str, int], list[tuple[int, Value]]]], before: bytes
@@ -281,7 +273,7 @@ LIST_SCANS: list[Scan] = [
     ],
     ids=["struct_end", "fields", "elements", "chunks"],
 )
-def test_truncation_at_every_byte(memory_end: spec.MemoryEnd, scan: Scan, data: bytes) -> None:
+def test_truncation_at_every_byte(memory_end: MemoryEnd, scan: Scan, data: bytes) -> None:
     scan(memory_end.place(data))
     for length in range(len(data)):
         with pytest.raises(_kernel.ScanError) as refused:
@@ -334,18 +326,16 @@ def try_everything(data: np.ndarray) -> None:
         assert all(0 <= place <= data.size for place in positions(scan, data))
 
 
-@spec.SEEDED
 @given(st.binary(max_size=200))
 @example(b"\x1c" * 200)
 @example(b"\x19\xfc" * 100)
-def test_random_bytes(memory_end: spec.MemoryEnd, data: bytes) -> None:
+def test_random_bytes(memory_end: MemoryEnd, data: bytes) -> None:
     try_everything(memory_end.place(data))
 
 
-@spec.SEEDED
 @given(st.sampled_from([EVERYTHING, CHUNK_LIST]), st.data())
 def test_sound_bytes_with_some_of_them_changed(
-    memory_end: spec.MemoryEnd, sound: bytes, data: st.DataObject
+    memory_end: MemoryEnd, sound: bytes, data: st.DataObject
 ) -> None:
     damaged = bytearray(sound)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -380,7 +370,7 @@ def test_nesting(wrap: Callable[[Value], Value]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x1c", b"\x19\x19", b"\x1b\x01\x5b", b"\x1c\x19\x1c"])
-def test_nesting_without_end(memory_end: spec.MemoryEnd, data: bytes) -> None:
+def test_nesting_without_end(memory_end: MemoryEnd, data: bytes) -> None:
     """A million levels would overflow a stack."""
     for scan in STRUCT_SCANS:
         with pytest.raises(_kernel.ScanError) as refused:
@@ -391,7 +381,7 @@ def test_nesting_without_end(memory_end: spec.MemoryEnd, data: bytes) -> None:
 @pytest.mark.parametrize("size", [3, 2**14, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("element_type", [spec.TRUE, spec.I32, spec.BINARY, spec.STRUCT, spec.UUID])
 def test_sizes_that_the_bytes_cannot_hold(
-    memory_end: spec.MemoryEnd, size: int, element_type: int
+    memory_end: MemoryEnd, size: int, element_type: int
 ) -> None:
     long_list = bytes([0xF0 | element_type]) + spec.varint(size) + b"\0\0"
     long_map = spec.varint(size) + bytes([element_type << 4 | element_type]) + b"\0\0"
@@ -459,7 +449,6 @@ def test_a_scan_error_is_a_value_error() -> None:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-@spec.SEEDED
 @given(INT64)
 @example(-(2**63))
 @example(2**63 - 1)
@@ -467,7 +456,6 @@ def test_zigzag(number: int) -> None:
     assert compact.zigzag(number) == spec.zigzag(number)
 
 
-@spec.SEEDED
 @given(st.integers(0, 2**64 - 1))
 @example(127)
 @example(128)
@@ -495,7 +483,6 @@ def test_splice_by_hand() -> None:
     assert compact.splice(after, 0, NO_FILTER) == before
 
 
-@spec.SEEDED
 @given(SORTED_FIELDS, INT64, st.integers(0, 2**31 - 1))
 def test_splice_is_what_a_writer_would_have_written(
     fields: list[tuple[int, Value]], offset: int, length: int
@@ -508,7 +495,6 @@ def test_splice_is_what_a_writer_would_have_written(
     assert compact.splice(encoded, 0, {}) == encoded
 
 
-@spec.SEEDED
 @given(SORTED_FIELDS, st.sampled_from([OFFSET, LENGTH]))
 def test_splice_of_one_field(fields: list[tuple[int, Value]], field_id: int) -> None:
     others = [field for field in fields if field[0] != field_id]
@@ -518,7 +504,6 @@ def test_splice_of_one_field(fields: list[tuple[int, Value]], field_id: int) -> 
     assert compact.splice(encoded, 0, {field_id: None}) == struct_of(*others).encoded
 
 
-@spec.SEEDED
 @given(FIELDS, st.sets(st.integers(1, 40)))
 def test_splice_leaves_fields_out_of_order_alone(
     fields: list[tuple[int, Value]], long_form: set[int]
@@ -636,7 +621,6 @@ STRUCT_CLASSES = [
 ]
 
 
-@spec.SEEDED
 @given(
     st.sampled_from(STRUCT_CLASSES),
     st.lists(st.tuples(st.integers(1, 18), VALUES), max_size=8, unique_by=lambda field: field[0]),
@@ -652,7 +636,6 @@ def test_decoding_another_struct(struct_class: Any, fields: list[tuple[int, Valu
         assert end == len(encoded)
 
 
-@spec.SEEDED
 @given(st.sampled_from(STRUCT_CLASSES), st.binary(max_size=100))
 def test_decoding_random_bytes(struct_class: Any, data: bytes) -> None:
     with suppress(FormatError, _kernel.ScanError):

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
-from conftest import missing
+from make.encrypted_files import filters, values
 from make.kms_lab import LabKms, secret_of
-from oracle.readers import ArrowCpp, FileKeys, Leaf, ParquetJava, Stored
-from parquet.test_encrypted_reading import filters, values
+from oracle.programs import FileKeys
+from oracle.stored import Leaf, Stored
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
@@ -192,20 +192,6 @@ def by_parquet_java(java, folder):
 
 
 # ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def parquet_java(tmp_path_factory):
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    return ParquetJava(tmp_path_factory.mktemp("parquet_java"))
-
-
-@pytest.fixture(scope="module")
-def arrow_cpp(tmp_path_factory):
-    if not ArrowCpp.is_here():
-        missing(ArrowCpp.needs)
-    return ArrowCpp(tmp_path_factory.mktemp("arrow_cpp"))
 
 
 def built(made, folder):

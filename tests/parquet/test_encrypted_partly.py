@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 from make.encrypting import FILTER_HEADER, FOOTER_KEY, PAGE, PAGE_HEADER, Recipe, encrypt
-from make.hostile import outcome
 
 import parquet_bloom as pb
 

@@ -1,92 +1,18 @@
 """Encrypted files are read as the plain ones that they were made of, however they are encrypted."""
 
-from itertools import chain
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, SHARED, missing
+from make.encrypted_files import OWN, RECIPES, filters, keys_of, meta_data, mixed, values
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.parquet.pages.pages import chunk_runs, located
 
 PUBLIC = SHARED / "data" / "parquet-testing"
 PUBLIC_KEYS = {"kf": FOOTER_KEY, "kc1": b"1234567890123450", "kc2": b"1234567890123451"}
 
-OTHER_KEY = b"another key of 32 bytes, for one."
-
-# By the first letter of their names, so that every file has columns of each kind.
-OWN, SHARED_KEY = b"k" * 24, None
-
-
-def keys_of(recipe, **more):
-    prefix = recipe.aad_prefix if recipe.aad_prefix and not recipe.stores_prefix else None
-    columns = {path: key for path, key in (recipe.columns or {}).items() if key is not None}
-    return Keys(**{"footer": recipe.footer_key, "columns": columns, "aad_prefix": prefix} | more)
-
-
-def mixed(path):
-    """Columns in turn with a key of their own, with the footer's, and in plaintext."""
-    with pb.open(path) as file:
-        return {
-            name: (OWN, SHARED_KEY)[index % 3]
-            for index, name in enumerate(file.columns)
-            if index % 3 < 2
-        }
-
-
-def values(path, keys=None):
-    """The stored bytes of every column chunk but BOOLEANs, as often as they are found."""
-    found = {}
-    with pb.open(path, keys) as file:
-        for row_group in range(file.num_row_groups):
-            for leaf in file.footer.leaves:
-                if leaf.type.physical == "BOOLEAN":
-                    continue
-                chunk = file.footer.chunk(row_group, leaf)
-                with located(file.footer, chunk):
-                    runs = chunk_runs(file.source, file.footer, chunk)
-                    found[row_group, leaf.index] = list(
-                        chain.from_iterable(part.run.values() for part in runs)
-                    )
-    return found
-
-
-def meta_data(path, keys=None):
-    """What footer and filters say, but for places, and sizes that envelopes add to."""
-    found = []
-    with pb.open(path, keys) as file:
-        for row_group in range(file.num_row_groups):
-            for leaf in file.footer.leaves:
-                chunk = file.footer.chunk(row_group, leaf)
-                about = file.footer.column_meta_data(chunk)
-                about.data_page_offset = about.dictionary_page_offset = None
-                about.total_compressed_size = about.index_page_offset = None
-                about.bloom_filter_offset = about.bloom_filter_length = None
-                found.append((chunk.where, chunk.type, chunk.codec, chunk.num_values, about))
-    return found
-
-
-RECIPES = {
-    "uniform": lambda path: Recipe(),
-    "uniform, signed": lambda path: Recipe(plaintext_footer=True),
-    "uniform, CTR": lambda path: Recipe(algorithm="AES_GCM_CTR_V1"),
-    "uniform, padded": lambda path: Recipe(padding=300, plain_levels=True),
-    "columns": lambda path: Recipe(columns=mixed(path)),
-    "columns, signed": lambda path: Recipe(columns=mixed(path), plaintext_footer=True),
-    "columns, CTR, signed, padded": lambda path: Recipe(
-        columns=mixed(path), algorithm="AES_GCM_CTR_V1", plaintext_footer=True, padding=77,
-        plain_levels=True,
-    ),
-    "256 bits, prefix stored": lambda path: Recipe(
-        footer_key=OTHER_KEY[:32], aad_prefix=b"table", columns=mixed(path)
-    ),
-    "192 bits, prefix supplied, signed": lambda path: Recipe(
-        footer_key=OTHER_KEY[:24], aad_prefix=b"table", stores_prefix=False, plaintext_footer=True
-    ),
-}  # fmt: skip
 
 SAMPLES = [
     "pyarrow_nested_v2", "pyarrow_types_dictionary", "java_fallback_v2", "duckdb_types_v2",
@@ -105,16 +31,6 @@ def test_what_is_read_is_what_was_encrypted(name, recipe, tmp_path):
     keys = keys_of(how)
     assert values(encrypted, keys) == values(path)
     assert meta_data(encrypted, keys) == meta_data(path)
-
-
-def filters(path, keys=None):
-    with pb.open(path, keys) as file:
-        return {
-            (row_group, leaf.name): file.bloom_filter(row_group, leaf.name).words.tobytes()
-            for row_group in range(file.num_row_groups)
-            for leaf in file.footer.leaves
-            if file.chunk(row_group, leaf.name).bloom_filter_offset is not None
-        }
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -6,8 +6,10 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
-from make.hostile import edited, filter_header, footer_start, outcome
+from make.filters import filter_header
+from make.footers import edited, footer_start
 
 import parquet_bloom as pb
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 from make.encrypting import (
     DICTIONARY,
     DICTIONARY_HEADER,
@@ -25,7 +26,6 @@ from make.encrypting import (
     encrypt,
     gcm,
 )
-from make.hostile import outcome
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.thrift import ttypes

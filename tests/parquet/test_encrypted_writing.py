@@ -5,16 +5,20 @@ import re
 
 import pytest
 from conftest import FIXTURES
-from make.encrypting import FOOTER_KEY, UNIQUE, Recipe, encrypt
-from parquet.test_encrypted_reading import (
+from make.encrypted_files import (
     OWN,
+    PLAIN,
     RECIPES,
     SHARED_KEY,
+    body_of,
+    columns_of,
+    encrypted,
     filters,
     keys_of,
     meta_data,
     values,
 )
+from make.encrypting import FOOTER_KEY, UNIQUE, Recipe
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
@@ -22,25 +26,7 @@ from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.footer import FilterPlace
 from parquet_bloom.parquet.thrift import ttypes
 
-PLAIN = FIXTURES / "pyarrow_types.parquet"
 NAMES = ("int32", "int64", "double", "string", "binary", "flba", "date")
-
-
-def columns_of(path):
-    with pb.open(path) as file:
-        return [leaf.name for leaf in file.footer.leaves if leaf.type.physical != "BOOLEAN"]
-
-
-def encrypted(tmp_path, recipe, plain=PLAIN, name="encrypted.parquet"):
-    path = tmp_path / name
-    path.write_bytes(encrypt(plain.read_bytes(), recipe).data)
-    return path
-
-
-def body_of(path):
-    """All that precedes the footer."""
-    data = path.read_bytes()
-    return data[: len(data) - 8 - int.from_bytes(data[-8:-4], "little")]
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

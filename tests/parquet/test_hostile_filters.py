@@ -11,30 +11,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.hostile import (
-    ABSENT_VALUE,
-    Column,
-    byte_arrays,
-    data_page,
-    edited,
-    filter_header,
-    footer_start,
-    forge,
-    int64s,
-    outcome,
-    pointer,
-    reasons,
-    verdicts,
-    with_filter_bytes,
-    with_meta,
-)
+from make.commands import outcome, verdicts
+from make.filters import filter_header, with_filter_bytes
+from make.footers import edited, footer_start, pointer, with_meta
+from make.hostile_files import ABSENT_VALUE
+from make.pages import byte_arrays, data_page, int64s
+from make.parquet_files import Column, forge
 
 import parquet_bloom as pb
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import Type
 
-pytest_plugins = ["make.hostile_files"]
+
+def reasons(path: Path, column: str) -> list[str | None]:
+    report = pb.inspect(path, columns=[column])
+    return [group.columns[0].reason for group in report.row_groups]
 
 
 # ------------------------------------------------------------------------------------------------

@@ -11,26 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make.hostile import (
-    MAGIC,
-    commands,
-    edited,
-    footer_start,
-    outcome,
-    pbloom,
-    refuses,
-    survives,
-    verdicts,
-    with_footer,
-)
+from make.commands import commands, outcome, pbloom, refuses, survives, verdicts
+from make.footers import MAGIC, edited, footer_start, with_footer
 
 import parquet_bloom as pb
 from parquet_bloom.errors import FormatError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
-
-pytest_plugins = ["make.hostile_files"]
 
 # Enough for Python, numpy and pyarrow.
 ADDRESS_SPACE = 1500 << 20

@@ -9,24 +9,19 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from make.hostile import (
+from make.commands import Outcome, build_refused, outcome, verdicts
+from make.pages import (
     HONEST,
-    Column,
-    Outcome,
-    build_refused,
     byte_arrays,
     compressed,
     data_page,
     dictionary_page,
-    forge,
     int64s,
-    int_column,
-    outcome,
     page,
     v1,
     v2,
-    verdicts,
 )
+from make.parquet_files import Column, forge
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.footer import compact
@@ -38,8 +33,6 @@ from parquet_bloom.parquet.thrift.ttypes import (
     PageType,
     Type,
 )
-
-pytest_plugins = ["make.hostile_files"]
 
 CODECS = [
     CompressionCodec.SNAPPY,
@@ -58,7 +51,7 @@ PEAK = 600
 
 
 def test_the_forge_makes_good_files(write: Callable[[bytes], Path]) -> None:
-    path = write(forge(int_column(HONEST)))
+    path = write(forge(Column([HONEST], 3)))
     assert pq.read_table(path)["a"].to_pylist() == [1, 2, 3]
     assert len(pb.build(path, in_place=True, columns=["a"]).filters) == 1
     assert verdicts(path, "a", 2) == ["maybe"]
@@ -86,7 +79,7 @@ BAD_META: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("lie", BAD_META)
 def test_column_meta_data_lies(write: Callable[[bytes], Path], lie: str) -> None:
-    build_refused(write(forge(int_column(HONEST, meta=BAD_META[lie]))))
+    build_refused(write(forge(Column([HONEST], 3, meta=BAD_META[lie]))))
 
 
 # (pages, values in the chunk): the pages say something that cannot be.
@@ -181,7 +174,7 @@ BAD_PAGES: dict[str, tuple[list[bytes], int]] = {
 @pytest.mark.parametrize("lie", BAD_PAGES)
 def test_pages_lie(write: Callable[[bytes], Path], lie: str) -> None:
     pages, num_values = BAD_PAGES[lie]
-    build_refused(write(forge(int_column(*pages, num_values=num_values))))
+    build_refused(write(forge(Column(pages, num_values))))
 
 
 OPTIONAL_LIES = {
@@ -202,7 +195,7 @@ HARMLESS_LIES = {
 def test_levels_that_are_not_counted(write: Callable[[bytes], Path], lie: str) -> None:
     levels, values = HARMLESS_LIES[lie]
     pages = data_page(levels + int64s(*values), 3)
-    path = write(forge(int_column(pages, repetition=FieldRepetitionType.OPTIONAL)))
+    path = write(forge(Column([pages], 3, repetition=FieldRepetitionType.OPTIONAL)))
     pb.build(path, in_place=True, columns=["a"])
     assert all(verdicts(path, "a", value) == ["maybe"] for value in values)
 
@@ -210,7 +203,7 @@ def test_levels_that_are_not_counted(write: Callable[[bytes], Path], lie: str) -
 @pytest.mark.parametrize("lie", OPTIONAL_LIES)
 def test_levels_lie(write: Callable[[bytes], Path], lie: str) -> None:
     pages = data_page(OPTIONAL_LIES[lie], 3)
-    column = int_column(pages, repetition=FieldRepetitionType.OPTIONAL)
+    column = Column([pages], 3, repetition=FieldRepetitionType.OPTIONAL)
     build_refused(write(forge(column)))
 
 
@@ -237,7 +230,7 @@ def test_byte_arrays_run_past_the_end(
 @pytest.mark.parametrize("length", [None, 0, -1, 7, 2**31 - 1])
 def test_type_length_lies(write: Callable[[bytes], Path], length: int | None) -> None:
     element = {"type_length": length}
-    column = int_column(HONEST, type=Type.FIXED_LEN_BYTE_ARRAY, element=element)
+    column = Column([HONEST], 3, type=Type.FIXED_LEN_BYTE_ARRAY, element=element)
     build_refused(write(forge(column)))
 
 
@@ -261,7 +254,7 @@ def test_float16_of_another_width(
     column = Column([data_page(body, num_values)], num_values, type=kind, element=element)
     path = write(forge(column))
     good = path.with_name("good.parquet")
-    good.write_bytes(forge(int_column(HONEST)))
+    good.write_bytes(forge(Column([HONEST], 3)))
     for arguments in (
         ("build", path, good, "-c", "a", "--output-dir", path.parent / "out"),
         ("probe", path, "-c", "a", "-v", "1"),
@@ -377,9 +370,7 @@ def test_deltas_without_bits(write: Callable[[bytes], Path]) -> None:
     count, block = 1 << 27, 1 << 24
     header = compact.varint(block) + b"\1" + compact.varint(count) + b"\2"
     body = header + b"\0\0" * (count // block)
-    path = write(
-        forge(int_column(data_page(body, count, Encoding.DELTA_BINARY_PACKED), num_values=count))
-    )
+    path = write(forge(Column([data_page(body, count, Encoding.DELTA_BINARY_PACKED)], count)))
     result, peak = _build_and_measure(path)
     assert result.code == 0 or result.complaint.startswith(f"{path}: row group 0, column a: ")
     assert peak < PEAK

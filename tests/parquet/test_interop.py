@@ -18,9 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import FIXTURES, missing
-from oracle import readers
-from oracle.readers import ArrowCpp, DataFusion, DuckDB, Kept, Leaf, ParquetJava, Stored
+from conftest import FIXTURES
+from oracle.arrow import bitsets, describe, leaves_of, pyarrow_rows
+from oracle.arrow_cpp import ArrowCpp
+from oracle.engines import DataFusion, DuckDB, spark_count, spark_prunes, spark_rows
+from oracle.parquet_java import ParquetJava
+from oracle.programs import Kept
+from oracle.stored import Leaf, Stored, stored_values
 
 import parquet_bloom as pb
 
@@ -68,7 +72,7 @@ class Question:
 
     @cached_property
     def stored(self) -> tuple[Stored, ...]:
-        return readers.stored_values(self.leaf, self.literal)
+        return stored_values(self.leaf, self.literal)
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Case:
 
     @cached_property
     def bitsets(self) -> dict[tuple[int, str], bytes]:
-        return readers.bitsets(self.built)
+        return bitsets(self.built)
 
     def filtered(self, leaf: Leaf) -> Kept:
         """Row groups whose chunk of the column has a filter."""
@@ -149,8 +153,8 @@ class Case:
 
 
 def read_questions(source: Path) -> list[Question]:
-    columns = readers.describe(source)["columns"]
-    leaves = readers.leaves(source, columns)
+    columns = describe(source)["columns"]
+    leaves = leaves_of(source, columns)
     questions = []
     for column in columns:
         leaf = leaves[column["column"]]
@@ -201,34 +205,6 @@ def case(request: pytest.FixtureRequest, built: dict[Path, Case | Exception]) ->
 @pytest.fixture(scope="session")
 def all_cases(built: dict[Path, Case | Exception]) -> list[Case]:
     return [made for made in built.values() if isinstance(made, Case)]
-
-
-@pytest.fixture(scope="session")
-def parquet_java(tmp_path_factory: pytest.TempPathFactory) -> ParquetJava:
-    if not ParquetJava.is_here():
-        missing(ParquetJava.needs)
-    return ParquetJava(tmp_path_factory.mktemp("parquet_java"))
-
-
-@pytest.fixture(scope="session")
-def arrow_cpp(tmp_path_factory: pytest.TempPathFactory) -> ArrowCpp:
-    if not ArrowCpp.is_here():
-        missing(ArrowCpp.needs)
-    return ArrowCpp(tmp_path_factory.mktemp("arrow_cpp"))
-
-
-@pytest.fixture(scope="session")
-def duckdb() -> DuckDB:
-    if not DuckDB.is_here():
-        missing(DuckDB.needs)
-    return DuckDB()
-
-
-@pytest.fixture(scope="session")
-def datafusion() -> DataFusion:
-    if not DataFusion.is_here():
-        missing(DataFusion.needs)
-    return DataFusion()
 
 
 # One run of the JVM for all files: its start takes longer than its answers.
@@ -333,11 +309,11 @@ def test_spark_skips_row_groups(spark: Any, built: dict[Path, Case | Exception])
     assert isinstance(case, Case)
     (size,) = {group["num_rows"] for group in pq.read_metadata(case.built).to_dict()["row_groups"]}
     answers = []
-    for question in case.sample(readers.spark_prunes):
-        rows, scanned = readers.spark_count(spark, case.built, question.leaf, question.literal)
+    for question in case.sample(spark_prunes):
+        rows, scanned = spark_count(spark, case.built, question.leaf, question.literal)
         answers.append((question, rows, scanned // size))
     assert len(answers) > 10
-    case.check_counts(answers, readers.spark_prunes)
+    case.check_counts(answers, spark_prunes)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -346,7 +322,7 @@ def test_spark_skips_row_groups(spark: Any, built: dict[Path, Case | Exception])
 
 @files_of("pyarrow")
 def test_pyarrow_reads_the_same_rows(case: Case) -> None:
-    assert readers.pyarrow_rows(case.built) == readers.pyarrow_rows(case.source)
+    assert pyarrow_rows(case.built) == pyarrow_rows(case.source)
 
 
 @files_of("duckdb")
@@ -369,7 +345,7 @@ def test_parquet_java_reads_the_same_rows(
 
 @files_of("spark")
 def test_spark_reads_the_same_rows(case: Case, spark: Any) -> None:
-    assert readers.spark_rows(spark, case.built) == readers.spark_rows(spark, case.source)
+    assert spark_rows(spark, case.built) == spark_rows(spark, case.source)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -403,7 +379,7 @@ def test_bits_are_those_of_arrow_cpp(name: str, dictionary: bool, tmp_path: Path
     filters = {name: {"ndv": 1500, "fpp": 0.01}}
     pq.write_table(table, written, bloom_filter_options=filters, **options)
     pb.build(plain, output, columns=[name])
-    theirs, ours = readers.bitsets(written), readers.bitsets(output)
+    theirs, ours = bitsets(written), bitsets(output)
     assert list(theirs) == list(ours) == [(0, name), (1, name), (2, name)]
     for chunk in ours:
         size = min(len(ours[chunk]), len(theirs[chunk]))
@@ -424,7 +400,7 @@ def test_replaced_filters_are_those_of_arrow_cpp(dictionary: bool, tmp_path: Pat
         bloom_filter_options=filters,
     )
     pb.build(written, output, columns=["int64"], ndv=1500, existing="replace")
-    assert readers.bitsets(output) == readers.bitsets(written)
+    assert bitsets(output) == bitsets(written)
 
 
 def folded(bitset: bytes, size: int) -> bytes:
@@ -460,7 +436,7 @@ def test_parquet_java_finds_either_zero(zeros: dict[Path, Leaf], parquet_java: P
         (path, value)
         for path, leaf in zeros.items()
         for literal in ("0.0", "-0.0")
-        for value in readers.stored_values(leaf, literal)
+        for value in stored_values(leaf, literal)
     ]
     assert parquet_java.kept(asked) == [{0}] * 8
 

@@ -9,7 +9,8 @@ import pytest
 from conftest import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
-from make.handmade import data_page, dictionary_page, prefixed, write
+from make.pages import byte_arrays, data_page, dictionary_page
+from make.parquet_files import forged
 from oracle import specification
 from xxhash import xxh64_intdigest
 
@@ -50,13 +51,13 @@ WORDS = [f"word {n}".encode() for n in range(20)]
 @pytest.fixture
 def mixed(tmp_path):
     """A dictionary of five words, of which the first page uses three; then two PLAIN pages."""
-    return write(
+    return forged(
         tmp_path / "mixed.parquet",
         [
-            dictionary_page(prefixed(*WORDS[:5]), 5),
+            dictionary_page(byte_arrays(*WORDS[:5]), 5),
             data_page(indices(0, 2, 2, 4), 4, Encoding.RLE_DICTIONARY),
-            data_page(prefixed(*WORDS[5:8]), 3),
-            data_page(prefixed(*WORDS[8:12]), 4),
+            data_page(byte_arrays(*WORDS[5:8]), 3),
+            data_page(byte_arrays(*WORDS[8:12]), 4),
         ],
         11,
     )
@@ -99,7 +100,7 @@ def test_pages_that_were_left_out_are_named(mixed):
 
 
 def test_examples_are_few(tmp_path):
-    path = write(tmp_path / "many.parquet", [data_page(prefixed(*WORDS), 20)], 20)
+    path = forged(tmp_path / "many.parquet", [data_page(byte_arrays(*WORDS), 20)], 20)
     found = membership(path, filter_of())
     assert found.missing == 20
     assert found.examples == tuple(WORDS[:MAX_EXAMPLES])
@@ -115,16 +116,16 @@ def test_bits_of_other_values_are_counted(mixed):
 
 
 def test_a_damaged_page_is_an_error_that_names_the_chunk(tmp_path):
-    path = write(tmp_path / "bad.parquet", [data_page(prefixed(b"a")[:-1], 1)], 1)
+    path = forged(tmp_path / "bad.parquet", [data_page(byte_arrays(b"a")[:-1], 1)], 1)
     with pytest.raises(pb.PageError, match=r"bad.parquet: row group 0, column values: "):
         membership(path, filter_of(b"a"))
 
 
 @pytest.mark.parametrize("data", [b"", bytes([8]), bytes([33, 2, 0]), indices(5), indices(0)[:-1]])
 def test_damaged_indices_are_an_error_too(tmp_path, data):
-    path = write(
+    path = forged(
         tmp_path / "bad.parquet",
-        [dictionary_page(prefixed(*WORDS[:5]), 5), data_page(data, 1, Encoding.RLE_DICTIONARY)],
+        [dictionary_page(byte_arrays(*WORDS[:5]), 5), data_page(data, 1, Encoding.RLE_DICTIONARY)],
         1,
     )
     with pytest.raises(pb.PageError, match="page at"):
@@ -181,7 +182,7 @@ def test_filters_of_other_writers_hold_their_values_and_nothing_else(fixture):
 )
 def test_missing_is_what_the_specification_misses(tmp_path_factory, values, inserted, num_blocks):
     path = tmp_path_factory.mktemp("m") / "x.parquet"
-    write(path, [data_page(prefixed(*values), len(values))], len(values))
+    forged(path, [data_page(byte_arrays(*values), len(values))], len(values))
     kept = [value for value, keep in zip(values, inserted, strict=False) if keep]
     filter = filter_of(*kept, num_blocks=num_blocks)
     words = filter.words.reshape(-1, 8).tolist()

@@ -4,20 +4,21 @@ import gzip
 import zlib
 from itertools import pairwise
 
-import cramjam
 import numpy as np
 import pytest
-from make import handmade
-from make.handmade import (
+from make.pages import (
+    byte_arrays,
+    compressed,
     data_page,
     data_page_v2,
     dictionary_page,
-    element,
+    hadoop_lz4,
     levels_v1,
     page,
-    prefixed,
-    rle,
+    v1,
 )
+from make.parquet_files import forged
+from oracle.specification import delta_binary_packed, rle_run
 
 import parquet_bloom as pb
 from parquet_bloom.native import _kernel
@@ -28,7 +29,7 @@ from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec, Encoding, PageType, Type
 
 A, B, C = b"alpha", b"beta", b""
-DICTIONARY_INDICES = bytes([1]) + rle(0, 4)
+DICTIONARY_INDICES = bytes([1]) + rle_run(0, 4, 1)
 
 
 def hash_of(value):
@@ -47,7 +48,7 @@ def hashes_of(path):
 
 
 def write(tmp_path, *args, **options):
-    return handmade.write(tmp_path / "handmade.parquet", *args, **options)
+    return forged(tmp_path / "handmade.parquet", *args, **options)
 
 
 def refused(tmp_path, *args, **options):
@@ -61,83 +62,78 @@ def refused(tmp_path, *args, **options):
 
 
 def test_plain_pages(tmp_path):
-    path = write(tmp_path, [data_page(prefixed(A, C), 2), data_page(prefixed(B), 1)], 3)
+    path = write(tmp_path, [data_page(byte_arrays(A, C), 2), data_page(byte_arrays(B), 1)], 3)
     assert hashes_of(path) == [(False, [hash_of(A), hash_of(C)]), (False, [hash_of(B)])]
 
 
 def test_dictionary_encoded_pages_are_not_read(tmp_path):
     """Their bodies may as well be garbage."""
     pages = [
-        dictionary_page(prefixed(A, B), 2),
+        dictionary_page(byte_arrays(A, B), 2),
         data_page(b"\xff" * 50, 4, Encoding.RLE_DICTIONARY),
-        data_page(b"\xff" * 50, 4, Encoding.PLAIN_DICTIONARY, uncompressed_size=10**7),
+        data_page(b"\xff" * 50, 4, Encoding.PLAIN_DICTIONARY, uncompressed_page_size=10**7),
     ]
     assert hashes_of(write(tmp_path, pages, 8)) == [(True, [hash_of(A), hash_of(B)])]
 
 
 def test_fallback_from_dictionary_to_plain(tmp_path):
     pages = [
-        dictionary_page(prefixed(A), 1),
+        dictionary_page(byte_arrays(A), 1),
         data_page(DICTIONARY_INDICES, 4, Encoding.RLE_DICTIONARY),
-        data_page(prefixed(B), 1),
+        data_page(byte_arrays(B), 1),
     ]
     assert hashes_of(write(tmp_path, pages, 5)) == [(True, [hash_of(A)]), (False, [hash_of(B)])]
 
 
 @pytest.mark.parametrize("dictionary_page_offset", [None, 0, 4])
 def test_the_dictionary_page_is_found_whatever_the_footer_says(tmp_path, dictionary_page_offset):
-    pages = [dictionary_page(prefixed(A), 1), data_page(DICTIONARY_INDICES, 4, 8)]
-    first = len(pages[0].encoded()) if dictionary_page_offset == 4 else 0
-    path = write(
-        tmp_path,
-        pages,
-        4,
-        data_page_offset=4 + first,
-        dictionary_page_offset=dictionary_page_offset,
-    )
+    pages = [dictionary_page(byte_arrays(A), 1), data_page(DICTIONARY_INDICES, 4, 8)]
+    first = len(pages[0]) if dictionary_page_offset == 4 else 0
+    meta = {"data_page_offset": 4 + first, "dictionary_page_offset": dictionary_page_offset}
+    path = write(tmp_path, pages, 4, meta=meta)
     assert hashes_of(path) == [(True, [hash_of(A)])]
 
 
 def test_index_pages_and_unknown_pages_are_passed_over(tmp_path):
     pages = [
-        page(PageType.INDEX_PAGE, b"index", 5, index_page_header=ttypes.IndexPageHeader()),
-        page(17, b"later", 5),
-        data_page(prefixed(A), 1),
+        page(PageType.INDEX_PAGE, b"index", index_page_header=ttypes.IndexPageHeader()),
+        page(17, b"later"),
+        data_page(byte_arrays(A), 1),
     ]
     assert hashes_of(write(tmp_path, pages, 1)) == [(False, [hash_of(A)])]
 
 
 def test_a_long_header_is_read_whole(tmp_path):
     """Statistics in the page header, longer than what is read ahead."""
-    long = data_page(prefixed(A), 1)
-    long.header.data_page_header.statistics = ttypes.Statistics(min_value=b"x" * 100_000)
-    path = write(tmp_path, [long, data_page(prefixed(B), 1)], 2)
+    header = v1(1, statistics=ttypes.Statistics(min_value=b"x" * 100_000))
+    long = page(PageType.DATA_PAGE, byte_arrays(A), data_page_header=header)
+    path = write(tmp_path, [long, data_page(byte_arrays(B), 1)], 2)
     assert hashes_of(path) == [(False, [hash_of(A)]), (False, [hash_of(B)])]
 
 
-OPTIONAL = element(repetition=1)
-REPEATED = element(repetition=2)
-
-
 def test_v1_levels_are_skipped(tmp_path):
-    body = levels_v1(rle(1, 1) + rle(0, 5)) + prefixed(A)
-    assert hashes_of(write(tmp_path, [data_page(body, 6)], 6, leaf=OPTIONAL)) == [
+    body = levels_v1(rle_run(1, 1, 1) + rle_run(0, 5, 1)) + byte_arrays(A)
+    assert hashes_of(write(tmp_path, [data_page(body, 6)], 6, repetition=1)) == [
         (False, [hash_of(A)])
     ]
 
 
 def test_v1_repetition_and_definition_levels_are_skipped(tmp_path):
-    body = levels_v1(rle(0, 1) + rle(1, 1)) + levels_v1(rle(1, 2)) + prefixed(A, B)
-    assert hashes_of(write(tmp_path, [data_page(body, 2)], 2, leaf=REPEATED)) == [
+    body = (
+        levels_v1(rle_run(0, 1, 1) + rle_run(1, 1, 1))
+        + levels_v1(rle_run(1, 2, 1))
+        + byte_arrays(A, B)
+    )
+    assert hashes_of(write(tmp_path, [data_page(body, 2)], 2, repetition=2)) == [
         (False, [hash_of(A), hash_of(B)])
     ]
 
 
 def test_v1_bit_packed_levels_are_skipped(tmp_path):
     """Nine values take two bytes; one of them is there."""
-    body = bytes([0b00010000, 0]) + prefixed(A)
+    body = bytes([0b00010000, 0]) + byte_arrays(A)
     pages = [data_page(body, 9, levels=Encoding.BIT_PACKED)]
-    assert hashes_of(write(tmp_path, pages, 9, leaf=OPTIONAL)) == [(False, [hash_of(A)])]
+    assert hashes_of(write(tmp_path, pages, 9, repetition=1)) == [(False, [hash_of(A)])]
 
 
 def delta_lengths(*values):
@@ -155,71 +151,59 @@ def delta_lengths(*values):
 
 @pytest.mark.parametrize("levels", [Encoding.RLE, Encoding.BIT_PACKED])
 def test_other_encodings_count_their_values_in_the_levels(tmp_path, levels):
-    encoded = rle(1, 2) + rle(0, 1) if levels == Encoding.RLE else bytes([0b11000000])
+    encoded = rle_run(1, 2, 1) + rle_run(0, 1, 1) if levels == Encoding.RLE else bytes([0b11000000])
     prefix = levels_v1(encoded) if levels == Encoding.RLE else encoded
     pages = [
         data_page(prefix + delta_lengths(A, B), 3, Encoding.DELTA_LENGTH_BYTE_ARRAY, levels=levels)
     ]
-    assert hashes_of(write(tmp_path, pages, 3, leaf=OPTIONAL)) == [
-        (False, [hash_of(A), hash_of(B)])
-    ]
+    assert hashes_of(write(tmp_path, pages, 3, repetition=1)) == [(False, [hash_of(A), hash_of(B)])]
 
 
 def test_v2_levels_are_not_compressed_and_not_read(tmp_path):
-    values = prefixed(A, B)
-    compressed = bytes(cramjam.snappy.compress_raw(values))
-    definition = rle(1, 2) + rle(0, 3)
+    values = byte_arrays(A, B)
+    snappy = compressed(CompressionCodec.SNAPPY, values)
+    definition = rle_run(1, 2, 1) + rle_run(0, 3, 1)
     pages = [
         data_page_v2(
-            (b"", definition), compressed, 5, 3, uncompressed_size=len(definition) + len(values)
+            definition, snappy, 5, 3, uncompressed_page_size=len(definition) + len(values)
         ),
-        data_page_v2((b"", definition), values, 5, 3, is_compressed=False),
-        data_page_v2((b"", rle(0, 5)), b"", 5, 5),
+        data_page_v2(definition, values, 5, 3, is_compressed=False),
+        data_page_v2(rle_run(0, 5, 1), b"", 5, 5),
     ]
-    path = write(tmp_path, pages, 15, leaf=OPTIONAL, codec=CompressionCodec.SNAPPY)
+    path = write(tmp_path, pages, 15, repetition=1, codec=CompressionCodec.SNAPPY)
     both = [hash_of(A), hash_of(B)]
     assert hashes_of(path) == [(False, both), (False, both), (False, [])]
 
 
 def test_checksums_are_verified_where_they_are(tmp_path):
-    good = data_page(prefixed(A), 1, checksum=True)
+    good = data_page(byte_arrays(A), 1, checksum=True)
     assert hashes_of(write(tmp_path, [good], 1)) == [(False, [hash_of(A)])]
-    good.body = prefixed(b"ALPHA")
-    kind, message = refused(tmp_path, [good], 1)
+    body, other = byte_arrays(A), byte_arrays(b"ALPHA")
+    kind, message = refused(tmp_path, [good.replace(body, other)], 1)
     assert kind is pb.PageError
     assert message == (
-        f"page at {4 + len(good.encoded()) - 9}: checksum {zlib.crc32(good.body):08x},"
-        f" expected {zlib.crc32(prefixed(A)):08x}"
+        f"page at {4 + len(good) - 9}: checksum {zlib.crc32(other):08x},"
+        f" expected {zlib.crc32(body):08x}"
     )
 
 
-CODECS = {
-    CompressionCodec.SNAPPY: cramjam.snappy.compress_raw,
-    CompressionCodec.GZIP: gzip.compress,
-    CompressionCodec.BROTLI: cramjam.brotli.compress,
-    CompressionCodec.ZSTD: cramjam.zstd.compress,
-    CompressionCodec.LZ4_RAW: lambda data: cramjam.lz4.compress_block(data, store_size=False),
-}
+CODECS = (
+    CompressionCodec.SNAPPY,
+    CompressionCodec.GZIP,
+    CompressionCodec.BROTLI,
+    CompressionCodec.ZSTD,
+    CompressionCodec.LZ4_RAW,
+)
 
-
-def hadoop_lz4(data, block_bytes):
-    """One Hadoop frame of several LZ4 blocks."""
-    out = len(data).to_bytes(4, "big")
-    for at in range(0, len(data), block_bytes):
-        block = bytes(CODECS[CompressionCodec.LZ4_RAW](data[at : at + block_bytes]))
-        out += len(block).to_bytes(4, "big") + block
-    return out
-
-
-TEXT = b"".join(prefixed(f"value {i % 97}".encode()) for i in range(5000))
+TEXT = b"".join(byte_arrays(f"value {i % 97}".encode()) for i in range(5000))
 
 FRAMINGS = {
-    **{ttypes.CompressionCodec._VALUES_TO_NAMES[codec]: (codec, [pack(TEXT)])
-       for codec, pack in CODECS.items()},
+    **{CompressionCodec._VALUES_TO_NAMES[codec]: (codec, [compressed(codec, TEXT)])
+       for codec in CODECS},
     "gzip, three members": (CompressionCodec.GZIP,
                             [gzip.compress(TEXT[:100]), gzip.compress(b""), gzip.compress(TEXT[100:])]),
     "gzip, zlib header": (CompressionCodec.GZIP, [zlib.compress(TEXT)]),
-    "lz4, bare block": (CompressionCodec.LZ4, [CODECS[CompressionCodec.LZ4_RAW](TEXT)]),
+    "lz4, bare block": (CompressionCodec.LZ4, [compressed(CompressionCodec.LZ4_RAW, TEXT)]),
     "lz4, Hadoop, one block": (CompressionCodec.LZ4, [hadoop_lz4(TEXT, 1 << 20)]),
     "lz4, Hadoop, blocks": (CompressionCodec.LZ4, [hadoop_lz4(TEXT, 10_000)]),
     "lz4, Hadoop, frames": (CompressionCodec.LZ4,
@@ -241,43 +225,43 @@ def test_framings(framing):
 
 
 def test_an_unknown_codec_is_refused(tmp_path):
-    kind, message = refused(tmp_path, [data_page(prefixed(A), 1)], 1, codec=CompressionCodec.LZO)
+    kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1)], 1, codec=CompressionCodec.LZO)
     assert (kind, message) == (pb.UnsupportedError, "codec LZO is not supported")
-    kind, message = refused(tmp_path, [data_page(prefixed(A), 1)], 1, codec=99)
+    kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1)], 1, codec=99)
     assert (kind, message) == (pb.UnsupportedError, "codec 99 is not supported")
 
 
 def test_an_unknown_encoding_is_refused(tmp_path):
-    kind, message = refused(tmp_path, [data_page(prefixed(A), 1, encoding=77)], 1)
+    kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1, encoding=77)], 1)
     assert kind is pb.UnsupportedError
     assert message.startswith("encoding 77: ")
 
 
 LIES = {
-    "fewer values than the footer says": ([data_page(prefixed(A), 1)], 2, "page header at "),
+    "fewer values than the footer says": ([data_page(byte_arrays(A), 1)], 2, "page header at "),
     "more values than the footer says": (
-        [data_page(prefixed(A, B), 2)], 1, "pages hold 2 values, the footer says 1",
+        [data_page(byte_arrays(A, B), 2)], 1, "pages hold 2 values, the footer says 1",
     ),
     "a value past the end": (
-        [data_page(prefixed(A)[:-1], 1)], 1, "BYTE_ARRAY: the value at byte 0 runs past the end",
+        [data_page(byte_arrays(A)[:-1], 1)], 1, "BYTE_ARRAY: the value at byte 0 runs past the end",
     ),
     "no dictionary": (
         [data_page(DICTIONARY_INDICES, 4, Encoding.RLE_DICTIONARY)], 4,
         "a dictionary-encoded page without a dictionary page",
     ),
     "a dictionary of another size": (
-        [dictionary_page(prefixed(A), 2), data_page(DICTIONARY_INDICES, 4, 8)], 4,
+        [dictionary_page(byte_arrays(A), 2), data_page(DICTIONARY_INDICES, 4, 8)], 4,
         "dictionary page at 17: 1 values, expected 2",
     ),
     "a dictionary in another encoding": (
-        [dictionary_page(prefixed(A), 1, encoding=Encoding.DELTA_BYTE_ARRAY)], 1,
+        [dictionary_page(byte_arrays(A), 1, encoding=Encoding.DELTA_BYTE_ARRAY)], 1,
         "dictionary page at 17: encoding is not PLAIN",
     ),
     "a negative number of values": (
-        [data_page(prefixed(A), -1)], 1, "page at 21: num_values is -1",
+        [data_page(byte_arrays(A), -1)], 1, "page at 21: num_values is -1",
     ),
     "a body past the footer": (
-        [page(PageType.DATA_PAGE, b"", 0, data_page_header=ttypes.DataPageHeader(num_values=1))], 1,
+        [page(PageType.DATA_PAGE, b"", data_page_header=ttypes.DataPageHeader(num_values=1))], 1,
         "page at 15: no num_values or encoding in its header",
     ),
 }  # fmt: skip
@@ -293,8 +277,7 @@ def test_pages_that_lie(tmp_path, lie):
 
 @pytest.mark.parametrize("size", [-1, 10**6, 2**31 - 1])
 def test_page_sizes_that_cannot_be(tmp_path, size):
-    lying = data_page(prefixed(A), 1)
-    lying.header.compressed_page_size = size
+    lying = data_page(byte_arrays(A), 1, compressed_page_size=size)
     kind, message = refused(tmp_path, [lying], 1)
     assert kind is pb.PageError
     assert str(size) in message
@@ -302,15 +285,15 @@ def test_page_sizes_that_cannot_be(tmp_path, size):
 
 @pytest.mark.parametrize("size", [0, 8, 10, 2**24])
 def test_uncompressed_sizes_that_lie(tmp_path, size):
-    assert refused(tmp_path, [data_page(prefixed(A), 1, uncompressed_size=size)], 1) == (
+    assert refused(tmp_path, [data_page(byte_arrays(A), 1, uncompressed_page_size=size)], 1) == (
         pb.PageError,
         f"UNCOMPRESSED: 9 bytes, expected {size}",
     )
 
 
 def test_levels_longer_than_the_page(tmp_path):
-    body = (10**6).to_bytes(4, "little") + rle(1, 1) + prefixed(A)
-    kind, message = refused(tmp_path, [data_page(body, 1)], 1, leaf=OPTIONAL)
+    body = (10**6).to_bytes(4, "little") + rle_run(1, 1, 1) + byte_arrays(A)
+    kind, message = refused(tmp_path, [data_page(body, 1)], 1, repetition=1)
     assert (kind, message) == (
         pb.PageError,
         f"levels take 1000004 bytes of a page of {len(body)}",
@@ -319,7 +302,7 @@ def test_levels_longer_than_the_page(tmp_path):
 
 def test_fixed_values_that_are_no_whole_number(tmp_path):
     pages = [data_page(bytes(15), 2)]
-    kind, message = refused(tmp_path, pages, 2, leaf=element(type=Type.INT64))
+    kind, message = refused(tmp_path, pages, 2, type=Type.INT64)
     assert (kind, message) == (pb.PageError, "15 bytes of values, expected a multiple of 8")
 
 
@@ -330,7 +313,7 @@ def test_fixed_values_that_are_no_whole_number(tmp_path):
 )  # fmt: skip
 def test_fixed_widths(tmp_path, type, width, length):
     values = np.random.default_rng(1).bytes(7 * width)
-    path = write(tmp_path, [data_page(values, 7)], 7, leaf=element(type=type, type_length=length))
+    path = write(tmp_path, [data_page(values, 7)], 7, type=type, element={"type_length": length})
     assert hashes_of(path) == [
         (False, [hash_of(values[at : at + width]) for at in range(0, 7 * width, width)])
     ]
@@ -341,19 +324,19 @@ def test_fixed_widths(tmp_path, type, width, length):
 def test_padding_at_the_end_of_a_page_is_no_value(tmp_path, type, width, repetition):
     """fastparquet leaves 8 bytes of zeros there."""
     values = np.random.default_rng(2).bytes(3 * width)
-    levels = levels_v1(rle(1, 3)) if repetition else b""
+    levels = levels_v1(rle_run(1, 3, 1)) if repetition else b""
     pages = [
         dictionary_page(values + bytes(8), 3),
         data_page(levels + values + bytes(8), 3),
     ]
-    path = write(tmp_path, pages, 3, leaf=element(type=type, repetition=repetition))
+    path = write(tmp_path, pages, 3, type=type, repetition=repetition)
     expected = [hash_of(values[at : at + width]) for at in range(0, 3 * width, width)]
     assert hashes_of(path) == [(True, expected), (False, expected)]
 
 
 def test_one_page_at_a_time(tmp_path, monkeypatch):
     """No read is longer than a page and what is read ahead for the next header."""
-    pages = [data_page(prefixed(bytes(50_000)), 1) for _ in range(20)]
+    pages = [data_page(byte_arrays(bytes(50_000)), 1) for _ in range(20)]
     path = write(tmp_path, pages, 20)
     with pb.open(path) as file:
         lengths = []
@@ -368,30 +351,6 @@ def test_one_page_at_a_time(tmp_path, monkeypatch):
         assert sum(len(run.run) for run in chunk_runs(file.source, file.footer, chunk)) == 20
     assert max(lengths) < 60_000
     assert sum(lengths) < 1.3 * path.stat().st_size
-
-
-def signed(number):
-    """As a number of 64 bits, with the wrap that the specification asks for."""
-    return (number + 2**63) % 2**64 - 2**63
-
-
-def delta_binary_packed(values, block=128, miniblocks=4):
-    """The specification's algorithm, with the narrowest width for each miniblock."""
-    out = compact.varint(block) + compact.varint(miniblocks) + compact.varint(len(values))
-    out += compact.zigzag(values[0] if values else 0)
-    deltas = [signed(after - before) for before, after in pairwise(values)]
-    for at in range(0, len(deltas), block):
-        part = deltas[at : at + block]
-        least = min(part)
-        widths, packed = b"", b""
-        for start in range(0, block, block // miniblocks):
-            some = [(delta - least) % 2**64 for delta in part[start : start + block // miniblocks]]
-            width = max(some, default=0).bit_length()
-            number = sum(delta << (i * width) for i, delta in enumerate(some))
-            widths += bytes([width])
-            packed += number.to_bytes(block // miniblocks * width // 8, "little") if some else b""
-        out += compact.zigzag(least) + widths + packed
-    return out
 
 
 DELTAS = {
@@ -413,19 +372,19 @@ def test_delta_binary_packed(tmp_path, values, type, width, shape):
         data_page(delta_binary_packed(numbers, *shape), len(numbers), Encoding.DELTA_BINARY_PACKED),
         data_page(bytes(width), 1),
     ]
-    path = write(tmp_path, pages, len(numbers) + 1, leaf=element(type=type))
+    path = write(tmp_path, pages, len(numbers) + 1, type=type)
     expected = [hash_of(number.to_bytes(width, "little", signed=True)) for number in numbers]
     assert hashes_of(path) == [(False, expected), (False, [hash_of(bytes(width))])]
 
 
 def test_delta_binary_packed_64_bit_deltas(tmp_path):
     numbers = [-(2**63), 2**63 - 1, 0, -1, 2**62]
-    encoded = delta_binary_packed(numbers)
+    encoded = delta_binary_packed(numbers, 128, 4)
     path = write(
         tmp_path,
         [data_page(encoded, 5, Encoding.DELTA_BINARY_PACKED)],
         5,
-        leaf=element(type=Type.INT64),
+        type=Type.INT64,
     )
     assert hashes_of(path) == [
         (False, [hash_of(number.to_bytes(8, "little", signed=True)) for number in numbers])
@@ -440,7 +399,7 @@ def decoded_delta(data):
 
 
 def test_damaged_deltas_are_refused(tmp_path):
-    good = delta_binary_packed(DELTAS["random"])
+    good = delta_binary_packed(DELTAS["random"], 128, 4)
     # The padding of the last miniblock may be missing: 24 of its 32 deltas, of 33 bits each.
     padding = 24 * 33 // 8
     assert decoded_delta(good[:-padding]).size == 777

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from make.handmade import prefixed
-from oracle import specification as spec
+from make.pages import byte_arrays
 
 from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
@@ -23,20 +22,17 @@ def check_run(run: Run, values: list[bytes]) -> None:
     assert list(run.take(anywhere)) == [values[position] for position in anywhere]
 
 
-@spec.SEEDED
 @given(st.integers(1, 20), st.data())
 def test_fixed(width: int, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.binary(min_size=width, max_size=width), max_size=20))
     check_run(FixedRun(memoryview(b"".join(values)), width), values)
 
 
-@spec.SEEDED
 @given(st.lists(st.binary(max_size=40), max_size=20))
 def test_prefixed(values: list[bytes]) -> None:
-    check_run(PrefixedRun(memoryview(prefixed(*values))), values)
+    check_run(PrefixedRun(memoryview(byte_arrays(*values))), values)
 
 
-@spec.SEEDED
 @given(st.lists(st.binary(max_size=40), max_size=20), st.binary(max_size=5))
 def test_sliced(values: list[bytes], before: bytes) -> None:
     """The first offset need not be 0: pyarrow hands out slices."""
@@ -53,7 +49,7 @@ def test_values_outlive_the_page() -> None:
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 5])
 def test_a_value_past_the_end_is_damage(cut: int) -> None:
-    run = PrefixedRun(memoryview(prefixed(b"whole", b"ab")[:-cut]))
+    run = PrefixedRun(memoryview(byte_arrays(b"whole", b"ab")[:-cut]))
     with pytest.raises(PageError, match="the value at byte 9 runs past the end"):
         list(run.values())
     with pytest.raises(PageError, match="the value at byte 9 runs past the end"):

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, SHARED, missing
-from make.defects_files import sound, with_created_by
+from make.defects_files import sound
+from make.footers import with_created_by
 
 import parquet_bloom as pb
 from parquet_bloom.rules.catalogue import ValidationReport

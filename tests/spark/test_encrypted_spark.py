@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 from conftest import missing
 from make import spark_encryption
-from make.hostile import outcome
+from make.commands import outcome
 from make.kms_lab import secret_of
 from make.spark_encryption import (
     MASTER_KEYS,
@@ -22,7 +22,7 @@ from make.spark_encryption import (
     sql,
     write,
 )
-from oracle.readers import ParquetJava
+from oracle.parquet_java import ParquetJava
 
 import parquet_bloom as pb
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, missing
-from oracle.readers import ParquetJava
+from oracle.parquet_java import ParquetJava
 
 pytestmark = [pytest.mark.cluster, pytest.mark.interop]
 
@@ -24,7 +24,7 @@ def run(*options: str, session: str) -> str:
     """What pytest prints about the suite."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     done = subprocess.run(
-        [*command, *(str(Path("tests", name)) for name in SUITE)],
+        [*command, *(str(Path(__file__).with_name(name)) for name in SUITE)],
         cwd=ROOT, env=os.environ | {"PBLOOM_SPARK": session}, capture_output=True, text=True,
         check=False, timeout=1200,
     )  # fmt: skip

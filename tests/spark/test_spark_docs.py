@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from click.testing import CliRunner
 from conftest import FIXTURES, ROOT
-from docs.test_docs import comparable
+from make.documents import blocks, comparable
 from make.spark_session import scanned
 
 import parquet_bloom as pb
@@ -23,10 +23,6 @@ from parquet_bloom.spark.schemas import OUTCOME
 TEXT = (ROOT / "docs" / "spark.md").read_text()
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-
-
 def without_seconds(text):
     return re.sub(r"; [\d.]+ s$", "", text, flags=re.MULTILINE)
 
@@ -36,10 +32,10 @@ def test_ten_minutes(spark, tmp_path):
         """With the lake in a folder of the test: Spark has a working directory of its own."""
         return re.sub("lake/(?=events|orc)", f"{tmp_path}/lake/", text)
 
-    make_lake, lookup, make_orc, from_python = map(there, blocks("python"))
+    make_lake, lookup, make_orc, from_python = map(there, blocks(TEXT, "python"))
     exec(compile(make_lake, "lake.py", "exec"), {})  # noqa: S102
     exec(compile(make_orc, "orc.py", "exec"), {})  # noqa: S102
-    for block in blocks("console"):
+    for block in blocks(TEXT, "console"):
         command, _, expected = block.partition("\n")
         program, *arguments = there(command).removeprefix("$ ").split()
         if program == "pbloom":
@@ -66,7 +62,7 @@ def test_the_query_over_reports(spark, tmp_path):
     noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
     outcomes = (Outcome("a", "added", 2, 100), Outcome("b", "added", 3, 10), Outcome("c", "error"))
     history.append(spark, Report("build", "run", noon, outcomes, 1.0), str(tmp_path / "reports"))
-    (query,) = blocks("sql")
+    (query,) = blocks(TEXT, "sql")
     rows = spark.sql(query.replace("/lake/_pbloom", str(tmp_path / "reports"))).collect()
     assert [tuple(row) for row in rows] == [
         (date(2026, 11, 20), "added", 2, 5, 110),

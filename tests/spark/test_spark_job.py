@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from make.hostile import outcome
+from make.commands import outcome
 from make.lake_files import GROUPS, contents, everything_is_huge, snapshot, write, write_table
 
 import parquet_bloom as pb

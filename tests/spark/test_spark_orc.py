@@ -9,12 +9,11 @@ import pyarrow as pa
 import pyorc
 import pytest
 from click.testing import CliRunner
-from make.hostile import outcome
+from make.commands import outcome
 from make.lake_files import GROUPS as ROW_GROUPS
-from make.lake_files import built_lake, contents, everything_is_huge, snapshot
+from make.lake_files import built_lake, by_command, by_spark, contents, everything_is_huge, snapshot
 from make.lake_files import write as write_parquet
 from pyarrow import orc
-from spark.test_spark_verbs import by_command, by_spark
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake

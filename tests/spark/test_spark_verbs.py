@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
+from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
-from make.hostile import outcome
 from make.lake_files import (
     GROUPS,
     built_lake,
+    by_command,
+    by_spark,
     contents,
     everything_is_huge,
     snapshot,
@@ -30,26 +32,6 @@ from parquet_bloom.spark import packing
 from parquet_bloom.storage.temp_files import TEMPORARY_SUFFIX
 
 pytestmark = pytest.mark.interop
-
-
-def by_command(folder, verb, *options):
-    """What the local command prints about the files in a folder, without what differs."""
-    printed = outcome(verb, folder, *options, "--json").stdout
-    return [without_time(json.loads(line)) for line in printed.splitlines()]
-
-
-def by_spark(report, folder, local):
-    """The same of a report; `folder` is called as the `local` one."""
-    return [
-        without_time(json.loads(each.document.replace(str(folder), str(local))))
-        for each in report.outcomes
-        if each.document is not None
-    ]
-
-
-def without_time(document):
-    document.pop("seconds", None)
-    return document
 
 
 @pytest.fixture

@@ -16,17 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import missing
-from make.hostile import (
-    files_in,
-    outcome,
-    pbloom,
-    verdicts,
-)
+from make.commands import files_in, outcome, pbloom, verdicts
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ParquetBloomError, RewriteError
-
-pytest_plugins = ["make.hostile_files"]
 
 
 def test_an_output_that_exists(source: Path) -> None:

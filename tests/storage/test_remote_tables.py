@@ -8,8 +8,6 @@ import parquet_bloom as pb
 from parquet_bloom.spark.cleaning import sweep
 from parquet_bloom.storage import table_of_file as tables
 
-pytest_plugins = ["make.object_files"]
-
 MARKS = [
     ("Delta Lake", "_delta_log/00000000000000000000.json"),
     ("Hudi", ".hoodie/hoodie.properties"),

@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import specification as spec
-from values.test_values import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, leaf, row_id
+from make.leaves import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, leaf, row_id
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.encode import Encodings, encode
@@ -159,13 +158,11 @@ def test_byte_array_decimals_have_every_plausible_length(text: str) -> None:
     )
 
 
-@spec.SEEDED
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_every_integer_is_read_back(number: int) -> None:
     assert encode_literal(leaf("INT64"), str(number)) == Encodings((i8(number),))
 
 
-@spec.SEEDED
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_text_can_be_written(text: str) -> None:
     column = leaf("BYTE_ARRAY STRING")
@@ -173,7 +170,6 @@ def test_every_text_can_be_written(text: str) -> None:
     assert encode_literal(column, text, "string") == Encodings((text.encode(),))
 
 
-@spec.SEEDED
 @given(st.binary(max_size=20))
 def test_every_byte_string_can_be_written(stored: bytes) -> None:
     assert encode_literal(leaf("BYTE_ARRAY"), f"0x{stored.hex()}") == Encodings((stored,))
@@ -182,7 +178,6 @@ def test_every_byte_string_can_be_written(stored: bytes) -> None:
     )
 
 
-@spec.SEEDED
 @given(st.datetimes(), st.sampled_from(["MICROS", "NANOS"]))
 def test_every_timestamp_is_read_as_what_it_is(value: object, unit: str) -> None:
     column = leaf(f"INT64 TIMESTAMP({unit},false)")

@@ -1,11 +1,9 @@
 """From Python values to the bytes that are hashed: every type, every refusal, and pyarrow's bytes."""
 
 import math
-import re
 import struct
 import subprocess
 import sys
-import uuid
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +16,7 @@ import pytest
 from conftest import missing
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import specification as spec
+from make.leaves import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, leaf, row_id
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parquet.footer import compact
@@ -26,58 +24,13 @@ from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.encode import Encodings, encode, integer_range, signed_bytes
 from parquet_bloom.values.floats import canonical_nan, zeros
 from parquet_bloom.values.literals import encode_literal
-from parquet_bloom.values.types import LeafType, LogicalType
-
-SPELLING = re.compile(r"(\w+?)(?:\((\d+)\))?(?: (\w+)(?:\((\w+),(\w+)\))?)?")
-
-
-def leaf(spelling: str) -> LeafType:
-    """The type that is spelled `FIXED_LEN_BYTE_ARRAY(4) DECIMAL(9,2)`, and shows itself so."""
-    match = SPELLING.fullmatch(spelling)
-    assert match
-    physical, length, name, first, second = match.groups()
-    logical = logical_type(name, first, second) if name else None
-    built = LeafType(physical, int(length or 0), logical)
-    assert str(built) == spelling
-    return built
-
-
-def logical_type(name: str, first: str, second: str) -> LogicalType:
-    match name:
-        case "INTEGER":
-            return LogicalType(name, bit_width=int(first), signed=second == "true")
-        case "TIME" | "TIMESTAMP":
-            return LogicalType(name, unit=first, utc=second == "true")
-        case "DECIMAL":
-            return LogicalType(name, precision=int(first), scale=int(second))
-        case _:
-            return LogicalType(name)
-
-
-def i4(number: int) -> bytes:
-    return struct.pack("<i", number)
-
-
-def i8(number: int) -> bytes:
-    return struct.pack("<q", number)
-
-
-def big(number: int, length: int) -> bytes:
-    return number.to_bytes(length, "big", signed=True)
-
-
-def i12(nanos_of_day: int, julian_day: int) -> bytes:
-    return struct.pack("<qi", nanos_of_day, julian_day)
 
 
 def hours(count: float) -> timezone:
     return timezone(timedelta(hours=count))
 
 
-# 2024-01-31 is 19,753 days after 1970-01-01, and ten o'clock is in second 1,706,695,200.
-DAYS, TEN = 19_753, 1_706_695_200
 EVENING = datetime(1969, 12, 31, 23, 59, 59, 999_000)
-SOME_UUID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 
 # --- one encoding ---------------------------------------------------------------------------------
 
@@ -257,23 +210,11 @@ STORED: list[tuple[str, object, bytes]] = [
 ]
 
 
-def row_id(value: object) -> str:
-    """The same in each run, without the addresses that some things are shown with."""
-    if isinstance(value, int) and abs(value) > 2**64:
-        return "huge"
-    if isinstance(value, pa.Array):
-        return str(value.type)
-    if isinstance(value, memoryview):
-        return "memoryview"
-    return value.hex()[:40] if isinstance(value, bytes) else repr(value)[:60]
-
-
 @pytest.mark.parametrize(("spelling", "value", "stored"), STORED, ids=row_id)
 def test_stored_bytes(spelling: str, value: object, stored: bytes) -> None:
     assert encode(leaf(spelling), value) == Encodings((stored,))
 
 
-@spec.SEEDED
 @given(st.datetimes(datetime(1678, 1, 1), datetime(2262, 1, 1)), st.integers(-14, 14))
 def test_timestamps_count_from_1970(local: datetime, zone: int) -> None:
     value = local.replace(tzinfo=hours(zone))
@@ -309,12 +250,6 @@ def test_pandas_has_a_null_of_its_own(pandas: Any) -> None:
 
 
 # --- several encodings, and none ------------------------------------------------------------------
-
-ZEROS = {
-    "FLOAT": (b"\0\0\0\0", b"\0\0\0\x80"),
-    "DOUBLE": (bytes(8), bytes(7) + b"\x80"),
-    "FIXED_LEN_BYTE_ARRAY(2) FLOAT16": (b"\0\0", b"\0\x80"),
-}
 
 
 @pytest.mark.parametrize("spelling", ZEROS)
@@ -425,7 +360,6 @@ def test_a_precision_that_nobody_needs(
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@spec.SEEDED
 @given(st.integers(-(2**200), 2**200))
 def test_signed_bytes_are_the_fewest(number: int) -> None:
     length = signed_bytes(number)
@@ -790,7 +724,6 @@ def test_pyarrow_stores_these_bytes(
     assert encode_literal(column, literal) == encode(column, value)
 
 
-@spec.SEEDED
 @given(st.floats(allow_nan=False, width=16))
 def test_floats_of_every_width(value: float) -> None:
     """What a half holds is the same number in all three."""

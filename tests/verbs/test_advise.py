@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
-from make.handmade import data_page, data_page_v2, element, rle, write
+from make.pages import data_page, data_page_v2
+from make.parquet_files import forged
+from oracle.specification import rle_run
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.verbs.advise import advise
 
 ROW_GROUPS, ROWS = 20, 4_000
@@ -452,16 +453,16 @@ def test_no_row_group_is_no_value():
 
 
 def test_a_codec_that_cannot_be_read_is_a_reason(tmp_path):
-    path = write(tmp_path / "lzo.parquet", [data_page(bytes(8), 1)], 1, codec=3,
-                 leaf=element(type=ttypes.Type.INT64))  # fmt: skip
+    path = forged(tmp_path / "lzo.parquet", [data_page(bytes(8), 1)], 1, codec=3,
+                  type=ttypes.Type.INT64)  # fmt: skip
     (each,) = advise(path).columns
     assert (each.eligible, each.verdict, each.ndv) == (False, "skip", None)
     assert each.reason.startswith("row group 0, column values: codec LZO")
 
 
 def test_damage_is_an_error(tmp_path):
-    path = write(tmp_path / "short.parquet", [data_page(bytes(8), 1)], 2,
-                 leaf=element(type=ttypes.Type.INT64))  # fmt: skip
+    path = forged(tmp_path / "short.parquet", [data_page(bytes(8), 1)], 2,
+                  type=ttypes.Type.INT64)  # fmt: skip
     with pytest.raises(pb.PageError, match="row group 0, column values"):
         advise(path)
 
@@ -469,8 +470,8 @@ def test_damage_is_an_error(tmp_path):
 @pytest.mark.parametrize("width", [0, 3, 9, 70])
 def test_statistics_of_a_wrong_width_prune_nothing(tmp_path, width):
     statistics = ttypes.Statistics(min_value=bytes(width), max_value=bytes(width))
-    path = write(tmp_path / "hostile.parquet", [data_page(bytes(8), 1)], 1,
-                 leaf=element(type=ttypes.Type.INT64), statistics=statistics)  # fmt: skip
+    path = forged(tmp_path / "hostile.parquet", [data_page(bytes(8), 1)], 1,
+                  type=ttypes.Type.INT64, meta={"statistics": statistics})  # fmt: skip
     (each,) = advise(path, value_sample={"values": ["5"]}).columns
     assert (each.groups_statistics, each.values_stored) == (1, 0)
 
@@ -485,10 +486,8 @@ def test_a_dictionary_and_what_comes_after_it(tmp_path):
 
 
 def test_nulls_are_not_values(tmp_path):
-    levels = rle(0, 2)
-    nulls = data_page_v2((b"", levels), b"", 2, 2, encoding=Encoding.PLAIN)
-    leaf = element(type=ttypes.Type.INT64, repetition=1)
-    path = write(tmp_path / "nulls.parquet", [nulls], 2, leaf=leaf)
+    nulls = data_page_v2(rle_run(0, 2, 1), b"", 2, 2)
+    path = forged(tmp_path / "nulls.parquet", [nulls], 2, type=ttypes.Type.INT64, repetition=1)
     (each,) = advise(path).columns
     assert (each.ndv, each.groups, each.reason) == (0, 0, "no non-null values")
 

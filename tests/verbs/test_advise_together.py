@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
-from make.handmade import data_page, element, write
-from make.hostile import edited, outcome
+from make.commands import outcome
+from make.footers import edited
+from make.pages import data_page
+from make.parquet_files import forged
 
 import parquet_bloom as pb
 from parquet_bloom.advice.table import LEAST_KEPT, MANY_COLUMNS, limit_for
@@ -188,8 +190,8 @@ def test_files_that_cannot_be_read_do_not_count(lake, table, tmp_path):
 
 
 def test_a_table_of_damaged_files_is_none(tmp_path):
-    path = write(tmp_path / "short.parquet", [data_page(bytes(8), 1)], 2,
-                 leaf=element(type=ttypes.Type.INT64))  # fmt: skip
+    path = forged(tmp_path / "short.parquet", [data_page(bytes(8), 1)], 2,
+                  type=ttypes.Type.INT64)  # fmt: skip
     advisor = Advisor()
     with pytest.raises(pb.PageError):
         advisor.add(path)
@@ -198,10 +200,10 @@ def test_a_table_of_damaged_files_is_none(tmp_path):
 
 def test_what_one_file_cannot_tell_the_others_can(tmp_path):
     """A codec that cannot be read is the reason for that file's column alone."""
-    leaf = element(type=ttypes.Type.INT64)
-    unreadable = write(tmp_path / "a.parquet", [data_page(bytes(8), 1)], 1, codec=3, leaf=leaf)
+    integer = {"type": ttypes.Type.INT64}
+    unreadable = forged(tmp_path / "a.parquet", [data_page(bytes(8), 1)], 1, codec=3, **integer)
     readable = [
-        write(tmp_path / f"{n}.parquet", [data_page(bytes([n]) * 8, 1)], 1, leaf=leaf)
+        forged(tmp_path / f"{n}.parquet", [data_page(bytes([n]) * 8, 1)], 1, **integer)
         for n in range(3)
     ]
     advisor = advised([unreadable, *readable])

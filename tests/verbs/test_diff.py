@@ -14,23 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, ROOT
+from make.commands import outcome
 from make.defects_files import encrypted
-from make.hostile import (
-    edited,
-    filter_header,
-    footer_start,
-    outcome,
-    pointer,
-    with_filter_bytes,
-    with_meta,
-)
+from make.filters import filter_header, with_filter_bytes
+from make.footers import edited, footer_start, pointer, with_meta
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff, FilterSide, diff
-
-pytest_plugins = ["make.hostile_files"]
 
 A, S = 0, 1
 

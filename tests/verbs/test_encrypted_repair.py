@@ -1,14 +1,11 @@
 """Leaks are mended: the pointer goes, the bits are overwritten, and on request sealed ones come."""
 
 import pytest
+from make.encrypted_files import OWN, PLAIN, SHARED_KEY, encrypted, filters, keys_of, values
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
-from parquet.test_encrypted_reading import OWN, SHARED_KEY, filters, keys_of, values
-from parquet.test_encrypted_writing import PLAIN, encrypted
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
-
-pytest_plugins = ["make.leak_files"]
 
 COLUMNS = ["int64", "string"]
 

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import FIXTURES
+from make.commands import outcome
 from make.handmade_orc import (
     DATA,
     Stream,
@@ -19,7 +20,6 @@ from make.handmade_orc import (
     type_of,
     write,
 )
-from make.hostile import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb

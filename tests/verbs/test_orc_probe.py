@@ -6,6 +6,7 @@ from datetime import datetime
 import pyarrow as pa
 import pyorc
 import pytest
+from make.commands import outcome
 from make.handmade_orc import (
     DATA,
     Stream,
@@ -18,7 +19,6 @@ from make.handmade_orc import (
     type_of,
     write,
 )
-from make.hostile import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb

@@ -6,8 +6,6 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 
-pytest_plugins = ["make.object_files"]
-
 
 def test_build_and_strip_make_what_they_make_of_a_local_file(store, tmp_path):
     path = tmp_path / "local.orc"

@@ -8,15 +8,13 @@ from contextlib import nullcontext
 import pyarrow as pa
 import pytest
 from conftest import FIXTURES
-from make.hostile import outcome
+from make.commands import outcome
+from make.footers import without_lengths
 from make.kms_lab import LabKms
 from make.kms_lab import write as write_encrypted
 from make.object_store import BUCKET, BUILD, FIXTURE, NAME, OPTIONS, URL, check_untouched, raising
-from make.repairs import without_lengths
 
 import parquet_bloom as pb
-
-pytest_plugins = ["make.leak_files", "make.object_files"]
 
 HIDDEN = re.compile(r"bucket/lake/day=1/\.x\.parquet\.[0-9a-f]{16}\.pbloom-tmp")
 

@@ -6,14 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from make.hostile import (
-    edited,
-    footer_start,
-    meta_of,
-    outcome,
-    pointer,
-    with_meta,
-)
+from make.commands import outcome
+from make.footers import edited, footer_start, meta_of, pointer, with_meta, without_lengths
 from make.repairs import (
     A_DROPPED,
     COLUMNS,
@@ -28,15 +22,12 @@ from make.repairs import (
     rules,
     with_length,
     with_offset,
-    without_lengths,
     without_pointers,
 )
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.repair import repair
-
-pytest_plugins = ["make.hostile_files", "make.repair_files"]
 
 # ------------------------------------------------------------------------------------------------
 # Without the values

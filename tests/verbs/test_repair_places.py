@@ -9,24 +9,23 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from make.hostile import filter_header, outcome, pointer, with_filter_bytes, with_meta
+from make.commands import outcome
+from make.filters import bits_of, bitset_at, filter_header, with_bitset, with_filter_bytes
+from make.footers import pointer, with_meta
+from make.parquet_files import written
 from make.repairs import (
     A_DROPPED,
     UNKNOWN_HASH,
     A,
     B,
     S,
-    bits_of,
-    bitset_at,
     done,
     errors,
     overlapping,
     rules,
     stored_values,
-    with_bits,
     with_offset,
     with_place_of,
-    written,
 )
 
 from parquet_bloom.native import _kernel
@@ -34,8 +33,6 @@ from parquet_bloom.parquet.footer.chunk_table import ChunkTable
 from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.parquet.writer import check_end
 from parquet_bloom.verbs.repair import repair
-
-pytest_plugins = ["make.hostile_files", "make.repair_files"]
 
 # ------------------------------------------------------------------------------------------------
 # A header inside a filter
@@ -47,7 +44,7 @@ def with_filter_inside(data: bytes, stored: bytes) -> bytes:
     bits = data[start : start + 64] + stored
     bits += data[start + len(bits) : end]
     at = {"bloom_filter_offset": start + 64, "bloom_filter_length": len(stored)}
-    return with_meta(with_bits(data, bits), 0, B, **at)
+    return with_meta(with_bitset(data, bits), 0, B, **at)
 
 
 @pytest.mark.parametrize("stored", [filter_header(64, hash=UNKNOWN_HASH), filter_header(33)])
@@ -128,7 +125,7 @@ def test_no_bits_are_right_where_all_values_turn_out_to_be_null(tmp_path: Path) 
     """Without statistics the footer does not tell nulls from values."""
     nulls = pa.table({"a": pa.array([None] * 8, pa.int64())})
     path = tmp_path / "source.parquet"
-    bare = written(tmp_path, nulls, write_statistics=False)
+    bare = written(nulls, write_statistics=False)
     data = with_filter_bytes(bare, 0, A, filter_header(64) + bytes(64))
     path.write_bytes(data)
     assert rules(repair(path, dry_run=True)) == {"PB402"}

@@ -7,13 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.hostile import (
-    filter_header,
-    footer_start,
-    pointer,
-    with_filter_bytes,
-    with_meta,
-)
+from make.filters import bits_of, bitset_at, filter_header, with_bitset, with_filter_bytes
+from make.footers import footer_start, pointer, with_meta
+from make.parquet_files import written
 from make.repairs import (
     A_DROPPED,
     A_LENGTH,
@@ -24,24 +20,18 @@ from make.repairs import (
     A,
     B,
     S,
-    bits_of,
-    bitset_at,
     done,
     errors,
     overlapping,
     rules,
     stored_values,
-    with_bits,
     with_offset,
     with_place_of,
-    written,
 )
 
 import parquet_bloom as pb
 from parquet_bloom.verbs.repair import repair
 from parquet_bloom.verbs.validate import validate
-
-pytest_plugins = ["make.hostile_files", "make.repair_files"]
 
 # ------------------------------------------------------------------------------------------------
 # What the values decide
@@ -51,7 +41,7 @@ def missing_one(data: bytes, path: Path) -> bytes:
     """The filter of `a` in row group 1 has all values but one."""
     start, end = bitset_at(data, 1, A)
     values = stored_values(path, 1)
-    return with_bits(data, bits_of(values[1:], (end - start) // 32), 1, A)
+    return with_bitset(data, bits_of(values[1:], (end - start) // 32), 1, A)
 
 
 def test_false_negatives_go_when_values_are_looked_up(
@@ -93,7 +83,7 @@ def test_a_shared_filter_that_is_right_for_both_stays_with_one(
     path = write(sound)
     values = [*stored_values(path, 1), *stored_values(path, 0)]
     start, end = bitset_at(sound, 0, A)
-    both = with_bits(shared(sound, 1), bits_of(values, (end - start) // 32))
+    both = with_bitset(shared(sound, 1), bits_of(values, (end - start) // 32))
     path.write_bytes(both)
     report = repair(path, in_place=True, drop_bad=True)
     assert [item.rule for item in report.repaired] == ["PB107"]
@@ -192,7 +182,7 @@ def test_two_booleans_are_not_looked_up(bare: bytes, write: Callable[[bytes], Pa
 
 
 def test_a_filter_without_bits_stays_where_there_are_no_values(tmp_path: Path) -> None:
-    data = written(tmp_path, pa.table({"a": pa.array([None] * 8, pa.int64())}))
+    data = written(pa.table({"a": pa.array([None] * 8, pa.int64())}))
     path = tmp_path / "source.parquet"
     path.write_bytes(with_filter_bytes(data, 0, A, filter_header(64) + bytes(64)))
     assert done(repair(path, dry_run=True, drop_bad=True)) == []

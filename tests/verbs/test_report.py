@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 from make import troubled
 from make.browser import Document
+from make.commands import outcome
 from make.defects_files import sound
-from make.hostile import outcome
 from make.troubled import COLUMNS, SCRIPT
 
 import parquet_bloom as pb

@@ -4,8 +4,10 @@ test_sound_corpus."""
 import struct
 
 import pytest
-from make.defects_files import bitset, encrypted, integer, sound, with_bits, with_bitset
-from make.hostile import edited, meta_of, outcome, pointer
+from make.commands import outcome
+from make.defects_files import encrypted, integer, sound
+from make.filters import bitset, with_bits, with_bitset
+from make.footers import edited, meta_of, pointer
 
 import parquet_bloom as pb
 from parquet_bloom.rules.catalogue import RULES, Checked, Severity, finding

@@ -7,9 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make import wrong_writers as wrong
-from make.defects_files import bits_of, integers, plain_integers, with_bits
-from make.hostile import Column as Forged
-from make.hostile import data_page, dictionary_page, forge, int64s
+from make.defects_files import integers
+from make.filters import bits_of, with_bits
+from make.pages import data_page, dictionary_page, int64s
+from make.parquet_files import Column as Forged
+from make.parquet_files import forge
 from make.wrong_writers import Column, Writer, make_column
 from oracle import specification as spec
 
@@ -104,7 +106,7 @@ def test_damaged_indices_are_no_reason_to_say_nothing_of_the_values(tmp_path):
     place = {"dictionary_page_offset": 4, "data_page_offset": 4 + len(pages[0])}
     data = forge(Forged(pages, 128, meta={"encodings": encodings} | place))
     path = tmp_path / "indices.parquet"
-    path.write_bytes(with_bits(data, bits_of(plain_integers(known), 16)))
+    path.write_bytes(with_bits(data, bits_of(known, 16)))
     (found,) = validate(path, diagnose=True).findings
     assert (found.rule, found.found, found.diagnosis) == ("PB401", "64", None)
 

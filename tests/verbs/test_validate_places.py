@@ -3,8 +3,10 @@
 import os
 
 import pytest
+from make.commands import outcome
 from make.defects_files import ROWS, sound
-from make.hostile import edited, filter_header, footer_start, meta_of, outcome, pointer, with_meta
+from make.filters import filter_header
+from make.footers import edited, footer_start, meta_of, pointer, with_meta
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ConfigError

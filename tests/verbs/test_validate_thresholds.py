@@ -3,13 +3,15 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from make.defects_files import bits_of, integers, plain_integers, sound, with_bits, written
+from make.defects_files import integers, sound
+from make.filters import bits_of, with_bits
+from make.parquet_files import written
 
 import parquet_bloom as pb
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.verbs.validate import validate
 
-VALUES = plain_integers(integers(0))
+VALUES = integers(0)
 
 
 def findings(data: bytes, tmp_path, **options) -> dict[str, Finding]:

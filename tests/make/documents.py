@@ -1,0 +1,17 @@
+"""Pages of documentation, whose examples run."""
+
+import re
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """What stands in the fenced blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def comparable(text: str) -> str:
+    """Without what differs between runs and versions of the writer: times, sizes and offsets."""
+    text = re.sub(r"\d+\.\d\d s\b", "# s", text)
+    text = re.sub(r"version [\d.]+", "version #", text)
+    text = re.sub(r"[\d.]+ (B|KiB|MiB)\b", "# B", text)
+    text = re.sub(r"[\d.]+ %", "# %", text)
+    return re.sub(r"\t\d{8}\t|\b[\d,]+ bytes read", "#", text)

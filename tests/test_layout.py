@@ -1,0 +1,90 @@
+"""Where things lie in the suite: its folders are those of the package, and what is made is made once."""
+
+import ast
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+TESTS = ROOT / "tests"
+PACKAGE = ROOT / "parquet_bloom"
+
+# What mirrors nothing in the package: digests of what it does, pages, makers and judges.
+OWN = {"digests", "docs", "make", "oracle"}
+
+MODULES = sorted(TESTS.rglob("*.py"))
+MAKERS = sorted((TESTS / "make").glob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module)
+    return found
+
+
+def test_folders_mirror_the_package():
+    folders = {path.relative_to(TESTS).parts[0] for path in MODULES if path.parent != TESTS}
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert folders - OWN <= packages
+    assert packages - folders == set()
+
+
+def test_modules_of_tests_have_names_of_their_own():
+    """They are imported by their last name alone."""
+    names = Counter(path.name for path in MODULES if path.name.startswith("test_"))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_nothing_but_tests_and_conftest_lies_beside_them():
+    """What tests share is a maker, a judge or a fixture, and has its place."""
+    makers = {TESTS / "digests", TESTS / "make", TESTS / "oracle"}
+    strange = [path for path in MODULES if path.parent not in makers]
+    assert [path.name for path in strange if not path.name.startswith(("test_", "conftest"))] == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted((TESTS / "oracle").glob("*.py")), ids=lambda path: path.stem
+)
+def test_the_oracle_knows_nothing_of_the_package(path):
+    roots = {name.split(".")[0] for name in imports(path)}
+    assert not roots & {"make", "parquet_bloom"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(TESTS)))
+def test_nobody_takes_anything_from_tests(path):
+    """A test is read by itself; what two of them need is made in tests/make."""
+    names = chain.from_iterable(name.split(".") for name in imports(path))
+    assert [name for name in names if name.startswith("test_")] == []
+
+
+def defined(path: Path) -> dict[str, str]:
+    """What a module defines, by name; without docstrings, so that equal code is equal."""
+    found = {}
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            if ast.get_docstring(node) is not None:
+                node.body = node.body[1:]
+            found[node.name] = ast.dump(node)
+    return found
+
+
+def test_nothing_is_made_twice():
+    """No function of a test module, and no second maker, is a maker word for word."""
+    made = {}
+    for path in MAKERS:
+        for name, code in defined(path).items():
+            assert made.setdefault(code, (path, name)) == (path, name)
+    twice = [
+        (path.name, name)
+        for path in MODULES
+        if path not in MAKERS
+        for name, code in defined(path).items()
+        if code in made
+    ]
+    assert twice == []
