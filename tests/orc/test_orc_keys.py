@@ -296,7 +296,7 @@ def test_what_a_column_cannot_hold(of, value, message):
 
 def test_what_nobody_knows():
     assert encode(column("DOUBLE"), nan, FORM).unknown == "NaN has many encodings"
-    assert encode(column("LONG"), None, FORM).unknown == "nulls are not in a Bloom filter"
+    assert encode(column("LONG"), None, FORM).unknown == "nulls are not inserted into Bloom filters"
     julian = "dates before 1582-10-15 are stored by one of two calendars"
     for of in (column("DATE"), column("TIMESTAMP"), column("TIMESTAMP_INSTANT")):
         assert encode_literal(of, "1582-10-14", FORM).unknown == julian
