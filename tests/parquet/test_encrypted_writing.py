@@ -149,7 +149,7 @@ def test_without_the_footers_key_a_signed_file_is_not_touched(tmp_path):
         lambda: pb.repair(source, keys=keys, in_place=True),
     ):
         with pytest.raises(
-            pb.MissingKeyError, match=r"encrypted\.parquet: the footer is signed, and cannot be"
+            pb.MissingKeyError, match=r"encrypted\.parquet: the footer is signed and cannot be"
         ):
             work()
 
