@@ -1,35 +1,35 @@
-"""Everything that parquet_bloom raises on purpose.
+"""The errors of parquet_bloom.
 
     ParquetBloomError
-    ├── FormatError                 bytes that are not what the format says
-    │   ├── NotSupportedFileError   no Parquet file at all
+    ├── FormatError                 the bytes violate the file format
+    │   ├── NotSupportedFileError   not a Parquet or ORC file
     │   ├── FooterError             the footer is damaged, truncated or contradicts the file
     │   ├── PageError               a page of a column chunk is damaged
-    │   └── FilterError             a Bloom filter's header, range or bits cannot be used
-    ├── UnsupportedError            sound, but beyond this version: a codec, an encoding, another encryption
-    ├── ColumnError                 no such column (names the close ones)
+    │   └── FilterError             a Bloom filter's header, range or bits are unusable
+    ├── UnsupportedError            valid, but not supported: a codec, an encoding, an encryption
+    ├── ColumnError                 no such column (suggests similar names)
     ├── ValueTypeError              a literal that cannot be a value of the column
-    ├── EncryptionError             keys that are missing or unfit, bytes that they do not open
-    │   ├── MissingKeyError         no key for the footer or a column, no AAD prefix
-    │   └── TamperedError           key, AAD prefix or bytes are wrong; nothing tells which
+    ├── EncryptionError             an invalid key, or a KMS that failed
+    │   ├── MissingKeyError         no key for the footer or a column, or no AAD prefix
+    │   └── TamperedError           decryption failed: wrong key, wrong AAD prefix or altered bytes
     ├── RewriteError                an output that must not or could not be written
-    ├── ConfigError                 a configuration file that says what has no meaning
-    └── SparkError                  a job on Spark that failed as a whole
+    ├── ConfigError                 an invalid configuration file
+    └── SparkError                  a Spark job that failed as a whole
 
 A message is one line, *where: what: expected, found*. `OSError` passes through unchanged.
 """
 
 
 class ParquetBloomError(Exception):
-    """The root of the tree."""
+    """The base class of all errors of this package."""
 
 
 class FormatError(ParquetBloomError):
-    """Bytes that are not what the format says."""
+    """The bytes violate the file format."""
 
 
 class NotSupportedFileError(FormatError):
-    """No Parquet file: the magic bytes are missing, or it is too short."""
+    """Not a Parquet or ORC file: the magic bytes are missing, or it is too short."""
 
 
 class FooterError(FormatError):
@@ -41,11 +41,11 @@ class PageError(FormatError):
 
 
 class FilterError(FormatError):
-    """A Bloom filter's header, range or bits cannot be used."""
+    """A Bloom filter's header, range or bits are unusable."""
 
 
 class UnsupportedError(ParquetBloomError):
-    """Sound, but beyond this version: a codec, an encoding, another encryption."""
+    """Valid, but not supported: a codec, an encoding, an encryption."""
 
 
 class ColumnError(ParquetBloomError):
@@ -57,7 +57,7 @@ class ValueTypeError(ParquetBloomError):
 
 
 class EncryptionError(ParquetBloomError):
-    """A key that is unfit, or a KMS that fails."""
+    """An invalid key, or a KMS that failed."""
 
 
 class MissingKeyError(EncryptionError):
@@ -65,7 +65,7 @@ class MissingKeyError(EncryptionError):
 
 
 class TamperedError(EncryptionError):
-    """Bytes that do not open: the key, the AAD prefix or the bytes are wrong."""
+    """Decryption failed: the key or the AAD prefix is wrong, or the bytes were altered."""
 
 
 class RewriteError(ParquetBloomError):
@@ -73,15 +73,15 @@ class RewriteError(ParquetBloomError):
 
 
 class ConfigError(ParquetBloomError):
-    """A configuration file that says what has no meaning."""
+    """An invalid configuration file."""
 
 
 class SparkError(ParquetBloomError):
-    """A job on Spark failed as a whole, not one file of it."""
+    """A Spark job failed as a whole, rather than on single files."""
 
 
 def complaint(error: BaseException) -> str:
-    """What went wrong, for the one who ran the command."""
+    """The error message for the user of the command."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ParquetBloomError | ValueError | OSError):
@@ -92,7 +92,7 @@ def complaint(error: BaseException) -> str:
 
 
 def complaint_about(path: str, error: Exception) -> str:
-    """The same for one file among many, which it names if the error does not."""
+    """The same for one file of many; adds the path if the error does not name it."""
     message = complaint(error)
     names_a_file = isinstance(error, ParquetBloomError) or getattr(error, "filename", None)
     return message if names_a_file or path in message else f"{path}: {message}"

@@ -1,6 +1,6 @@
-"""Work on several column chunks at the same time, within a memory budget; results come in order.
+"""Process column chunks in parallel within a memory budget, and yield the results in order.
 
-Of an ORC file, what is called a chunk here is a column of a stripe.
+In an ORC file, a chunk is one column of one stripe.
 """
 
 from __future__ import annotations
@@ -15,23 +15,22 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Called with how many chunks are done, and of how many.
+# Called with the number of finished chunks and the total.
 Progress = Callable[[int, int], None]
 
 
 def of_all(progress: Progress | None, chunks: Sized) -> Callable[[int], None]:
-    """Tells `progress`, if there is one, how many of `chunks` are done."""
+    """A function that passes the number of finished `chunks` to `progress`, if there is one."""
     return lambda done: progress(done, len(chunks)) if progress else None
 
 
-# Filters that are worked on or wait for somebody to take them, together: two large ones go one by
-# one.
+# For all filters in progress or waiting to be consumed: two large ones are built one at a time.
 MEMORY_BUDGET = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Task(Generic[Item, Result]):
-    """A chunk that is being worked on; `room` is what that takes at most, in bytes."""
+    """A chunk in progress; `room` is the most memory it takes, in bytes."""
 
     chunk: Item
     room: int
@@ -44,11 +43,11 @@ def work_in_order(
     room: Callable[[Item], int],
     threads: int | None,
 ) -> Iterator[tuple[Item, Result]]:
-    """Each chunk with what `work` makes of it, in the order of `chunks`.
+    """Yield each chunk with the result of `work`, in the order of `chunks`.
 
-    `threads`: one for each processor if None. `room` says how many bytes the work takes at most: the
-    next chunks begin as far as there is room beside those whose result nobody has taken yet. Whoever
-    keeps a result when asking for another keeps its memory, too.
+    `threads`: None for one per processor. `room`: the most memory that a chunk takes, in bytes. A
+    chunk starts once it fits the budget beside all results not yet consumed; a consumer that holds
+    on to a result holds on to its memory, too.
     """
     threads = threads or len(os.sched_getaffinity(0))
     ahead = deque(chunks)
@@ -65,7 +64,7 @@ def work_in_order(
 
 
 def _has_room(begun: Collection[_Task[Item, Result]], room: int, threads: int) -> bool:
-    """Whether to begin with one more. What exceeds the budget alone may go alone."""
+    """Whether to start one more. A chunk that exceeds the budget by itself runs alone."""
     if not begun:
         return True
     taken = sum(task.room for task in begun)
@@ -73,6 +72,6 @@ def _has_room(begun: Collection[_Task[Item, Result]], room: int, threads: int) -
 
 
 def _taken(begun: deque[_Task[Item, Result]]) -> tuple[Item, Result]:
-    """The first of them, when it is ready; a function of its own, so that nothing else holds it."""
+    """The first result, once ready. A separate function, so that no local keeps it alive."""
     task = begun.popleft()
     return task.chunk, task.future.result()

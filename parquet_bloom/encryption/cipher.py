@@ -1,15 +1,15 @@
-"""Modules of encrypted files: what stands in an envelope, and how it is sealed and opened.
+"""Modules of encrypted files: the layout of their envelopes, encryption and decryption.
 
     AES-GCM          | length (4) | nonce (12) | ciphertext | tag (16) |
     AES-CTR          | length (4) | nonce (12) | ciphertext |
-    signature                     | nonce (12) |              tag (16) |   of a plaintext footer
+    footer signature              | nonce (12) |              tag (16) |   for a plaintext footer
 
     AAD              | aad_prefix | aad_file_unique | module (1)
                      | row group (2) | column (2) | page (2) |
 
-A length counts what follows it; integers are little-endian. Only the bodies of pages are ever in
-CTR, and only with AES_GCM_CTR_V1: their bytes are not authenticated. All others are in GCM, and
-nothing of them is given out before the tag has been checked.
+A length counts the bytes that follow it; integers are little-endian. Only page bodies use CTR, and
+only under AES_GCM_CTR_V1; they are not authenticated. All other modules use GCM, and no plaintext
+is returned before the tag has been verified.
 
 Spec: parquet-format, Encryption.md sections 4 and 5.
 """
@@ -40,17 +40,17 @@ GCM_OVERHEAD = CTR_OVERHEAD + TAG_BYTES
 Buffer = bytes | bytearray | memoryview
 
 KEY_BYTES = (16, 24, 32)
-# Row groups, columns and pages are numbered in 16 bits, and no reader takes the sign bit.
+# Ordinals of row groups, columns and pages are 16-bit, and no reader accepts the sign bit.
 MAX_ORDINAL = 0x7FFF
-# With random nonces, more would make it likely that two are equal.
+# With random nonces, more would make a collision likely.
 # Source: NIST SP 800-38D section 8.3.
 MAX_SEALS = 1 << 32
-# CTR counts blocks from 1 behind the nonce.
+# In CTR the block counter follows the nonce and starts at 1.
 _FIRST_BLOCK = (1).to_bytes(4, "big")
 
 
 class Module(IntEnum):
-    """What is encrypted as one piece; the numbers are those in the AAD."""
+    """A unit of encryption, by its number in the AAD."""
 
     FOOTER = 0
     COLUMN_META_DATA = 1
@@ -65,7 +65,7 @@ class Module(IntEnum):
 
     @property
     def words(self) -> str:
-        """How a message names it."""
+        """The name for messages."""
         return _WORDS[self]
 
 
@@ -82,7 +82,7 @@ _WORDS = {
     Module.BLOOM_FILTER_BITSET: "filter bitset",
 }
 _PAGE_BODIES = frozenset({Module.DATA_PAGE, Module.DICTIONARY_PAGE})
-# How many ordinals a module has: row group and column, and the page for two of them.
+# Ordinals in the AAD: row group and column, and for two kinds of module the page.
 _NUM_ORDINALS = dict.fromkeys(Module, 2) | {
     Module.FOOTER: 0,
     Module.DATA_PAGE: 3,
@@ -91,7 +91,7 @@ _NUM_ORDINALS = dict.fromkeys(Module, 2) | {
 
 
 class Algorithm(Enum):
-    """The algorithms of the format, by the names that it gives them."""
+    """The algorithms of the format, under the format's names."""
 
     AES_GCM_V1 = "AES_GCM_V1"
     AES_GCM_CTR_V1 = "AES_GCM_CTR_V1"
@@ -100,14 +100,15 @@ class Algorithm(Enum):
 class Key:
     """A secret of 16, 24 or 32 bytes, and where it came from.
 
-    Its bytes are in no repr, message or pickle. Two keys are equal only if they are one object:
-    the seals that are made with a secret are counted here.
+    The secret never appears in a repr, message or pickle. Keys compare by identity, because each
+    counts the modules encrypted with it.
     """
 
     __slots__ = ("_gcm", "_seals", "_secret", "source")
 
     def __init__(self, secret: bytes, source: str) -> None:
-        """`source` names it in messages: `footer key (env:KF)`. Raises EncryptionError on length."""
+        """`source` is its name in messages, such as `footer key (env:KF)`. Raises EncryptionError
+        for a secret of another length."""
         if len(secret) not in KEY_BYTES:
             raise EncryptionError(f"{source}: {len(secret)} bytes, expected 16, 24 or 32")
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -121,10 +122,10 @@ class Key:
         return f"Key(source={self.source!r})"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a key is neither pickled nor copied")
+        raise TypeError("a key cannot be pickled or copied")
 
     def open_gcm(self, sealed: Buffer, aad: bytes) -> bytes:
-        """The plaintext of nonce, ciphertext and tag. Raises TamperedError unless the tag fits."""
+        """Decrypt nonce, ciphertext and tag. Raises TamperedError unless the tag matches."""
         from cryptography.exceptions import InvalidTag
 
         if len(sealed) < SIGNATURE_BYTES:
@@ -135,25 +136,25 @@ class Key:
             raise self._tampered() from None
 
     def seal_gcm(self, plaintext: Buffer, aad: bytes) -> bytes:
-        """Nonce, ciphertext and tag; the nonce is new."""
+        """A fresh nonce, ciphertext and tag."""
         nonce = self._new_nonce()
         return nonce + self._gcm.encrypt(nonce, plaintext, aad)
 
     def open_ctr(self, sealed: Buffer) -> bytes:
-        """The plaintext of a nonce and ciphertext, or of whatever has been made of them."""
+        """Decrypt nonce and ciphertext; nothing tells whether they were altered."""
         return self._ctr(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:])
 
     def seal_ctr(self, plaintext: Buffer) -> bytes:
-        """Nonce and ciphertext; the nonce is new."""
+        """A fresh nonce and ciphertext."""
         nonce = self._new_nonce()
         return nonce + self._ctr(nonce, plaintext)
 
     def sign(self, message: bytes, aad: bytes) -> bytes:
-        """Nonce and tag of `message`; the nonce is new."""
+        """A fresh nonce and the tag of `message`."""
         return self._sign(self._new_nonce(), message, aad)
 
     def check_signature(self, message: bytes, aad: bytes, signature: bytes) -> None:
-        """Raise TamperedError unless `signature` is one of `message` with this key."""
+        """Raise TamperedError unless `signature` is valid for `message` under this key."""
         if len(signature) != SIGNATURE_BYTES:
             raise TamperedError(f"{len(signature)} bytes, expected {SIGNATURE_BYTES}")
         expected = self._sign(signature[:NONCE_BYTES], message, aad)
@@ -173,24 +174,26 @@ class Key:
 
     def _new_nonce(self) -> bytes:
         if not any(self._secret):
-            raise EncryptionError(f"{self.source}: all its bytes are 0: it is no secret")
+            raise EncryptionError(f"{self.source}: refusing to encrypt with a key of zeros")
         if next(self._seals) > MAX_SEALS:
-            raise EncryptionError(f"{self.source}: sealed {MAX_SEALS} modules, none more")
+            raise EncryptionError(
+                f"{self.source}: already encrypted {MAX_SEALS} modules, the most allowed for a key"
+            )
         return urandom(NONCE_BYTES)
 
     def _tampered(self) -> TamperedError:
         return TamperedError(
-            f"does not open with {self.source}: the key, the AAD prefix or the bytes are wrong"
+            f"cannot be decrypted with {self.source}: wrong key, wrong AAD prefix or altered bytes"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class FileCipher:
-    """How the modules of one file are sealed; `file_aad`: aad_prefix and aad_file_unique.
+    """Encrypts and decrypts the modules of one file; `file_aad` is aad_prefix + aad_file_unique.
 
-    Modules are named by their ordinals: `row_group` and `column` for all but the footer, `page` for
-    data pages and their headers, counted from 0 within the column chunk. An ordinal above 32767 is
-    an UnsupportedError.
+    A module is identified by its ordinals: `row_group` and `column` for all but the footer, `page`
+    for data pages and their headers, counted from 0 within the column chunk. An ordinal above 32767
+    raises UnsupportedError.
     """
 
     algorithm: Algorithm
@@ -203,19 +206,19 @@ class FileCipher:
         column: int | None = None,
         page: int | None = None,
     ) -> bytes:
-        """What a module is bound to: the file, the module's kind and its place."""
+        """The AAD, which binds a module to its file, kind and place."""
         ordinals = [number for number in (row_group, column, page) if number is not None]
         if len(ordinals) != _NUM_ORDINALS[module]:
             raise ValueError(f"{module.words}: ordinals {row_group}, {column}, {page}")
         if ordinals and not 0 <= min(ordinals) <= max(ordinals) <= MAX_ORDINAL:
             raise UnsupportedError(
-                f"{module.words}: ordinals {ordinals}, expected 0 to {MAX_ORDINAL}: the format has"
-                " no more for encrypted files"
+                f"{module.words}: ordinals {ordinals}, expected 0 to {MAX_ORDINAL}, the limit for"
+                " encrypted files"
             )
         return self.file_aad + bytes([module]) + pack(f"<{len(ordinals)}H", *ordinals)
 
     def overhead(self, module: Module) -> int:
-        """What the envelope of a module adds to its plaintext, in bytes."""
+        """Bytes that the envelope adds to a module's plaintext."""
         return CTR_OVERHEAD if self._is_ctr(module) else GCM_OVERHEAD
 
     def open(
@@ -227,10 +230,10 @@ class FileCipher:
         column: int | None = None,
         page: int | None = None,
     ) -> bytes:
-        """The plaintext of a whole envelope, from its length on.
+        """The plaintext of a whole envelope, its length field included.
 
-        parquet-java writes zeros behind the Thrift structs that it seals: expect bytes after them.
-        Raises TamperedError, which names the module and where the key came from.
+        parquet-java pads the Thrift structs that it encrypts with zeros: expect bytes after them.
+        Raises TamperedError, which names the module and the key's source.
         """
         aad = self.aad(module, row_group, column, page)
         try:
@@ -251,9 +254,9 @@ class FileCipher:
         column: int | None = None,
         page: int | None = None,
     ) -> bytes:
-        """The whole envelope, its length included; the nonce is new.
+        """The whole envelope, its length field included, with a fresh nonce.
 
-        Raises EncryptionError if the key is all zeros, or after 2**32 seals with it.
+        Raises EncryptionError if the key is all zeros or has encrypted 2**32 modules.
         """
         aad = self.aad(module, row_group, column, page)
         is_ctr = self._is_ctr(module)
@@ -261,11 +264,11 @@ class FileCipher:
         return len(sealed).to_bytes(LENGTH_BYTES, "little") + sealed
 
     def sign(self, key: Key, footer: bytes) -> bytes:
-        """The 28 bytes that follow a plaintext footer, the exact bytes of its FileMetaData."""
+        """The 28-byte signature that follows `footer`, the exact bytes of its FileMetaData."""
         return key.sign(footer, self.aad(Module.FOOTER))
 
     def check_signature(self, key: Key, footer: bytes, signature: bytes) -> None:
-        """Raise TamperedError unless `signature` is one of exactly these bytes."""
+        """Raise TamperedError unless `signature` is valid for exactly these bytes."""
         try:
             key.check_signature(footer, self.aad(Module.FOOTER), signature)
         except TamperedError as error:
@@ -276,10 +279,10 @@ class FileCipher:
 
 
 def envelope_size(prefix: Buffer, limit: int, overhead: int = GCM_OVERHEAD) -> int:
-    """The bytes of an envelope, its length included, by its first four; at most `limit`.
+    """The size of an envelope, its length field included, from its first four bytes.
 
-    Raises TamperedError on a length that is too small for any envelope or reaches past `limit`, so
-    that nothing is read or allocated for it.
+    Raises TamperedError if it is smaller than `overhead` or larger than `limit`, so that nothing is
+    read or allocated for it.
     """
     if len(prefix) < LENGTH_BYTES:
         raise TamperedError(f"{len(prefix)} bytes, expected an envelope of {overhead} or more")
@@ -290,16 +293,16 @@ def envelope_size(prefix: Buffer, limit: int, overhead: int = GCM_OVERHEAD) -> i
 
 
 def file_cipher(algorithm: ttypes.EncryptionAlgorithm, aad_prefix: bytes | None) -> FileCipher:
-    """What the footer says of the encryption, with the AAD prefix that a user gave, if any.
+    """The cipher that the footer describes; `aad_prefix` is the one that the user gave, if any.
 
-    Raises UnsupportedError on another algorithm and on a file without aad_file_unique,
-    MissingKeyError on a prefix that the file does not store and nobody gave, EncryptionError on one
-    that is not the file's.
+    Raises UnsupportedError for another algorithm and for a file without aad_file_unique,
+    MissingKeyError if the file needs a prefix and none was given, EncryptionError if the one given
+    is not the file's.
     """
     chosen, details = _algorithm(algorithm)
     if not details.aad_file_unique:
         raise UnsupportedError(
-            "encrypted without aad_file_unique: not as the format says but as DuckDB does it"
+            "encrypted without aad_file_unique, as DuckDB does in violation of the format"
         )
     prefix = _prefix(details, aad_prefix)
     return FileCipher(chosen, prefix + details.aad_file_unique)
@@ -319,9 +322,9 @@ def _algorithm(
 def _prefix(details: ttypes.AesGcmV1 | ttypes.AesGcmCtrV1, given: bytes | None) -> bytes:
     stored: bytes | None = details.aad_prefix
     if details.supply_aad_prefix and given is None:
-        raise MissingKeyError("the file does not store its AAD prefix: expected one to be given")
+        raise MissingKeyError("no AAD prefix given, and the file does not store its own")
     if given is not None and stored is None and not details.supply_aad_prefix:
         raise EncryptionError("an AAD prefix was given, but the file has none")
     if given is not None and stored is not None and given != stored:
-        raise EncryptionError("another AAD prefix was given than the file stores")
+        raise EncryptionError("the AAD prefix given differs from the one that the file stores")
     return given or stored or b""

@@ -1,12 +1,12 @@
-"""Key material: what pyarrow's and parquet-java's key tools leave in a file instead of a key id.
+"""Key material, which pyarrow's and parquet-java's key tools store in a file in place of a key id.
 
     key_metadata          {"keyMaterialType": "PKMT1", "internalStorage": true, "masterKeyID": …,
                            "wrappedDEK": …, "doubleWrapping": …, …}
     or                    {"keyMaterialType": "PKMT1", "internalStorage": false, "keyReference": …}
-    and beside the file   _KEY_MATERIAL_FOR_<name>.json: {reference: "{…}", …}
+    beside the file       _KEY_MATERIAL_FOR_<name>.json: {reference: "{…}", …}
 
-The key of a module is wrapped by a master key, or (double wrapping) by a key-encryption key that
-is wrapped by a master key and serves many files.
+A module's key is wrapped by a master key, or (double wrapping) by a key-encryption key that is
+shared by many files and itself wrapped by a master key.
 
 Source: parquet-java, org.apache.parquet.crypto.keytools, KeyMaterial and KeyMetadata.
 """
@@ -22,23 +22,23 @@ from functools import cached_property
 from typing import Any
 
 from parquet_bloom.encryption.cipher import Key
-from parquet_bloom.encryption.clients import MadeKeys
+from parquet_bloom.encryption.clients import KeyCache
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
 from parquet_bloom.storage.open_source import open_source
 
 _TYPE = "PKMT1"
-# 1000 columns take some 500 kB.
+# 1,000 columns take some 500 kB.
 _MAX_FILE_BYTES = 64 << 20
-# Of a key id that a file gives, this much is in a message.
+# Characters of a file's key id that a message shows.
 _SHOWN_LENGTH = 64
 
-# Makes a key of a wrapped one and the id of its master key.
+# (wrapped key, id of its master key) -> key
 Unwrap = Callable[[str, str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyEncryptionKey:
-    """The key between a master key and the keys of files; `wrapped` is the KMS client's own."""
+    """A key between the master key and the keys of files; only the KMS client can read `wrapped`."""
 
     id: bytes
     wrapped: str
@@ -46,7 +46,7 @@ class KeyEncryptionKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyMaterial:
-    """A wrapped key: by its key-encryption key, or if that is None by the master key."""
+    """A key wrapped by a key-encryption key, or if that is None by the master key."""
 
     master_key_id: str
     wrapped_dek: str
@@ -54,9 +54,9 @@ class KeyMaterial:
 
 
 def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMaterial | None:
-    """The material in the metadata or in the file that it refers to; None if it is neither.
+    """The key material in the metadata or in the file that it refers to; None if there is none.
 
-    Raises EncryptionError on material that is not as it should be.
+    Raises EncryptionError if the material is invalid.
     """
     fields = _json_object(key_metadata)
     if fields is None or "keyMaterialType" not in fields:
@@ -67,7 +67,7 @@ def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMat
         reference = _get(fields, "keyReference", str)
         if beside is None:
             raise EncryptionError(
-                f"key material: {_cut(reference)} is in a file that was not given"
+                f"key material: {_quoted(reference)} is in a file that was not given"
             )
         fields = beside.fields(reference)
     kek = None
@@ -77,46 +77,46 @@ def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMat
     return KeyMaterial(_get(fields, "masterKeyID", str), _get(fields, "wrappedDEK", str), kek)
 
 
-def shown(key_metadata: bytes | None) -> str:
-    """How a message names the key that a file asks for: on one line, and not too much of it."""
+def describe_key(key_metadata: bytes | None) -> str:
+    """The key that a file names, for a message: one short line."""
     if key_metadata is None:
         return "the file names no key"
     fields = _json_object(key_metadata) or {}
     for name, what in (("masterKeyID", "wrapped by master key"), ("keyReference", "key material")):
         if isinstance(fields.get(name), str):
-            return f"{what} {_cut(fields[name])}"
-    return f"key id {_cut(key_metadata.decode(errors='backslashreplace'))}"
+            return f"{what} {_quoted(fields[name])}"
+    return f"key id {_quoted(key_metadata.decode(errors='backslashreplace'))}"
 
 
-def _cut(text: str) -> str:
-    """In quotes; its repr has no surrogates either, which JSON can have alone."""
+def _quoted(text: str) -> str:
+    """The beginning of `text` in quotes. A repr also escapes lone surrogates, which JSON allows."""
     return repr(text[:_SHOWN_LENGTH]) + ("…" if len(text) > _SHOWN_LENGTH else "")
 
 
 class ExternalMaterial:
-    """A file of key material, which is read when it is asked for first."""
+    """A file of key material, read on first use."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     @staticmethod
     def of(path: str) -> ExternalMaterial:
-        """The one that belongs to the Parquet file at `path`."""
+        """The file that belongs to the Parquet file at `path`."""
         folder, slash, name = path.rpartition("/")
         return ExternalMaterial(f"{folder}{slash}_KEY_MATERIAL_FOR_{name}.json")
 
     def fields(self, reference: str) -> dict[str, Any]:
-        """The material of this reference.
+        """The material under this reference.
 
-        Raises MissingKeyError if there is no such file or nothing for the reference in it,
-        EncryptionError for what is no key material.
+        Raises MissingKeyError if the file or the reference does not exist, EncryptionError if the
+        material is invalid.
         """
         text = self._entries.get(reference)
         if text is None:
-            raise MissingKeyError(f"{self.path}: no key material for {_cut(reference)}")
+            raise MissingKeyError(f"{self.path}: no key material for {_quoted(reference)}")
         fields = _json_object(text) if isinstance(text, str) else None
         if fields is None:
-            raise EncryptionError(f"{self.path}: {_cut(reference)} is no key material")
+            raise EncryptionError(f"{self.path}: {_quoted(reference)}: not key material")
         return fields
 
     @cached_property
@@ -124,10 +124,13 @@ class ExternalMaterial:
         try:
             source = open_source(self.path)
         except FileNotFoundError:
-            raise MissingKeyError(f"{self.path}: no such file, expected the key material") from None
+            raise MissingKeyError(f"{self.path}: no such key material file") from None
         try:
             if source.size > _MAX_FILE_BYTES:
-                raise EncryptionError(f"{self.path}: {source.size} bytes are no key material")
+                raise EncryptionError(
+                    f"{self.path}: {source.size} bytes, expected at most {_MAX_FILE_BYTES} of key"
+                    " material"
+                )
             entries = _json_object(source.read_at(0, source.size))
         finally:
             source.close()
@@ -137,18 +140,18 @@ class ExternalMaterial:
 
 
 class Unwrapper:
-    """Unwraps key material, each key once: the same material is the same Key."""
+    """Unwraps each key once: the same material gives the same Key."""
 
     def __init__(self) -> None:
-        self._keys = MadeKeys[KeyMaterial]()
-        self._keks = MadeKeys[tuple[str, KeyEncryptionKey]]()
+        self._keys = KeyCache[KeyMaterial]()
+        self._keks = KeyCache[tuple[str, KeyEncryptionKey]]()
 
     def key(self, material: KeyMaterial, unwrap: Unwrap) -> Key:
         """The key of a module.
 
         Raises EncryptionError if the client fails, MissingKeyError if it has no such master key.
         """
-        source = f"key wrapped by master key {_cut(material.master_key_id)}"
+        source = f"key wrapped by master key {_quoted(material.master_key_id)}"
         return self._keys.get(material, lambda: Key(self._secret(material, unwrap), source))
 
     def _secret(self, material: KeyMaterial, unwrap: Unwrap) -> bytes:
@@ -159,11 +162,12 @@ class Unwrapper:
             return key.open_gcm(_decode(material.wrapped_dek, "wrappedDEK"), material.kek.id)
         except TamperedError:
             raise TamperedError(
-                f"key material: wrappedDEK does not open with {key.source}: one of both is wrong"
+                f"key material: wrappedDEK cannot be unwrapped with {key.source}: one of the two is"
+                " wrong"
             ) from None
 
     def _kek(self, master_key_id: str, kek: KeyEncryptionKey, unwrap: Unwrap) -> Key:
-        source = f"key-encryption key wrapped by master key {_cut(master_key_id)}"
+        source = f"key-encryption key wrapped by master key {_quoted(master_key_id)}"
         return self._keks.get(
             (master_key_id, kek), lambda: Key(unwrap(kek.wrapped, master_key_id), source)
         )

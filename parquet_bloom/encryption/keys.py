@@ -1,8 +1,8 @@
-"""Whose key opens what: the user's keys, asked by the column's path and by what the file says.
+"""The user's keys, looked up by column path and by the key metadata in the file.
 
-For a column, in this order: the key of its path, or of a group that it is in; the key of the id
-that the file's key_metadata is; what a KMS or a key retriever makes of the metadata; the uniform
-key. For the footer the same, beginning with the footer key.
+For a column, in this order: the key given for its path or for a group that it is in; the key whose
+id is the file's key_metadata; the key that a KMS or a key retriever returns for the metadata; the
+uniform key. For the footer the same, starting with the footer key.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from parquet_bloom.encryption.cipher import Key
-from parquet_bloom.encryption.clients import MadeKeys, as_bytes, ask
+from parquet_bloom.encryption.clients import KeyCache, as_bytes, ask
 from parquet_bloom.encryption.key_material import (
     ExternalMaterial,
     Unwrap,
     Unwrapper,
+    describe_key,
     key_material,
-    shown,
 )
 from parquet_bloom.encryption.keyspec import Secret, key_of, prefix_of
 from parquet_bloom.encryption.kms import Kms, KmsClient, LocalKms
@@ -26,9 +26,9 @@ from parquet_bloom.errors import MissingKeyError
 
 
 class Keys:
-    """The keys for encrypted files, of one or of many.
+    """The keys for one or many encrypted files.
 
-    Shows where its keys come from, never what they are; it cannot be pickled.
+    Its repr shows where the keys come from, never the keys; it cannot be pickled.
     """
 
     __slots__ = (
@@ -59,14 +59,14 @@ class Keys:
         key_retriever: Callable[[bytes], bytes | None] | None = None,
         key_material: str | os.PathLike[str] | None = None,
     ) -> None:
-        """A key is given as bytes, or as text that says where it is (`keyspec`).
+        """A key is bytes, or text that says where to find it (see `keyspec`).
 
-        `columns`: by the dotted path of a leaf column, or of a group for all leaves in it.
-        `key_ids`: by the text that is a file's key_metadata. `master_keys`: by id, for material
-        that was wrapped with them locally. `kms_client`: unwraps the other material; a KmsClient of
-        pyarrow's does. `key_retriever`: makes a key of a file's key_metadata, None if it has none.
-        `key_material`: a JSON file of external material, if it is not beside the Parquet file.
-        Raises EncryptionError on a key that is none.
+        `columns`: keys by the dotted path of a leaf column, or of a group for all its leaves.
+        `key_ids`: keys by the text of a file's key_metadata. `master_keys`: keys by id, for key
+        material wrapped locally. `kms_client`: unwraps other key material, such as a KmsClient of
+        pyarrow. `key_retriever`: returns the key for a file's key_metadata, or None. `key_material`:
+        the JSON file of external key material, if it is not beside the Parquet file. Raises
+        EncryptionError for an invalid key.
         """
         self._footer = None if footer is None else key_of(footer, "footer key")
         self._uniform = None if uniform is None else key_of(uniform, "uniform key")
@@ -97,10 +97,10 @@ class Keys:
         return f"Keys({', '.join(sources)})"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("keys are neither pickled nor copied")
+        raise TypeError("keys cannot be pickled or copied")
 
     def for_file(self, path: str) -> Keys:
-        """The same keys for the Parquet file at `path`: with the key material beside it."""
+        """The same keys, with the key material beside the Parquet file at `path`."""
         keys = object.__new__(Keys)
         for name in Keys.__slots__:
             setattr(keys, name, getattr(self, name))
@@ -109,15 +109,14 @@ class Keys:
         return keys
 
     def footer_key(self, key_metadata: bytes | None) -> Key:
-        """The key that sealed or signed the footer. Raises MissingKeyError if there is none."""
+        """The key of the footer. Raises MissingKeyError if there is none."""
         return self._find(self._footer, "the footer", key_metadata)
 
     def column_key(self, path: tuple[str, ...], key_metadata: bytes | None) -> Key:
-        """The key of a leaf column with a key of its own; `path` are the steps to it, of which one
-        may have a dot in its name.
+        """The key of a leaf column; a name in `path` may contain a dot.
 
-        Raises MissingKeyError if there is none, EncryptionError if a KMS or a key retriever fails,
-        or key material is not as it should be.
+        Raises MissingKeyError if there is none, EncryptionError if a KMS or a key retriever fails
+        or key material is invalid.
         """
         given = next(
             (self._columns[name] for name in _self_and_groups(path) if name in self._columns),
@@ -130,9 +129,9 @@ class Keys:
             return given
         problem: MissingKeyError | None = None
         if key_metadata is not None:
-            for way in (self._by_id, self._by_material, self._by_retriever):
+            for find in (self._find_by_id, self._unwrap_material, self._retrieve):
                 try:
-                    key = way(key_metadata)
+                    key = find(key_metadata)
                 except MissingKeyError as error:
                     problem = problem or error
                 else:
@@ -140,12 +139,12 @@ class Keys:
                         return key
         if self._uniform is not None:
             return self._uniform
-        raise problem or MissingKeyError(f"no key for {what} ({shown(key_metadata)})")
+        raise problem or MissingKeyError(f"no key for {what} ({describe_key(key_metadata)})")
 
-    def _by_id(self, key_metadata: bytes) -> Key | None:
+    def _find_by_id(self, key_metadata: bytes) -> Key | None:
         return self._key_ids.get(key_metadata.decode(errors="replace"))
 
-    def _by_material(self, key_metadata: bytes) -> Key | None:
+    def _unwrap_material(self, key_metadata: bytes) -> Key | None:
         if self._kms is None and not self._master_keys:
             return None
         material = key_material(key_metadata, self._material)
@@ -155,28 +154,28 @@ class Keys:
         return self._unwrapper.key(material, unwrap)
 
     def _unwrap_with(self, master_key_id: str) -> Unwrap | None:
-        """Who unwraps with this master key: it is here, or a KMS may have it."""
+        """The function that unwraps with this master key, locally or through the KMS."""
         if master_key_id in self._master_keys:
             return self._local_kms.unwrap_key
         return None if self._kms is None else self._kms.unwrap
 
-    def _by_retriever(self, key_metadata: bytes) -> Key | None:
+    def _retrieve(self, key_metadata: bytes) -> Key | None:
         return None if self._retriever is None else self._retriever.key(key_metadata)
 
 
 class _Retriever:
-    """Asks the user's function once for each metadata."""
+    """Calls the user's function once per key metadata."""
 
     def __init__(self, function: Callable[[bytes], bytes | None]) -> None:
         self._function = function
-        self._keys = MadeKeys[bytes]()
+        self._keys = KeyCache[bytes]()
 
     def key(self, key_metadata: bytes) -> Key:
         """Raises MissingKeyError if the function has no key, EncryptionError if it fails."""
-        return self._keys.get(key_metadata, lambda: self._retrieved(key_metadata))
+        return self._keys.get(key_metadata, lambda: self._retrieve(key_metadata))
 
-    def _retrieved(self, key_metadata: bytes) -> Key:
-        what = f"key retriever, {shown(key_metadata)}"
+    def _retrieve(self, key_metadata: bytes) -> Key:
+        what = f"key retriever, {describe_key(key_metadata)}"
         secret = ask(lambda: self._function(key_metadata), what)
         if secret is None:
             raise MissingKeyError(f"{what}: no key")
@@ -192,6 +191,6 @@ def _keys(secrets: Mapping[str, Secret] | None, what: str) -> dict[str, Key]:
 
 
 def _self_and_groups(path: tuple[str, ...]) -> Iterator[str]:
-    """The dotted paths of a leaf and the groups that it is in, from the inside out."""
+    """The dotted paths of a leaf and of the groups that it is in, innermost first."""
     for length in range(len(path), 0, -1):
         yield ".".join(path[:length])

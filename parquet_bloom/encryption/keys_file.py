@@ -1,13 +1,13 @@
-"""Keys by names: from a JSON file, from options, or from both.
+"""Keys from a JSON file, from options, or from both.
 
     {"footer": "env:KF", "columns": {"user_id": "file:/run/secrets/k1,hex"}, "key_ids": {…},
      "uniform": …, "aad_prefix": …, "master_keys": {…}, "kms": "module:Class", "kms_conf": {…},
      "kms_instance_id": …, "kms_instance_url": …, "kms_token": "env:TOKEN",
      "key_retriever": "module:function", "key_material": "path"}
 
-The properties of parquet-java and Spark may be among them, as in a Hadoop configuration or with
-`spark.hadoop.` before. Those for writers are passed over, because a file says of itself how it is
-encrypted; what has a dot and is none of parquet-java's becomes configuration of the KMS client.
+Properties of parquet-java are accepted, too, with or without the `spark.hadoop.` prefix. Those for
+writers are ignored, because a file records how it is encrypted; any other name with a dot is
+passed on to the KMS client as configuration.
 
 Source: parquet-java, parquet-hadoop/README.md, class PropertiesDrivenCryptoFactory.
 """
@@ -42,7 +42,7 @@ _TEXTS = (
     "key_retriever",
     "key_material",
 )
-# Tables, and what messages call an item of each.
+# Tables, and what messages call an entry of each.
 _TABLES = {
     "columns": "key of a column",
     "key_ids": "key id",
@@ -56,8 +56,8 @@ _PROPERTIES = {
     "parquet.encryption.key.access.token": "kms_token",
     "parquet.encryption.key.list": "master_keys",
 }
-# For writers, or which Java class does what pbloom or a KMS client in Python does here.
-_PASSED_OVER = {
+# Settings for writers, and Java classes whose work is done by pbloom or a Python KMS client.
+_IGNORED = {
     "parquet.crypto.factory.class",
     "parquet.encryption.kms.client.class",
     *(
@@ -78,17 +78,16 @@ _PASSED_OVER = {
         )
     ),
 }
-_OF_PARQUET_JAVA = ("parquet.encryption.", "parquet.crypto.")
+_PARQUET_JAVA = ("parquet.encryption.", "parquet.crypto.")
 _SPARK = "spark.hadoop."
 
-# Others may read the file.
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 
 def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn) -> Keys:
-    """The keys in a JSON file; `warn` is told if others may read it.
+    """The keys in a JSON file; calls `warn` if other users can read it.
 
-    Raises ConfigError on what is no such file, EncryptionError on a key that cannot be had.
+    Raises ConfigError for an invalid file, EncryptionError for a key that is missing or invalid.
     """
     return keys_of(read_keys_file(path, warn))
 
@@ -96,9 +95,9 @@ def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnin
 def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
 ) -> Settings:
-    """The settings in a JSON file; `warn` is told if others may read it.
+    """The settings in a JSON file; calls `warn` if other users can read it.
 
-    Raises ConfigError on what is no such file, or names what has no meaning.
+    Raises ConfigError for an invalid file or an unknown name.
     """
     where = os.fspath(path)
     with Path(path).open("rb") as file:
@@ -106,13 +105,14 @@ def read_keys_file(
         data = file.read()
     if mode & _READABLE_BY_OTHERS:
         warn(
-            f"{where}: others can read the keys file: expected mode 0600, found {mode & 0o777:04o}"
+            f"{where}: the keys file is readable by others: expected mode 0600,"
+            f" found {mode & 0o777:04o}"
         )
     try:
-        found = json.loads(data, object_pairs_hook=_without_repetition)
+        found = json.loads(data, object_pairs_hook=_unique_names)
     except (ValueError, RecursionError) as error:
-        # The error of the JSON reader shows nothing of the file but a position.
-        raise ConfigError(f"{where}: no JSON: {error}") from None
+        # The JSON error reveals nothing of the file but a position.
+        raise ConfigError(f"{where}: not JSON: {error}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{where}: expected a JSON object")
     settings: Settings = {}
@@ -122,7 +122,7 @@ def read_keys_file(
 
 
 def merged(settings: Settings, others: Settings) -> Settings:
-    """Both; of what is in both, that of `others`."""
+    """Both combined; `others` wins."""
     tables = {
         name: {**settings[name], **others[name]}
         for name in _TABLES
@@ -132,9 +132,9 @@ def merged(settings: Settings, others: Settings) -> Settings:
 
 
 def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
-    """A table from texts such as `a=env:KEY`, one for each item of it.
+    """A table from texts such as `a=env:KEY`, one or more entries each.
 
-    Raises EncryptionError on a text that is none, and on two of the same name.
+    Raises EncryptionError for a malformed text and for a repeated name.
     """
     parse = _PARSERS[name]
     table: dict[str, str] = {}
@@ -162,9 +162,9 @@ _PARSERS = {
 
 
 def keys_of(settings: Mapping[str, Any]) -> Keys:
-    """The keys that the settings name; reads them, and makes the KMS client if there is one.
+    """Read the keys that the settings name, and create the KMS client if there is one.
 
-    Raises EncryptionError on a key that cannot be had.
+    Raises EncryptionError for a key that is missing or invalid.
     """
     given = dict(settings)
     connection = KmsConnection(
@@ -181,17 +181,17 @@ def keys_of(settings: Mapping[str, Any]) -> Keys:
     )
 
 
-def _without_repetition(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_names(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"{name!r} is there twice")
+            raise ValueError(f"{name!r} is given twice")
         found[name] = value
     return found
 
 
 def _setting(name: str, value: Any, where: str) -> Settings:
-    """What one entry of the file sets."""
+    """The setting that one entry of the file makes."""
     if name in _TEXTS:
         return {name: _text(value, name, where)}
     if name in _TABLES:
@@ -202,11 +202,11 @@ def _setting(name: str, value: Any, where: str) -> Settings:
 
 
 def _property(name: str, value: Any, where: str) -> Settings:
-    """What one property of Hadoop's sets."""
+    """The setting that one Hadoop property makes."""
     plain = name.removeprefix(_SPARK)
-    if plain in _PASSED_OVER:
+    if plain in _IGNORED:
         return {}
-    if "." not in plain or (plain not in _PROPERTIES and plain.startswith(_OF_PARQUET_JAVA)):
+    if "." not in plain or (plain not in _PROPERTIES and plain.startswith(_PARQUET_JAVA)):
         raise ConfigError(f"{where}: unknown name {name!r}{_hint(plain)}")
     text = _text(value, name, where)
     if plain not in _PROPERTIES:
@@ -219,10 +219,10 @@ def _property(name: str, value: Any, where: str) -> Settings:
 
 def _text(value: Any, name: str, where: str) -> str:
     if not isinstance(value, str):
-        raise ConfigError(f"{where}: {name}: expected a text")
+        raise ConfigError(f"{where}: {name}: expected a string")
     return value
 
 
 def _hint(name: str) -> str:
-    close = get_close_matches(name, [*_TEXTS, *_TABLES, *_PROPERTIES, *_PASSED_OVER], 1)
+    close = get_close_matches(name, [*_TEXTS, *_TABLES, *_PROPERTIES, *_IGNORED], 1)
     return f", did you mean {close[0]!r}?" if close else ""

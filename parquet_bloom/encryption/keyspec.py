@@ -1,13 +1,13 @@
-"""How a user says where a key is: an encoding is named, never guessed.
+"""KEYSPEC: where a key is, and in which encoding.
 
-    hex:…  base64:…  ascii:…      the key itself; others see it among the running programs
+    hex:…  base64:…  ascii:…      the key itself; other users can see it in the process list
     env:VAR[,ENC]                 an environment variable
     file:PATH[,ENC]               a file
-    fd:N[,ENC]                    what can be read from a file descriptor that is open
+    fd:N[,ENC]                    an open file descriptor
 
-ENC is `hex`, `base64`, `ascii` or `raw` (the bytes as they are). Without it, what is found there
-begins with `hex:`, `base64:` or `ascii:`. A guess could be wrong without a sign: the base64 of a
-16-byte key is 24 characters long, which is as good a key.
+ENC is `hex`, `base64`, `ascii` or `raw` (the bytes as they are). Without it, the content must start
+with `hex:`, `base64:` or `ascii:`. The encoding is never guessed: the base64 of a 16-byte key has 24
+characters, which would make a valid key, too.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ _LITERALS = ("hex", "base64", "ascii")
 _SOURCES = ("env", "file", "fd")
 EXPECTED = "hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"
 
-# Far more than any key or token; what is read from a descriptor may never end.
+# Far more than any key or token; a descriptor may never reach its end.
 _MAX_BYTES = 64 << 10
 
-# No system has more of them.
 _DESCRIPTOR = re.compile(r"[0-9]{1,9}")
 
 _NAMED = re.compile(rf"(.+?)=((?:{'|'.join(_LITERALS + _SOURCES)}):.*)", re.DOTALL)
 
 
 def key_of(secret: Secret, name: str) -> Key:
-    """The key that a user gave: its bytes, or a text that says where it is.
+    """The key for a secret that the user gave; `name` is its name in messages.
 
-    `name` is what messages call it. Raises EncryptionError, which never shows what was given.
+    Raises EncryptionError, which never reveals the secret.
     """
     if isinstance(secret, Key):
         return secret
@@ -54,7 +53,7 @@ def key_of(secret: Secret, name: str) -> Key:
 
 
 def text_of(spec: str, name: str) -> str:
-    """A token, by the same ways; what is found elsewhere is taken as it is, without line ends."""
+    """A token, given in the same ways; content found elsewhere loses only its line ends."""
     scheme, _, rest = spec.partition(":")
     if scheme == "ascii":
         return rest
@@ -64,11 +63,11 @@ def text_of(spec: str, name: str) -> str:
     try:
         return _read(spec, source).decode().rstrip("\r\n")
     except UnicodeDecodeError:
-        raise EncryptionError(f"{source}: expected text in UTF-8") from None
+        raise EncryptionError(f"{source}: not UTF-8") from None
 
 
 def prefix_of(prefix: bytes | str) -> bytes:
-    """An AAD prefix: bytes, `hex:…`, or else the text itself in UTF-8."""
+    """An AAD prefix: bytes, `hex:…`, or the text itself in UTF-8."""
     if isinstance(prefix, bytes):
         return prefix
     if prefix.startswith("hex:"):
@@ -77,33 +76,33 @@ def prefix_of(prefix: bytes | str) -> bytes:
 
 
 def named_keys(text: str, what: str) -> dict[str, str]:
-    """`NAME=KEYSPEC`: one KEYSPEC by its name; both may have more `=` in them.
+    """Parse `NAME=KEYSPEC`; either part may contain more `=`.
 
-    Raises EncryptionError, which never shows what was given; so do the functions below.
+    Raises EncryptionError, which never reveals the text; so do the functions below.
     """
     match = _NAMED.fullmatch(text)
     if match is None:
-        raise EncryptionError(f"{what}: expected NAME=KEYSPEC, KEYSPEC being {EXPECTED}")
+        raise EncryptionError(f"{what}: expected NAME=KEYSPEC, where KEYSPEC is {EXPECTED}")
     return {match[1]: match[2]}
 
 
 def master_keys(text: str, what: str) -> dict[str, str]:
-    """The same, or a list as of `listed_keys`."""
+    """Parse `NAME=KEYSPEC`, or a list as in `listed_keys`."""
     return named_keys(text, what) if _NAMED.fullmatch(text) else listed_keys(text, what)
 
 
 def listed_keys(text: str, what: str) -> dict[str, str]:
-    """`ID:BASE64, ID:BASE64` as KEYSPECs by id.
+    """Parse `ID:BASE64, ID:BASE64` into KEYSPECs by id.
 
-    What is not BASE64 of a key is refused here: the other half may be one, and ids are shown.
-    Source: `parquet.encryption.key.list`, parquet-java, InMemoryKMS.
+    Refuses anything that is not a key in base64 before an id appears in a message: the two may have
+    been swapped. Source: `parquet.encryption.key.list`, parquet-java, InMemoryKMS.
     """
     keys = {}
     for item in text.split(","):
         key_id, _, encoded = map(str.strip, item.rpartition(":"))
         if not key_id or key_id in _LITERALS + _SOURCES or not _is_key(encoded):
             raise EncryptionError(
-                f"{what}: expected ID=KEYSPEC or ID:BASE64,ID:BASE64, each a key of 16, 24 or 32"
+                f"{what}: expected ID=KEYSPEC or ID:BASE64,ID:BASE64, with keys of 16, 24 or 32"
                 " bytes"
             )
         keys[key_id] = f"base64:{encoded}"
@@ -118,7 +117,7 @@ def _is_key(encoded: str) -> bool:
 
 
 def _place(spec: str, name: str) -> tuple[str, str | None]:
-    """Where the key is, and the encoding if one is named."""
+    """Where the key is, and its encoding if given."""
     if spec.partition(":")[0] not in _SOURCES:
         raise EncryptionError(f"{name}: expected {EXPECTED}")
     place, comma, encoding = spec.rpartition(",")
@@ -126,35 +125,35 @@ def _place(spec: str, name: str) -> tuple[str, str | None]:
 
 
 def _typed(text: str, name: str) -> bytes:
-    """The bytes that were typed, in UTF-8 or not. JSON can have text that nobody can type."""
+    """The bytes that the user typed, UTF-8 or not. JSON can hold text that cannot be typed."""
     try:
         return text.encode(errors="surrogateescape")
     except UnicodeEncodeError:
-        raise EncryptionError(f"{name}: expected text in UTF-8") from None
+        raise EncryptionError(f"{name}: not UTF-8") from None
 
 
 def _read(place: str, name: str) -> bytes:
     scheme, _, rest = place.partition(":")
-    # Neither a variable nor a file can have such a name.
+    # Refuse names that no variable or file can have.
     _typed(rest, name)
     return _READERS[scheme](rest, name)
 
 
-def _from_environment(variable: str, name: str) -> bytes:
+def _read_environment(variable: str, name: str) -> bytes:
     value = os.environb.get(os.fsencode(variable))
     if value is None:
-        raise EncryptionError(f"{name}: the environment variable is not set")
+        raise EncryptionError(f"{name}: environment variable not set")
     return value
 
 
-def _from_file(path: str, name: str) -> bytes:
+def _read_file(path: str, name: str) -> bytes:
     with open(path, "rb") as file:
         return file.read(_MAX_BYTES)
 
 
-def _from_descriptor(number: str, name: str) -> bytes:
+def _read_descriptor(number: str, name: str) -> bytes:
     if not _DESCRIPTOR.fullmatch(number):
-        raise EncryptionError(f"{name}: expected the number of a file descriptor")
+        raise EncryptionError(f"{name}: not the number of a file descriptor")
     try:
         with open(int(number), "rb", closefd=False) as file:
             return file.read(_MAX_BYTES)
@@ -163,14 +162,14 @@ def _from_descriptor(number: str, name: str) -> bytes:
 
 
 _READERS: Mapping[str, Callable[[str, str], bytes]] = {
-    "env": _from_environment,
-    "file": _from_file,
-    "fd": _from_descriptor,
+    "env": _read_environment,
+    "file": _read_file,
+    "fd": _read_descriptor,
 }
 
 
 def _decoded(data: bytes, encoding: str | None, name: str) -> bytes:
-    """The key that `data` is in the encoding that was named, or names itself."""
+    """Decode `data` by the encoding given, or by the one that it starts with."""
     if encoding is not None:
         return _decode(encoding, data, name)
     scheme, _, rest = data.strip().partition(b":")
@@ -178,8 +177,8 @@ def _decoded(data: bytes, encoding: str | None, name: str) -> bytes:
         if scheme == literal.encode():
             return _decode(literal, rest, name)
     raise EncryptionError(
-        f"{name}: no encoding: expected ,hex ,base64 ,ascii or ,raw after it, or hex:, base64: or"
-        " ascii: before the key that is there"
+        f"{name}: no encoding given: append ,hex ,base64 ,ascii or ,raw to it, or start the key"
+        " with hex:, base64: or ascii:"
     )
 
 

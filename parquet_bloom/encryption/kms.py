@@ -1,7 +1,7 @@
-"""Key management systems: what unwraps keys with master keys that only it holds.
+"""Key management systems, which unwrap keys with master keys that never leave them.
 
-A client is any object with `unwrap_key(wrapped_key, master_key_identifier)`, such as the KmsClient
-classes of pyarrow's users. Nothing in here connects to anything: a client of the user's may.
+A client is any object with `unwrap_key(wrapped_key, master_key_identifier)`, such as a KmsClient
+written for pyarrow. This package opens no connections itself; the user's client may.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.encryption.clients import as_bytes, ask, load_callable
 from parquet_bloom.errors import EncryptionError, TamperedError
 
-# The version that a wrapped key has if master keys have none.
+# The version of a wrapped key whose master key has no versions.
 # Source: parquet-java, LocalWrapKmsClient.
 _NO_VERSION = "NO_VERSION"
 
 
 class KmsClient(Protocol):
-    """Unwraps keys; pyarrow's KmsClient is one."""
+    """Unwraps keys, as pyarrow's KmsClient does."""
 
     def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
-        """The key that `wrapped_key`, text of the client's own making, stands for."""
+        """The key in `wrapped_key`, which only the client can read."""
 
 
 class LocalKms:
-    """Unwraps with master keys that are here, as the in-memory clients of pyarrow's and
-    parquet-java's examples wrap, and those built on parquet-java's LocalWrapKmsClient.
+    """Unwraps with master keys in memory, in the format of the in-memory clients in the examples of
+    pyarrow and parquet-java and of clients built on parquet-java's LocalWrapKmsClient.
 
-    Wrapped: base64 of nonce, ciphertext and tag; the AAD is the master key's id. LocalWrapKmsClient
-    has that in `{"masterKeyVersion": "NO_VERSION", "encryptedKey": …}`.
+    A wrapped key is base64 of nonce, ciphertext and tag; the AAD is the master key's id.
+    LocalWrapKmsClient puts that in `{"masterKeyVersion": "NO_VERSION", "encryptedKey": …}`.
     """
 
     def __init__(self, master_keys: Mapping[str, Key]) -> None:
         self.master_keys = dict(master_keys)
 
     def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
-        """Raises TamperedError unless the wrapped key opens, EncryptionError if it is none."""
+        """Raises TamperedError if it cannot be unwrapped, EncryptionError if it is malformed."""
         key = self.master_keys[master_key_identifier]
         try:
             sealed = base64.b64decode(_local(wrapped_key), validate=True)
@@ -50,45 +50,44 @@ class LocalKms:
             return key.open_gcm(sealed, master_key_identifier.encode(errors="surrogatepass"))
         except TamperedError:
             raise TamperedError(
-                f"the wrapped key does not open with {key.source}: the master key or the wrapped"
-                " key is wrong"
+                f"the wrapped key cannot be unwrapped with {key.source}: one of the two is wrong"
             ) from None
 
 
 def _local(wrapped_key: str) -> str:
-    """The wrapped key itself, which may be in an envelope with a version."""
+    """The wrapped key itself, taken out of LocalWrapKmsClient's envelope if there is one."""
     if not wrapped_key.lstrip().startswith("{"):
         return wrapped_key
     envelope = json.loads(wrapped_key)
     if envelope.get("masterKeyVersion") != _NO_VERSION:
         raise EncryptionError(
             f"the wrapped key has a master key version, expected {_NO_VERSION}: only the KMS client"
-            " that wrapped it knows its keys"
+            " that wrapped it can unwrap it"
         )
     return str(envelope.get("encryptedKey"))
 
 
 class _Secretive:
-    """Is neither pickled nor copied."""
+    """Cannot be pickled or copied."""
 
     __slots__ = ()
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} is neither pickled nor copied")
+        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied")
 
 
 @dataclass(frozen=True, slots=True)
 class Kms(_Secretive):
-    """A client, and what it says when something is wrong; `token` is not in that."""
+    """A KMS client whose errors become EncryptionErrors; `token` is kept out of them."""
 
     client: KmsClient
     token: str = field(default="", repr=False)
 
     def unwrap(self, wrapped_key: str, master_key_id: str) -> bytes:
-        """The key.
+        """The unwrapped key.
 
-        A client that says KeyError, PermissionError or MissingKeyError has no such key, or not for
-        this user: a MissingKeyError. All else that it raises is an EncryptionError.
+        Raises MissingKeyError if the client raises KeyError, PermissionError or MissingKeyError,
+        EncryptionError for anything else that it raises.
         """
         what = f"KMS client, master key {master_key_id!r}"
         secret: Any = ask(
@@ -99,7 +98,7 @@ class Kms(_Secretive):
 
 @dataclass(frozen=True, slots=True)
 class KmsConnection(_Secretive):
-    """What a KMS client is made with, by the names of pyarrow's KmsConnectionConfig."""
+    """The arguments of a KMS client, named as in pyarrow's KmsConnectionConfig."""
 
     kms_instance_id: str = ""
     kms_instance_url: str = ""
@@ -108,9 +107,9 @@ class KmsConnection(_Secretive):
 
 
 def load_kms(name: str, connection: KmsConnection) -> Kms:
-    """Call `module:class` of the user's with the connection, as pyarrow does.
+    """Call the user's `module:class` with the connection, as pyarrow does.
 
-    Raises EncryptionError if there is none, or if it fails.
+    Raises EncryptionError if it does not exist or fails.
     """
     factory = load_callable(name, "KMS client")
     what, token = f"KMS client {name}", connection.key_access_token
@@ -121,7 +120,7 @@ def load_kms(name: str, connection: KmsConnection) -> Kms:
 
 
 def _as_pyarrow(connection: KmsConnection) -> Any:
-    """pyarrow's own class if there is one, so that a client can hand it on to pyarrow."""
+    """pyarrow's own class if it is installed, so that a client can pass it on to pyarrow."""
     try:
         from pyarrow.parquet.encryption import KmsConnectionConfig
     except ImportError:

@@ -1,1 +1,1 @@
-"""What a filter is: bits, sizes and probabilities. No files."""
+"""Filters in memory: bits, sizes and probabilities. No I/O."""

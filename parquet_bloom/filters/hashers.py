@@ -1,6 +1,6 @@
-"""Ways to hash the stored bytes of values, other than XXH64.
+"""Hash functions of legacy and ORC filters: everything but XXH64.
 
-Source: seeds of the older dialects and of Guava, see parquet_bloom.legacy.
+Source: see parquet_bloom.legacy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Hashes = NDArray[np.uint64]
 
 
 def distinct(hashes: Hashes) -> Hashes:
-    """Each of `hashes`, shape (n,), once, in order. Quicker than np.unique, which builds a table."""
+    """The distinct `hashes`, shape (n,), sorted. Faster than np.unique, which builds a hash table."""
     ordered = np.sort(hashes)
     is_first = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
@@ -28,10 +28,10 @@ class Hasher(Protocol):
     """Hashes many values at once: shape (n,), dtype uint64; with 128 bits, shape (n, 2)."""
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
-        """Of values of `width` bytes that lie one after the other."""
+        """The hashes of consecutive values of `width` bytes."""
 
     def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
-        """Of the values data[starts[i]:starts[i + 1] - gap]."""
+        """The hashes of the values data[starts[i]:starts[i + 1] - gap]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class WideMurmur3:
 
 @dataclass(frozen=True, slots=True)
 class HiveBytes:
-    """Hive's Murmur3 with one lane."""
+    """Hive's single-lane Murmur3."""
 
     seed: int = _kernel.HIVE_SEED
 
@@ -75,11 +75,11 @@ class HiveBytes:
 
 
 class HiveNumbers:
-    """Thomas Wang's hash of the stored number, extended with its sign to 64 bits."""
+    """Thomas Wang's hash of the stored number, sign-extended to 64 bits."""
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
         """`width`: 4 or 8."""
         return _kernel.wang(np.frombuffer(values, f"<i{width}").astype(np.int64))
 
     def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
-        raise TypeError("values of no fixed width are not numbers")
+        raise TypeError("variable-length values are not numbers")

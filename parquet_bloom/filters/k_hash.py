@@ -1,10 +1,10 @@
-"""The Bloom filter of Hive and ORC: num_bits bits, of which each value sets k.
+"""The Bloom filter of Hive and ORC: num_bits bits, of which each value sets up to k.
 
     filter   | word 0 | word 1 | ...                          64 bits each, bit 0 the lowest
     hash     | 32 bits: step | 32 bits: start |               position i = start + i * step, i = 1..k
-    bit      position mod num_bits; a negative position counts by its complement
+    bit      position mod num_bits; a negative position is replaced by its complement
 
-Guava has a second strategy, with 128 bits of hash, whose positions have 64 bits.
+Guava has a second strategy with 128-bit hashes and 64-bit positions.
 
 Sources: orc-core, org.apache.orc.util.BloomFilter; Guava, BloomFilterStrategies.
 """
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 WORD_BITS: Final = 64
 WORD_FORMAT: Final = "Q"
 
-# Positions are 32-bit numbers without their sign.
+# Positions are 31-bit: 32-bit numbers without the sign.
 MAX_BITS: Final = (1 << 31) - 1
 
-# More than any target leads to: 2^-1022 is the smallest FPP that can be written as a number.
+# More than any target FPP leads to: the smallest normal double is 2^-1022.
 MAX_HASHES: Final = 1100
 
 _LN2 = log(2)
 
 
 class KHashFilter:
-    """A filter in memory: its words, how many of their bits count, and k."""
+    """A filter in memory: its words, the number of bits in use, and k."""
 
     def __init__(self, words: memoryview, num_hashes: int, num_bits: int) -> None:
-        """Wrap `words`, one dimension of uint64, which are not copied.
+        """Wrap `words`, one-dimensional uint64, without copying them.
 
-        Raises FilterError unless there are 1 to MAX_BITS bits, all of them in the words, and 1 to
-        MAX_HASHES hashes.
+        Raises FilterError unless num_bits is 1 to MAX_BITS and fits the words, and num_hashes is 1
+        to MAX_HASHES.
         """
         room = WORD_BITS * len(words)
         if not 1 <= num_bits <= min(room, MAX_BITS):
@@ -53,7 +53,7 @@ class KHashFilter:
 
     @classmethod
     def empty(cls, num_bits: int, num_hashes: int) -> Self:
-        """A filter with every bit clear, in as many words as they take."""
+        """A filter with every bit clear, in as few words as possible."""
         num_words = -(-min(num_bits, MAX_BITS + 1) // WORD_BITS)
         words = memoryview(bytearray(8 * num_words)).cast(WORD_FORMAT)
         return cls(words, num_hashes, num_bits)
@@ -62,8 +62,8 @@ class KHashFilter:
     def from_bytes(
         cls, bitset: bytes | bytearray | memoryview, num_hashes: int, num_bits: int | None = None
     ) -> Self:
-        """A copy of stored words, little-endian; all of their bits count unless `num_bits` says
-        less. Raises FilterError."""
+        """A copy of stored words, little-endian; num_bits defaults to all of their bits. Raises
+        FilterError."""
         if len(bitset) == 0 or len(bitset) % 8:
             raise FilterError(f"bitset: {len(bitset)} bytes, expected a positive multiple of 8")
         words = memoryview(bytearray(bitset)).cast(WORD_FORMAT)
@@ -108,7 +108,7 @@ class KHashFilter:
         return inf if fill >= 1 else -self.num_bits / self.num_hashes * log1p(-fill)
 
     def bits_outside(self, other: KHashFilter) -> int:
-        """How many bits are set here and clear in `other`, which is as large."""
+        """The number of bits set here but clear in `other`, a filter of the same size."""
         import numpy as np
 
         return int(np.bitwise_count(self.words & ~other.words).sum(dtype=np.int64))
@@ -123,10 +123,10 @@ class KHashFilter:
 
 
 class WideKHashFilter(KHashFilter):
-    """The same with positions of 64 bits: hashes are of shape (n, 2), the first 64 bits first.
+    """The same with 64-bit positions: hashes have shape (n, 2), the first 64 bits first.
 
-    Position i is the first half plus i times the second, i = 0..k-1, without the sign bit. Source:
-    Guava, BloomFilterStrategies.MURMUR128_MITZ_64.
+    Position i is the first half plus i times the second, i = 0..k-1, without the sign bit.
+    Source: Guava, BloomFilterStrategies.MURMUR128_MITZ_64.
     """
 
     def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:
@@ -139,27 +139,27 @@ class WideKHashFilter(KHashFilter):
 
 
 def hive_size(entries: int, fpp: float) -> tuple[int, int]:
-    """num_bits and num_hashes that Hive and ORC give `entries` distinct values.
+    """num_bits and num_hashes that Hive and ORC choose for `entries` distinct values.
 
-    Always a multiple of 64, and 64 more than were needed if that was one. Source: orc-core,
-    org.apache.orc.util.BloomFilter.
+    num_bits is the next multiple of 64 above what is needed, even if that is one itself.
+    Source: orc-core, org.apache.orc.util.BloomFilter.
     """
     needed = _needed_bits(entries, fpp)
     num_bits = needed + WORD_BITS - needed % WORD_BITS
-    return _within(num_bits, entries, fpp), max(1, floor(num_bits / entries * _LN2 + 0.5))
+    return _checked(num_bits, entries, fpp), max(1, floor(num_bits / entries * _LN2 + 0.5))
 
 
 def guava_size(entries: int, fpp: float) -> tuple[int, int]:
-    """num_bits and num_hashes that Guava (33) gives `entries` distinct values.
+    """num_bits and num_hashes that Guava (33) chooses for `entries` distinct values.
 
     Source: Guava, BloomFilter.optimalNumOfBits, optimalNumOfHashFunctions.
     """
     num_bits = max(1, -(-_needed_bits(entries, fpp) // WORD_BITS)) * WORD_BITS
-    return _within(num_bits, entries, fpp), max(1, floor(-log2(fpp) + 0.5))
+    return _checked(num_bits, entries, fpp), max(1, floor(-log2(fpp) + 0.5))
 
 
 def _needed_bits(entries: int, fpp: float) -> int:
-    """What keeps the FPP of `entries` values, in the best k, at `fpp`. Raises ValueError."""
+    """The bits that `entries` values need for `fpp` at the optimal k. Raises ValueError."""
     if entries < 1:
         raise ValueError(f"entries: {entries}, expected 1 or more")
     if not 0 < fpp < 1:
@@ -167,7 +167,7 @@ def _needed_bits(entries: int, fpp: float) -> int:
     return int(-entries * log(fpp) / (_LN2 * _LN2))
 
 
-def _within(num_bits: int, entries: int, fpp: float) -> int:
+def _checked(num_bits: int, entries: int, fpp: float) -> int:
     if num_bits > MAX_BITS:
         raise ValueError(
             f"{entries} entries at FPP {fpp:g}: {num_bits} bits, expected at most {MAX_BITS}"

@@ -1,13 +1,13 @@
-"""What the blocks of a filter look like, and what they would look like if the hashes were even.
+"""The bits set per block of a filter, and the distribution to expect of uniform hashes.
 
-A block takes k values, k ~ Poisson(NDV / num_blocks), and each value sets one of the 32 bits in
+A block receives k values, k ~ Poisson(NDV / num_blocks), and each value sets one of the 32 bits in
 each of its eight words. With P(k, i) the probability that k values set i bits of one word,
 
     P(0, 0) = 1,    P(k + 1, i) = P(k, i) * i / 32 + P(k, i - 1) * (33 - i) / 32
 
-the bits set in a block are the sum of eight words that share their k: the mean over k of the
-eightfold convolution of P(k, .). A writer that chooses blocks or bits in another way, or stops in
-the middle, shows as another shape.
+the number of bits set in a block is the sum over eight words that share their k: the mean over k of
+the eightfold convolution of P(k, .). A writer that selects blocks or bits differently, or stops
+halfway, produces another shape.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 # Bits that can be set in a block: 0 to 256.
 BINS = BLOCK_BITS + 1
 
-# A spread this many standard errors away from 1 is not the luck of the hashes.
+# A spread this many standard errors away from 1 is not chance.
 STANDARD_ERRORS = 6
 
-# Of what is left by rounding where all blocks are the same.
+# Below this is rounding error: all blocks have the same number of bits.
 SMALLEST_VARIANCE = 1e-9
 
 
@@ -38,12 +38,12 @@ def bits_per_block(filter: SplitBlockBloomFilter) -> NDArray[np.uint16]:
 
 
 def histogram(bits: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """How many blocks have 0, 1, ..., 256 bits set: shape (257,), dtype int64."""
+    """The number of blocks with 0, 1, ..., 256 bits set: shape (257,), dtype int64."""
     return np.bincount(bits, minlength=BINS).astype(np.int64)
 
 
 def occupancy_map(bits: NDArray[np.uint16], cells: int) -> NDArray[np.float64]:
-    """The mean fill, 0 to 1, of each of `cells` (>= 1) runs of neighbouring blocks, in order.
+    """The mean fill, 0 to 1, of each of `cells` (>= 1) runs of adjacent blocks, in order.
 
     Shape (min(cells, num_blocks),); run i begins at block i * num_blocks // cells.
     """
@@ -54,8 +54,8 @@ def occupancy_map(bits: NDArray[np.uint16], cells: int) -> NDArray[np.float64]:
 
 
 def expected_histogram(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How many blocks a sound filter of this size and fill is expected to have in each place of
-    `histogram`: shape (257,), dtype float64, the same sum."""
+    """The histogram to expect of a sound filter of this size and fill: shape (257,), dtype float64,
+    with the same sum."""
     num_blocks = int(counts.sum())
     load = estimate_ndv(int(counts @ np.arange(BINS)), num_blocks) / num_blocks
     if isinf(load):
@@ -64,14 +64,14 @@ def expected_histogram(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _bits_in_block(load: float) -> NDArray[np.float64]:
-    """The probability of each number of bits set, 0 to 256, at `load` values per block."""
+    """The probability of 0 to 256 bits set at `load` values per block."""
     log_load = log(load) if load > 0 else -inf
     bit = np.arange(WORD_BITS + 1)
     word = np.zeros(WORD_BITS + 1)
     word[0] = 1
-    # In logarithms, because e^-load can be smaller than the smallest double.
+    # In logarithms, because e^-load can underflow.
     log_poisson = -load
-    # Convolutions are products of transforms, and the mean of these needs only one way back.
+    # Convolutions are products of transforms, so their mean needs one inverse transform only.
     total = np.zeros(BINS // 2 + 1, np.complex128)
     for k in range(ceil(load + 12 * sqrt(load) + 40)):
         total += exp(log_poisson) * np.fft.rfft(word, BINS) ** WORDS_PER_BLOCK
@@ -82,23 +82,21 @@ def _bits_in_block(load: float) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How unequal the blocks are: the variance of their bits as a multiple of the expected one.
-
-    `error`: its standard error in a sound filter.
-    """
+    """The variance of the bits per block relative to the expected variance, and its standard error
+    in a sound filter."""
 
     ratio: float
     error: float
 
     @property
     def is_even(self) -> bool:
-        """Whether the luck of the hashes explains that the ratio is not 1."""
+        """Whether chance explains the deviation from 1."""
         return abs(self.ratio - 1) <= STANDARD_ERRORS * self.error
 
 
 def spread(counts: NDArray[np.int64], expected: NDArray[np.float64]) -> Spread | None:
-    """Compare a histogram with the expected one; None where a sound filter has no variance, being
-    empty or full, and for a single block."""
+    """Compare a histogram with the expected one; None if no variance is expected, as in an empty or
+    full filter, and for a single block."""
     num_blocks = int(counts.sum())
     usual = _moment(expected, 2)
     if num_blocks == 1 or usual < SMALLEST_VARIANCE:

@@ -1,13 +1,13 @@
-"""How large a split block Bloom filter must be.
+"""The size of a split block Bloom filter.
 
-A block receives k values with Poisson probability, k ~ Poisson(NDV / num_blocks), and each value
-sets one of the 32 bits in each of its eight words. A random hash is found if its bit is set in all
-eight, so the false positive probability is
+A block receives k values, k ~ Poisson(NDV / num_blocks), and each value sets one of the 32 bits in
+each of its eight words. A random hash is found if its bit is set in all eight, so the false positive
+probability is
 
     FPP = sum over k of  Poisson(k; NDV / num_blocks) * (1 - (31/32)^k)^8
 
-The closed formula -8 / ln(1 - p^(1/8)), which the specification prints and most writers use, takes
-the mean of k for k itself and undersizes: a target of 1 % gives 1.46 %.
+The closed formula -8 / ln(1 - p^(1/8)), which the specification gives and most writers use, takes k
+to be its mean and undersizes: a target of 1 % gives 1.46 %.
 
 Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", eq. 3;
 parquet-format issue 547.
@@ -31,7 +31,7 @@ _UNITS = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MIB": 1 <<
 
 
 def expected_fpp(ndv: float, num_blocks: int) -> float:
-    """The FPP to expect after `ndv` distinct values went into `num_blocks` blocks."""
+    """The expected FPP of `ndv` distinct values in `num_blocks` blocks."""
     load = ndv / num_blocks
     spread = 12 * sqrt(load) + 40
     first = max(0, int(load - spread))
@@ -45,24 +45,24 @@ def expected_fpp(ndv: float, num_blocks: int) -> float:
 
 @lru_cache(maxsize=64)
 def bits_per_value(fpp: float) -> float:
-    """The bits that each distinct value needs for `fpp` (0 < fpp < 1)."""
+    """The bits per distinct value needed for `fpp` (0 < fpp < 1)."""
     if not 0 < fpp < 1:
         raise ValueError(f"fpp: {fpp}, expected a number between 0 and 1")
     low, high = 1e-3, 1e4
     while high / low > 1 + 1e-9:
         middle = sqrt(low * high)
-        # One block stands for any number of them: only the ratio counts.
+        # One block stands for any number: only the ratio matters.
         low, high = (middle, high) if expected_fpp(BLOCK_BITS / middle, 1) > fpp else (low, middle)
     return high
 
 
 def min_blocks(ndv: int, fpp: float) -> int:
-    """The smallest number of blocks that is expected to keep `ndv` distinct values within `fpp`."""
+    """The fewest blocks with an expected FPP of at most `fpp` for `ndv` distinct values."""
     return max(1, ceil(ndv * bits_per_value(fpp) / BLOCK_BITS))
 
 
 def power_of_two_blocks(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int:
-    """The smallest power of two of blocks for `ndv` and `fpp`, within MIN_BYTES and `max_bytes`."""
+    """The same rounded up to a power of two, between MIN_BYTES and `max_bytes`."""
     needed = 1 << (min_blocks(ndv, fpp) - 1).bit_length()
     return max(
         MIN_BYTES // BLOCK_BYTES, min(needed, largest_power_of_two(max_bytes // BLOCK_BYTES))
@@ -70,12 +70,12 @@ def power_of_two_blocks(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int
 
 
 def largest_power_of_two(limit: int) -> int:
-    """The largest power of two that does not exceed `limit` (>= 1)."""
+    """The largest power of two up to `limit` (>= 1)."""
     return 1 << (limit.bit_length() - 1)
 
 
 def estimate_ndv(bits_set: int, num_blocks: int) -> float:
-    """How many distinct values explain `bits_set` bits: infinite when every bit is set.
+    """The NDV that best explains `bits_set` bits; infinite if every bit is set.
 
     A word of Poisson(NDV / num_blocks) values leaves a bit clear with probability
     exp(-NDV / (32 num_blocks)).
@@ -85,16 +85,16 @@ def estimate_ndv(bits_set: int, num_blocks: int) -> float:
 
 
 def parse_size(text: str) -> int:
-    """Bytes as a number, or with KiB or MiB: `64`, `1MiB`. Raises ValueError for anything else."""
+    """Bytes from `64`, `64KiB` or `1MiB`. Raises ValueError for anything else."""
     digits = text.rstrip("bBiIkKmM ")
     unit = text[len(digits) :].strip().upper()
     if not digits.isdecimal() or unit not in _UNITS:
-        raise ValueError(f"{text!r} is no size: expected bytes, or a number and KiB or MiB")
+        raise ValueError(f"{text!r}: not a size: expected bytes, or a number with KiB or MiB")
     return int(digits) * _UNITS[unit]
 
 
 class MeasuredFilter(Protocol):
-    """A filter in memory, of whichever kind."""
+    """A filter in memory, of any kind."""
 
     @property
     def num_bytes(self) -> int: ...
@@ -104,11 +104,11 @@ class MeasuredFilter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a filter may and should be.
+    """The target FPP and the size limits of a filter.
 
-    `fpp`: the target. `max_bytes`: the limit, 64 to 128 MiB. `ndv`: distinct values to size for,
-    instead of folding. `exact_blocks`: any number of blocks instead of a power of two. Raises
-    ValueError for numbers outside of these ranges.
+    `max_bytes`: 64 to 128 MiB. `ndv`: distinct values to size for, instead of folding.
+    `exact_blocks`: allow block counts that are not powers of two. Raises ValueError for a number
+    out of range.
     """
 
     fpp: float = 0.01
@@ -133,7 +133,7 @@ class Size:
         )
 
     def blocks_for(self, ndv: int) -> int:
-        """The number of blocks that is expected to hold `ndv` values within the target."""
+        """The number of blocks for `ndv` values at the target FPP, within the limits."""
         if not self.exact_blocks:
             return power_of_two_blocks(ndv, self.fpp, self.max_bytes)
         return max(MIN_BYTES // BLOCK_BYTES, min(min_blocks(ndv, self.fpp), self.max_blocks))
@@ -144,5 +144,5 @@ class Size:
             return ""
         return (
             f"FPP {filter.fpp:.3g} at {filter.num_bytes} bytes, the most allowed: misses the"
-            f" target {self.fpp:g}"
+            f" target of {self.fpp:g}"
         )

@@ -4,7 +4,7 @@
     block    | word 0 | word 1 | ... | word 7 |               one bit of each word per value
     hash     | 32 bits: which block | 32 bits: which bits |   block = (high half * z) >> 32
 
-A filter answers whether a hash was *never* inserted; it cannot say which were.
+A filter can tell that a hash was *never* inserted, not that it was.
 
 Spec: parquet-format, BloomFilter.md.
 """
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 WORD_FORMAT: Final = "I"
 
-# How many words are compared at once.
+# Words compared at a time.
 WORDS_AT_ONCE: Final = 1 << 18
 
 
 class SplitBlockBloomFilter:
-    """A filter in memory. Its words are its only state."""
+    """A filter in memory; its words are its only state."""
 
     def __init__(self, words: memoryview | NDArray[np.uint32]) -> None:
-        """Wrap `words`, of shape (8 * num_blocks,), uint32; they are not copied.
+        """Wrap `words`, shape (8 * num_blocks,), uint32, without copying them.
 
         Raises FilterError unless they are whole blocks.
         """
         view = words if isinstance(words, memoryview) else words.data
         if view.ndim != 1 or view.format != WORD_FORMAT or not view.c_contiguous:
-            raise FilterError("words: expected one dimension of contiguous uint32")
+            raise FilterError("words: expected a contiguous, one-dimensional uint32 array")
         if len(view) == 0 or len(view) % WORDS_PER_BLOCK:
             raise FilterError(
                 f"bitset: {view.nbytes} bytes, expected a positive multiple of {BLOCK_BYTES}"
@@ -53,7 +53,7 @@ class SplitBlockBloomFilter:
 
     @classmethod
     def from_bytes(cls, bitset: bytes | bytearray | memoryview) -> SplitBlockBloomFilter:
-        """A copy of a stored bitset. Raises FilterError unless it is whole blocks."""
+        """Copy a stored bitset. Raises FilterError unless it is whole blocks."""
         if len(bitset) == 0 or len(bitset) % BLOCK_BYTES:
             raise FilterError(
                 f"bitset: {len(bitset)} bytes, expected a positive multiple of {BLOCK_BYTES}"
@@ -69,11 +69,11 @@ class SplitBlockBloomFilter:
 
     @property
     def bitset(self) -> memoryview:
-        """The words as bytes, as they are stored: a view, not a copy."""
+        """The words as stored bytes: a view, not a copy."""
         return self._words.cast("B")
 
     def to_bytes(self) -> bytes:
-        """The bitset as it is stored: words little-endian, in order."""
+        """The bitset as stored: little-endian words."""
         return self._words.tobytes()
 
     @property
@@ -95,8 +95,8 @@ class SplitBlockBloomFilter:
 
     @property
     def fpp(self) -> float:
-        """The exact probability that a random hash is found: the mean over the blocks of the
-        product of the fills of their eight words."""
+        """The exact probability that a random hash is found: the mean over all blocks of the product
+        of the fills of their eight words."""
         return _kernel.fpp(self._words)
 
     @property
@@ -105,10 +105,10 @@ class SplitBlockBloomFilter:
         return estimate_ndv(self.bits_set, self.num_blocks)
 
     def bits_outside(self, other: SplitBlockBloomFilter) -> int:
-        """How many bits are set here and clear in `other`, which is as large."""
+        """The number of bits set here but clear in `other`, a filter of the same size."""
         import numpy as np
 
-        # Piece by piece: filters can take 128 MiB, and more.
+        # Piece by piece: filters can take 128 MiB or more.
         pieces = (
             slice(start, start + WORDS_AT_ONCE)
             for start in range(0, len(self._words), WORDS_AT_ONCE)
@@ -123,7 +123,7 @@ class SplitBlockBloomFilter:
         _kernel.insert(self._words, hashes)
 
     def check_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """For each hash of shape (n,), dtype uint64: False if it was certainly never inserted."""
+        """For each hash, shape (n,), dtype uint64: False if it was certainly never inserted."""
         return _kernel.check(self._words, hashes)
 
     def insert_value(self, plain: bytes) -> None:
@@ -144,11 +144,11 @@ class SplitBlockBloomFilter:
         return _kernel.insert_byte_array(self._words, values)
 
     def fold(self, factor: int = 2) -> SplitBlockBloomFilter:
-        """OR every `factor` neighbouring blocks into one.
+        """OR every `factor` adjacent blocks into one.
 
-        The block index is a multiply-shift, so the folded filter is bit for bit the one that would
-        have been built with num_blocks / factor blocks. Raises FilterError unless `factor` divides
-        the number of blocks.
+        The block index is a multiply-shift, so the result is bit for bit the filter that would have
+        been built with num_blocks / factor blocks. Raises FilterError unless `factor` divides the
+        number of blocks.
         """
         if factor < 1 or self.num_blocks % factor:
             raise FilterError(f"fold by {factor}: expected a divisor of {self.num_blocks} blocks")
@@ -157,7 +157,7 @@ class SplitBlockBloomFilter:
         return folded
 
     def fold_to_fpp(self, fpp: float, min_blocks: int) -> SplitBlockBloomFilter:
-        """Halve as often as the FPP computed from the bits stays within `fpp`."""
+        """Halve the filter for as long as the FPP computed from its bits stays within `fpp`."""
         smallest = self
         while smallest.num_blocks % 2 == 0 and smallest.num_blocks // 2 >= min_blocks:
             folded = smallest.fold()

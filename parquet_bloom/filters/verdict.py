@@ -1,4 +1,4 @@
-"""What can be said of a value: `absent` (certain), `maybe`, or `unknown`, for a reason."""
+"""The verdict on a value: `absent` (certain), `maybe`, or `unknown` for a stated reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_FILTER = "no filter"
 
 
 def verdict_on_all(verdicts: set[Verdict]) -> Verdict:
-    """The verdict on a file with these verdicts on its parts: `absent` only if all are."""
+    """The verdict on a file from those on its parts: `absent` only if all are."""
     if "maybe" in verdicts:
         return "maybe"
     return "unknown" if "unknown" in verdicts else "absent"

@@ -1,1 +1,1 @@
-"""The compiled kernel: hashing, split blocks, PLAIN pages, levels, Thrift spans (see kernel.h)."""
+"""The compiled kernel: hashes, filters, PLAIN pages, levels, Thrift spans (see kernel.h)."""

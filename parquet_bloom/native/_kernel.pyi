@@ -1,8 +1,8 @@
 """Types and contracts of the compiled kernel.
 
-Every buffer must be contiguous and of exactly the type that is named; nothing is copied, and the
-global lock is not held while many values or many bytes are worked on. `words` are 8 * num_blocks uint32, `hashes`
-uint64. A buffer that breaks its contract, and values that run past their buffer, are a ValueError.
+Every buffer must be contiguous and of exactly the given type; nothing is copied, and the GIL is
+released for long-running work. `words` are 8 * num_blocks uint32, `hashes` uint64. Raises ValueError
+for a buffer that violates its contract and for values that run past the end of their buffer.
 """
 
 from array import array
@@ -17,18 +17,18 @@ _Words: TypeAlias = memoryview | NDArray[np.uint32]
 _LongWords: TypeAlias = memoryview | NDArray[np.uint64]
 
 ABSENT: int
-"""What chunks() gives for a field that the footer lacks."""
+"""The value in chunks() of a field that the footer lacks."""
 HAS_ZERO: int
 HAS_NAN: int
 CHUNK_FIELDS: tuple[str, ...]
-"""The numbers that chunks() gives of each column chunk, in order."""
+"""The numbers that chunks() returns for each column chunk, in order."""
 
 class ScanError(ValueError):
     problem: str
     position: int
 
 def xxh64(data: _Bytes) -> int:
-    """XXH64 of the bytes, seed 0."""
+    """XXH64 with seed 0."""
 
 def xxh64_fixed(values: _Bytes, width: int) -> NDArray[np.uint64]:
     """The hash of each run of `width` bytes."""
@@ -49,28 +49,28 @@ def murmur3_slices(
     bits first."""
 
 def murmur3_fixed(values: _Bytes, width: int, seed: int) -> NDArray[np.uint64]:
-    """The same of each run of `width` bytes."""
+    """The same for each run of `width` bytes."""
 
 HIVE_SEED: int
-"""What Hive and ORC begin hive64 with."""
+"""The seed of Hive and ORC for hive64."""
 
 def hive64(data: _Bytes, seed: int = ...) -> int:
-    """Hive's and ORC's Murmur3 with one lane; `seed` is 64 bits."""
+    """The single-lane Murmur3 of Hive and ORC; `seed` is 64 bits."""
 
 def hive64_slices(
     data: _Bytes, starts: NDArray[np.int64], gap: int, seed: int = ...
 ) -> NDArray[np.uint64]:
-    """The same of each data[starts[i]:starts[i + 1] - gap]."""
+    """The same for each data[starts[i]:starts[i + 1] - gap]."""
 
 def hive64_decimals(values: _Bytes, scale: int, seed: int = ...) -> NDArray[np.uint64]:
-    """The same of the text of DECIMALs: `values` are unscaled numbers of 16 bytes, little-endian, with
-    `scale` (0 to 38) digits behind the point; no exponent, no zeros behind the last digit."""
+    """The same for the text of DECIMALs: `values` are 16-byte little-endian unscaled numbers with
+    `scale` (0 to 38) digits after the point; no exponent, no trailing zeros."""
 
 def wang(values: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Thomas Wang's hash of integers, with arithmetic shifts, as Hive and ORC Java have it."""
+    """Thomas Wang's hash of integers with arithmetic shifts, as in Hive and ORC Java."""
 
 def wang_logical(values: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The same with logical shifts, as ORC C++ 1.6 had it."""
+    """The same with logical shifts, as in ORC C++ 1.6."""
 
 def k_hash_insert(
     words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
@@ -83,7 +83,7 @@ def k_hash_check(
 def k_hash_insert_wide(
     words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
 ) -> None:
-    """Insert hashes of 128 bits, shape (n, 2)."""
+    """Insert 128-bit hashes, shape (n, 2)."""
 
 def k_hash_check_wide(
     words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
@@ -95,7 +95,7 @@ def check_value(words: _Words, value: _Bytes) -> bool: ...
 def insert(words: _Words, hashes: NDArray[np.uint64]) -> None: ...
 def check(words: _Words, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]: ...
 def fold(words: _Words, factor: int, folded: _Words) -> None:
-    """OR every `factor` neighbouring blocks of `words` into one of `folded`; `factor` divides the
+    """OR every `factor` adjacent blocks of `words` into one of `folded`; `factor` must divide the
     number of blocks."""
 
 def popcount(words: _Words) -> int: ...
@@ -119,14 +119,14 @@ def hash_byte_array(data: _Bytes) -> NDArray[np.uint64]:
     """The hashes of the length-prefixed values that fill `data`."""
 
 def byte_array_starts(data: _Bytes) -> NDArray[np.int64]:
-    """Where each of the n length-prefixed values that fill `data` begins, behind its length, and
-    where one after the last would: shape (n + 1,). A value ends 4 bytes before the next begins."""
+    """The starts, after their lengths, of the n length-prefixed values that fill `data`, and of the
+    value that would come next: shape (n + 1,). A value ends 4 bytes before the next one starts."""
 
 def float_specials(values: _Bytes, width: int) -> int:
     """HAS_ZERO | HAS_NAN over IEEE floats of 2, 4 or 8 bytes."""
 
 def count_levels(data: _Bytes, bit_width: int, count: int, level: int) -> int:
-    """How many of `count` levels equal `level`, in the RLE / bit-packing hybrid."""
+    """The number of levels, out of `count` in the RLE / bit-packing hybrid, that equal `level`."""
 
 def count_bit_packed_levels(data: _Bytes, bit_width: int, count: int, level: int) -> int:
     """The same in the deprecated BIT_PACKED encoding."""
@@ -135,22 +135,22 @@ def mark_indices(
     data: _Bytes, bit_width: int, count: int, used: bytearray | memoryview | NDArray[np.uint8]
 ) -> None:
     """Set used[i] to 1 for each of `count` dictionary indices i in the RLE / bit-packing hybrid of
-    0 to 32 bits; `data` does not begin with their width. ValueError also for an index without a
-    place in `used`, which then has only some of the marks."""
+    0 to 32 bits, in `data` without the bit width. Raises ValueError also for an index outside of
+    `used`, which is then only partly marked."""
 
 class DeltaDecoder:
-    """DELTA_BINARY_PACKED integers, modulo 2^64, in arrays of at most some 200,000."""
+    """DELTA_BINARY_PACKED integers, modulo 2^64, in arrays of at most about 200,000."""
 
     def __init__(self, data: _Bytes) -> None: ...
     @property
     def count(self) -> int:
-        """How many values the header announces."""
+        """The number of values in the header."""
 
     def __iter__(self) -> Iterator[NDArray[np.uint64]]: ...
     def __next__(self) -> NDArray[np.uint64]: ...
 
 def struct_end(data: _Bytes, start: int = 0) -> int:
-    """The position past the Thrift struct at `start`. Raises ScanError, as all below."""
+    """The end of the Thrift struct at `start`. Raises ScanError, as do all functions below."""
 
 def fields(data: _Bytes, start: int = 0) -> list[tuple[int, int, int, int, int]]:
     """The fields of the struct at `start`: (id, type, start of the header, start of the value,
@@ -160,4 +160,4 @@ def elements(data: _Bytes, start: int) -> array[int]:
     """The n + 1 boundaries of the elements of the list at `start`."""
 
 def chunks(data: _Bytes, start: int, expected: int) -> array[int]:
-    """CHUNK_FIELDS of each of the `expected` ColumnChunks of the list at `start`, in a row."""
+    """CHUNK_FIELDS of each of the `expected` ColumnChunks in the list at `start`."""

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=False
-"""Python's door to the kernel: check the shapes, release the global lock, call (see kernel.h).
+"""Python bindings of the kernel: check shapes, release the GIL, call (see kernel.h).
 
-numpy takes longer to import than most files take to build, so only what returns its arrays does.
+Importing numpy takes longer than building most files, so only functions that return arrays do it.
 """
 
 from array import array
@@ -102,7 +102,7 @@ HAS_NAN = HAS_NAN_BIT
 # Source: hive-storage-api, org.apache.hive.common.util.Murmur3.
 HIVE_SEED = 104729
 
-# The members of struct chunk_span, in order: all are int64.
+# The members of struct chunk_span in order, all int64.
 CHUNK_FIELDS = (
     "start", "end", "has_file_path",
     "offset_index_offset", "offset_index_length", "column_index_offset", "column_index_length",
@@ -114,13 +114,13 @@ CHUNK_FIELDS = (
 if 8 * len(CHUNK_FIELDS) != sizeof(chunk_span):
     raise ImportError("parquet_bloom.native._kernel: CHUNK_FIELDS and kernel.h disagree")
 
-# No struct of the format has more fields than this; unknown ones included, none comes near.
+# Far more fields than any struct of the format has, unknown ones included.
 cdef enum:
     _MAX_FIELDS = 1024
 
 
 class ScanError(ValueError):
-    """Bytes that are not Thrift compact protocol: what is wrong, and at which `position`."""
+    """Bytes that are not Thrift compact protocol: what is wrong, and the `position` of the error."""
 
     def __init__(self, problem, position):
         super().__init__(f"{problem} at byte {position}")
@@ -174,7 +174,7 @@ def xxh64_fixed(const uint8_t[::1] values not None, size_t width):
 
 cdef size_t _num_slices(
         const uint8_t[::1] data, const int64_t[::1] starts, int64_t gap) except? 0:
-    """How many slices there are; raises ValueError if one is not inside of `data`."""
+    """The number of slices; raises ValueError if one is outside of `data`."""
     cdef int64_t size = data.shape[0]
     cdef Py_ssize_t i
     if starts.shape[0] == 0 or gap < 0:

@@ -1,5 +1,4 @@
-/* DECIMALs, hashed as Hive and ORC do: as text, without an exponent and without zeros behind the last
- * digit.
+/* Hash DECIMALs as Hive and ORC do: as text, without an exponent or trailing zeros.
  *
  *   unscaled, scale    -5, 2  "-0.05"      150, 2  "1.5"      100, 0  "100"      0, 9  "0"
  *
@@ -8,24 +7,24 @@
 #include "kernel.h"
 
 enum {
-    MOST_DIGITS = 39, /* of 128 bits */
-    CHUNK_DIGITS = 19 /* of 64 */
+    MOST_DIGITS = 39, /* in 128 bits */
+    CHUNK_DIGITS = 19 /* in 64 bits */
 };
 
 static const uint64_t CHUNK = 10000000000000000000u; /* 10^19 */
 
-/* Two digits at a time take half as many divisions. */
+/* Two digits at a time need half as many divisions. */
 static const char PAIRS[] = "0001020304050607080910111213141516171819"
                             "2021222324252627282930313233343536373839"
                             "4041424344454647484950515253545556575859"
                             "6061626364656667686970717273747576777879"
                             "8081828384858687888990919293949596979899";
 
-/* The digits of `number` end before `end`, at least `least` of them; returns where they begin. */
+/* Write the digits of `number` so that they end at `end`, at least `least`; returns their start. */
 static char *digits_before(char *end, unsigned __int128 number, int least) {
     char *at = end;
     while (number > 0) {
-        /* Nearly all fit one chunk, and a division of 128 bits takes longer than all of the rest. */
+        /* Nearly all fit one chunk, and a 128-bit division takes longer than everything else. */
         int is_last = number < CHUNK;
         uint64_t chunk = is_last ? (uint64_t)number : (uint64_t)(number % CHUNK);
         number = is_last ? 0 : number / CHUNK;
@@ -41,7 +40,7 @@ static char *digits_before(char *end, unsigned __int128 number, int least) {
     return at;
 }
 
-/* Writes the text to `text`, of 2 * MOST_DIGITS bytes; returns its length. */
+/* Write the text to `text`, which has 2 * MOST_DIGITS bytes; returns its length. */
 static size_t decimal_text(__int128 unscaled, int scale, char *text) {
     int is_negative = unscaled < 0;
     unsigned __int128 number = (unsigned __int128)unscaled;

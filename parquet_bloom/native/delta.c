@@ -1,10 +1,10 @@
 /* DELTA_BINARY_PACKED integers (parquet-format, Encodings.md).
  *
  *   header   | block size | miniblocks per block | number of values | first value (zigzag) |
- *   block    | least delta (zigzag) | a bit width per miniblock | miniblock | miniblock | ...
+ *   block    | least delta (zigzag) | bit width of each miniblock | miniblock | miniblock | ...
  *
- * Deltas add up modulo 2^64 and the caller keeps the low bits. That also reads what DuckDB writes
- * for INT32, deltas of 33 bits, which decoders that insist on 32 refuse.
+ * Deltas add up modulo 2^64, and the caller keeps the low bits. This also decodes the 33-bit deltas
+ * that DuckDB writes for INT32, which decoders limited to 32 bits refuse.
  */
 #include "kernel.h"
 
@@ -30,7 +30,7 @@ static uint64_t read_zigzag(struct bytes *b) {
     return (value >> 1) ^ (0 - (value & 1));
 }
 
-/* Add `count` packed deltas, each above `least`, one after the other to `last`; returns the sum. */
+/* Add `count` packed deltas, each relative to `least`, to `last` in turn; returns the sum. */
 static uint64_t unpack(const uint8_t *packed, int width, int64_t count, uint64_t least,
                        uint64_t last, uint64_t *values) {
     uint64_t mask = width == 64 ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
@@ -45,7 +45,7 @@ static uint64_t unpack(const uint8_t *packed, int width, int64_t count, uint64_t
     return last;
 }
 
-/* Larger blocks than any writer's would make memory grow without the bytes to justify it. */
+/* Larger blocks than any writer's could use much memory for few bytes. */
 enum { MAX_BLOCK = 1 << 16 };
 
 int delta_start(const uint8_t *data, size_t size, struct delta_state *state) {

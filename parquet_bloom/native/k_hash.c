@@ -1,8 +1,8 @@
-/* Bloom filters of num_bits bits with k positions for each value, all from one hash of it.
+/* Bloom filters of num_bits bits with k positions per value, all derived from one hash.
  *
- *   filter = num_bits bits, 64 to a word, bit 0 the lowest of word 0
- *   32-bit positions   c += high half, from the low half on, wrapping at 32 bits; ~c if negative
- *   64-bit positions   c from the first 64 bits on, c += the last 64 bits; without its sign bit
+ *   filter = num_bits bits, 64 per word, bit 0 the lowest of word 0
+ *   32-bit positions   c starts with the low half, c += high half modulo 2^32; ~c if negative
+ *   64-bit positions   c starts with the first 64 bits, then c += the last 64 bits; without sign bit
  *   bit                c mod num_bits
  *
  * Sources: orc-core, org.apache.orc.util.BloomFilter; Guava, BloomFilterStrategies, which calls the two
@@ -10,8 +10,8 @@
  */
 #include "kernel.h"
 
-/* Positions are numbers below 2^31, of which x / num_bits is x * multiplier >> shift, exactly. The
- * multiplier is 2^shift / num_bits, rounded up, and fits 32 bits.
+/* For positions x < 2^31, x / num_bits is exactly x * multiplier >> shift. The multiplier is
+ * 2^shift / num_bits, rounded up, and fits 32 bits.
  * Source: Granlund, Montgomery, "Division by Invariant Integers using Multiplication". */
 struct divisor {
     uint32_t num_bits, multiplier, shift;
@@ -24,7 +24,7 @@ static struct divisor divisor_of(uint32_t num_bits) {
     return (struct divisor){num_bits, (uint32_t)multiplier, 31 + log};
 }
 
-/* Where up to BATCH hashes are on the way through their positions. */
+/* The current positions of up to BATCH hashes. */
 struct walk {
     uint32_t at[BATCH], step[BATCH], bit[BATCH];
 };
@@ -36,8 +36,8 @@ static void start(struct walk *walk, const uint64_t *hashes, size_t count) {
     }
 }
 
-/* All hashes go one step at once, which takes half of the time of one hash after the other. A
- * negative number counts by its complement. */
+/* Advance all hashes by one step at a time: half the time of one hash after the other. A negative
+ * number is replaced by its complement. */
 INLINE void next_bits(struct walk *walk, struct divisor by) {
     for (size_t i = 0; i < BATCH; i++) {
         uint32_t c = walk->at[i] += walk->step[i];
@@ -114,8 +114,8 @@ void k_hash_check_wide(const uint64_t *words, uint32_t num_bits, uint32_t num_ha
     }
 }
 
-/* Thomas Wang's hash of 64 bits, as Hive and ORC Java have it: with arithmetic shifts, since Java's
- * numbers have a sign. */
+/* Thomas Wang's 64-bit hash as in Hive and ORC Java: with arithmetic shifts, since Java's numbers are
+ * signed. */
 #define WANG(name, signedness)                                                                     \
     static uint64_t name##_of(uint64_t x) {                                                        \
         x = ~x + (x << 21);                                                                        \
@@ -132,5 +132,5 @@ void k_hash_check_wide(const uint64_t *words, uint32_t num_bits, uint32_t num_ha
 
 WANG(wang, int64_t)
 
-/* With the logical shifts of the original, which ORC C++ 1.6 and 1.7.0 took (ORC-1024). */
+/* With the logical shifts of the original, as in ORC C++ 1.6 and 1.7.0 (ORC-1024). */
 WANG(wang_logical, uint64_t)

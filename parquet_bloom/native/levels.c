@@ -1,20 +1,20 @@
-/* Small numbers in runs: definition levels, which tell how many values of a page are not null, and
- * dictionary indices (parquet-format, Encodings.md).
+/* Runs of small numbers: definition levels, to count the non-null values of a page, and dictionary
+ * indices (parquet-format, Encodings.md).
  *
  *   RLE hybrid   | varint header | run |   header & 1 ? (header >> 1) groups of 8 packed numbers
  *                                                     : one number, repeated header >> 1 times
- *   BIT_PACKED   numbers one after the other, from the most significant bit of each byte
+ *   BIT_PACKED   consecutive numbers, from the most significant bit of each byte
  */
 #include "kernel.h"
 
-/* `length` numbers: packed from `data` on, or if that is NULL each of them `value`. */
+/* `length` numbers: packed, starting at `data`, or if that is NULL all equal to `value`. */
 struct run {
     const uint8_t *data;
     int64_t length;
     uint32_t value;
 };
 
-/* The run at data[*at], cut to `wanted` numbers; moves *at past it. -1 if the data ends too early
+/* Read the run at data[*at], cut to `wanted` numbers, and advance *at. -1 if the data ends too early
  * or the run is impossible. */
 static int next_run(const uint8_t *data, size_t size, size_t *at, int bit_width, int64_t wanted,
                     struct run *run) {
@@ -29,7 +29,7 @@ static int next_run(const uint8_t *data, size_t size, size_t *at, int bit_width,
     run->length = length < wanted ? length : wanted;
     size_t left = size - *at;
     if (header & 1) {
-        /* The last group may be cut to the numbers that are left. */
+        /* The last group may be cut short. */
         size_t needed = ((size_t)run->length * (size_t)bit_width + 7) / 8;
         size_t whole = (size_t)(header >> 1) * (size_t)bit_width;
         if (left < needed) return -1;
@@ -46,7 +46,7 @@ static int next_run(const uint8_t *data, size_t size, size_t *at, int bit_width,
     return 0;
 }
 
-/* Where the next packed number begins: `have` bits of it and its successors. */
+/* A reader of packed numbers with `have` bits buffered. */
 struct unpacker {
     const uint8_t *data;
     uint64_t bits;

@@ -1,7 +1,7 @@
 /* MurmurHash3 x64_128, written from the definition of the algorithm, which its author Austin Appleby
- * has put into the public domain (github.com/aappleby/smhasher, MurmurHash3), and the variant with
- * one lane that Hive and ORC use: it takes every 8 bytes as x64_128 takes the first 8 of each 16, and
- * is neither half of x64_128. */
+ * has put into the public domain (github.com/aappleby/smhasher, MurmurHash3), and the single-lane
+ * variant of Hive and ORC: it processes every 8 bytes as x64_128 does the first 8 of each 16, and
+ * equals neither half of x64_128. */
 #include "kernel.h"
 
 static const uint64_t C1 = 0x87c37b91114253d5u, C2 = 0x4cf5ad432745937fu;

@@ -1,4 +1,4 @@
-/* PLAIN-encoded values (parquet-format, Encodings.md) straight from a page into a filter.
+/* Insert PLAIN values (parquet-format, Encodings.md) straight from a page into a filter.
  *
  *   fixed width   | value | value | ...                          INT32 ... FIXED_LEN_BYTE_ARRAY
  *   BYTE_ARRAY    | uint32 length | bytes | uint32 length | ...  hashed without the length
@@ -15,7 +15,7 @@ void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint3
     }
 }
 
-/* The value at data[at]: sets its length, or returns 0 if it runs past the end. */
+/* Sets the length of the value at data[at]; returns 0 if it runs past the end. */
 INLINE int value_fits(const uint8_t *data, size_t size, size_t at, uint32_t *length) {
     if (size - at < 4) return 0;
     memcpy(length, data + at, 4);
@@ -70,7 +70,7 @@ int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *word
     return total + (int64_t)n;
 }
 
-/* A float without its sign bit is zero when all bits are clear, NaN when it exceeds infinity. */
+/* Without its sign bit, a float is zero if no bit is set, and NaN if it exceeds infinity. */
 #define SPECIALS(type, magnitude, infinity)                                                        \
     do {                                                                                           \
         int zero = 0, nan = 0;                                                                     \

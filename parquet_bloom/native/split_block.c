@@ -1,7 +1,7 @@
 /* Split block Bloom filters (parquet-format, BloomFilter.md).
  *
  *   filter = num_blocks blocks      block = 8 words      word = 32 bits
- *   hash   = [ high half: which block | low half: which bit of each of the block's words ]
+ *   hash   = [ high half: the block | low half: the bit in each of the block's words ]
  */
 #include "kernel.h"
 
@@ -51,7 +51,7 @@ INLINE double fpp_all(const uint32_t *words, uint64_t num_blocks) {
     return sum / (double)num_blocks / 1099511627776.0 /* 32^8 */;
 }
 
-/* Each of the four once for any processor, once for those with AVX2. */
+/* Compile each of the four for any processor and for those with AVX2. */
 #define PATH(name, attribute)                                                                      \
     attribute static void insert_##name(uint32_t *w, uint64_t z, const uint64_t *h, size_t n) {    \
         insert_all(w, z, h, n);                                                                    \
@@ -68,7 +68,7 @@ INLINE double fpp_all(const uint32_t *words, uint64_t num_blocks) {
 PATH(any, )
 
 #if defined(__x86_64__)
-/* Every processor with AVX2 counts bits in one instruction, too. */
+/* Every processor with AVX2 also has popcnt. */
 PATH(avx2, __attribute__((target("avx2,popcnt"))))
 static int machine_has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
@@ -78,7 +78,7 @@ PATH(avx2, )
 static int machine_has_avx2(void) { return 0; }
 #endif
 
-/* -1 until the first call has asked the processor. Racing first calls write the same answer. */
+/* -1 until the first call has queried the processor. Racing first calls store the same answer. */
 static int use_avx2 = -1;
 
 int split_block_use_avx2(int wanted) {

@@ -4,9 +4,9 @@
  *   struct   | field | field | ... | 0 |
  *   list     | size (4 bits), type (4 bits) | element | ...   size 15: the size follows as a varint
  *
- * Nothing is decoded that nobody asked for: a footer of 100,000 column chunks is one pass over its
- * bytes. Every step is checked against the end of the buffer, and every element of a list or map
- * takes a byte at least, so a hostile size cannot make the scan longer than its input.
+ * Nothing is decoded unless needed: a footer of 100,000 column chunks takes one pass over its bytes.
+ * Every step is checked against the end of the buffer, and every element of a list or map takes at
+ * least one byte, so a hostile size cannot make the scan longer than its input.
  */
 #include "kernel.h"
 
@@ -14,7 +14,7 @@ enum {
     STOP = 0, BOOL_TRUE, BOOL_FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT, UUID
 };
 
-/* The format itself nests about ten deep. */
+/* The format itself nests about ten levels deep. */
 enum { MAX_DEPTH = 64 };
 
 struct cursor {
@@ -83,7 +83,7 @@ INLINE int read_field_header(struct cursor *c, int64_t *id, int *type) {
 
 static void skip_value(struct cursor *c, int type, int depth);
 
-/* In a list or map a boolean is a byte of its own; as a field it lies in the field's type. */
+/* In a list or map, a boolean takes a byte; as a field, it is part of the field's type. */
 INLINE void skip_element(struct cursor *c, int type, int depth) {
     if (type == BOOL_TRUE || type == BOOL_FALSE)
         skip_bytes(c, 1);
@@ -253,7 +253,7 @@ static void scan_column_chunk(struct cursor *c, struct chunk_span *chunk) {
             skip_value(c, type, 0);
             break;
         case 3:
-            /* A second ColumnMetaData would be read by some and passed over by others. */
+            /* Readers disagree on which of two ColumnMetaData counts. */
             if (type != STRUCT || chunk->meta_start != ABSENT) {
                 fail(c, SCAN_MALFORMED);
                 break;

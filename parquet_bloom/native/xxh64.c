@@ -43,7 +43,7 @@ INLINE uint64_t avalanche(uint64_t hash) {
     return hash ^ (hash >> 32);
 }
 
-/* Always inlined, so that a constant `size` leaves only the code for that size. */
+/* Always inlined, so that a constant `size` compiles to code for that size only. */
 INLINE uint64_t hash_bytes(const uint8_t *p, size_t size) {
     uint64_t hash = P5;
     size_t left = size;

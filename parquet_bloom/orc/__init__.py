@@ -1,1 +1,1 @@
-"""The ORC container, and the Bloom filters in its row index."""
+"""The ORC format and the Bloom filters in its row index."""

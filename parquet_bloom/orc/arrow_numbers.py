@@ -1,4 +1,4 @@
-"""The numbers of Arrow arrays as numpy has them, without pandas, which Arrow's own way imports."""
+"""Numbers of Arrow arrays as numpy arrays; Arrow's own conversion would import pandas."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# What Decimal128 takes.
 DECIMAL_BYTES = 16
 
 
 def integers(values: Any) -> NDArray[Any]:
-    """Of an array without nulls of integers, dates or timestamps: shape (n,), int8 to int64; a view."""
+    """A view of integers, dates or timestamps without nulls: shape (n,), int8 to int64."""
     return _numbers(values, f"<i{values.type.bit_width // 8}")
 
 
 def floats(values: Any) -> NDArray[Any]:
-    """Of an array without nulls of floating point numbers: shape (n,), float32 or float64; a view."""
+    """A view of floating-point numbers without nulls: shape (n,), float32 or float64."""
     return _numbers(values, f"<f{values.type.bit_width // 8}")
 
 
 def decimals(values: Any) -> memoryview:
-    """The unscaled numbers of a decimal128 array without nulls: 16 bytes each, little-endian."""
+    """The unscaled values of a decimal128 array without nulls: 16 bytes each, little-endian."""
     start = DECIMAL_BYTES * values.offset
     return _data(values)[start : start + DECIMAL_BYTES * len(values)]
 

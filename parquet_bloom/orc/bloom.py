@@ -1,14 +1,13 @@
-"""The Bloom filters of one column in one stripe, one for each index group.
+"""The Bloom filters of one column in one stripe, one per index group.
 
     BloomFilterIndex | BloomFilter | BloomFilter | ...
     BloomFilter      | numHashFunctions | bitset: fixed64, fixed64, ... | utf8bitset: bytes |
 
-BLOOM_FILTER streams have their bits in `bitset`, BLOOM_FILTER_UTF8 streams in `utf8bitset`: the
-same words, little-endian. Either is read wherever it stands; where both do, they must agree.
+BLOOM_FILTER streams store their bits in `bitset`, BLOOM_FILTER_UTF8 streams in `utf8bitset`: the
+same words, little-endian. Either field is read in either stream; if both are set, they must agree.
 
-What is written here has a mark behind the filters, in a field that other readers pass over: by it
-filters that were built later are told from those of the file's writer, some of which are known to
-get values wrong.
+Our streams end with a mark, in a field that other readers skip. It distinguishes filters built later
+from those of the file's writer, some of which are known to be wrong.
 
 Spec: apache/orc-format, specification/ORCv1.md "Bloom Filter Index"; orc-core, BloomFilterIO.
 """
@@ -31,19 +30,19 @@ from parquet_bloom.orc.tail import decode
 _FILTER = 1
 _NUM_HASHES, _BITSET, _UTF8_BITSET = 1, 2, 3
 
-# Far from the ids that the format will have.
+# Far from any id that the format may assign.
 _MARK_FIELD = 31420
 _MARK = b"parquet_bloom"
 
-PRE_RELEASE = "filters in the layout of Hive before release 1.2, whose hash is not known"
+PRE_RELEASE = "filters in the layout of Hive before release 1.2, whose hash is unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
-    """The filters of a column in a stripe, by index group, and how their keys were made.
+    """The filters of a column in a stripe, by index group, and the key form that they hash.
 
-    `bloom_encoding` is what the stripe footer says of the column. `is_marked`: they are ours, not
-    those of the file's writer.
+    `bloom_encoding`: the column's in the stripe footer. `is_marked`: the filters are ours, not those
+    of the file's writer.
     """
 
     stream: OrcStream
@@ -56,9 +55,9 @@ class StoredIndex:
 def read_filters(
     data: bytes, kind: int, num_index_groups: int, where: str
 ) -> tuple[KHashFilter, ...]:
-    """The filters in an expanded stream of this kind, one per index group.
+    """The filters in a decompressed stream of this kind, one per index group.
 
-    Raises FilterError for filters that cannot be used, FooterError for bytes that are none.
+    Raises FilterError for unusable filters, FooterError for a damaged stream.
     """
     if is_pre_release(data, kind, where):
         raise FilterError(f"{where}: {PRE_RELEASE}")
@@ -71,8 +70,8 @@ def read_filters(
 
 
 def stored_messages(data: bytes, where: str) -> list[bytes]:
-    """The filters in an expanded stream that read_filters takes, as they are encoded. Raises
-    FilterError for what protobuf passes over and nobody writes."""
+    """The encoded filters in a decompressed stream that read_filters accepts. Raises FilterError for
+    fields that protobuf skips and nobody writes."""
     try:
         found = list(wire.fields(data))
     except FormatError as error:
@@ -85,15 +84,15 @@ def stored_messages(data: bytes, where: str) -> list[bytes]:
 
 
 def is_marked(data: bytes) -> bool:
-    """Whether the filters in an expanded stream are ours."""
+    """Whether the filters in a decompressed stream are ours."""
     return data.endswith(wire.bytes_field(_MARK_FIELD, _MARK))
 
 
 def is_pre_release(data: bytes, kind: int, where: str) -> bool:
-    """Whether an expanded stream has the layout that Hive had before its first release with
-    filters. Raises FooterError for bytes that are none.
+    """Whether a decompressed stream has the layout of Hive before its first release with filters.
+    Raises FooterError for a damaged stream.
 
-    Readers of today take it for filters of 64 bits, and lose nearly every row.
+    Current readers take it for 64-bit filters and lose nearly every row.
     """
     if kind != BLOOM_FILTER:
         return False
@@ -102,8 +101,7 @@ def is_pre_release(data: bytes, kind: int, where: str) -> bool:
 
 
 def stored_bitsets(stored: Any) -> tuple[bytes, bytes]:
-    """The `bitset` and the `utf8bitset` of a BloomFilter, little-endian; one of them is empty, as a
-    rule."""
+    """The `bitset` and `utf8bitset` of a BloomFilter, little-endian; usually one of them is empty."""
     return pack(f"<{len(stored.bitset)}Q", *stored.bitset), bytes(stored.utf8bitset)
 
 
@@ -118,7 +116,7 @@ def _read_filter(stored: Any, where: str) -> KHashFilter:
 
 
 def encode_filters(filters: Sequence[KHashFilter], kind: int) -> bytes:
-    """A marked stream of this kind, not yet in chunks. Every bit of a filter's words must count."""
+    """A marked stream of this kind, uncompressed. Filters must use every bit of their words."""
     encode = _encode_bitset if kind == BLOOM_FILTER else _encode_utf8_bitset
     stored = [wire.bytes_field(_FILTER, encode(filter)) for filter in filters]
     return b"".join([*stored, wire.bytes_field(_MARK_FIELD, _MARK)])

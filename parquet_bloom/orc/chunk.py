@@ -1,4 +1,4 @@
-"""One column in one stripe: what of an ORC file has filters, one for each index group."""
+"""One column in one stripe, which has one filter per index group."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OrcChunk:
 
     @property
     def key(self) -> tuple[int, int]:
-        """Which chunk of the file it is: the stripe, and the column's id."""
+        """Identifies the chunk in the file: stripe and column id."""
         return self.stripe.index, self.column.id
 
     @property
@@ -31,7 +31,7 @@ class OrcChunk:
 
     @property
     def filter_streams(self) -> tuple[OrcStream, ...]:
-        """Those of both kinds, in the order of the footer."""
+        """Its filter streams of both kinds, in the order of the footer."""
         return self.stripe.streams_of(self.column.id, FILTER_KINDS)
 
     @property

@@ -8,9 +8,8 @@
        ├─ 5 STRING     scores._key
        └─ 6 DOUBLE     scores._value
 
-Every column has an id, values and an index of its own, not only the leaves. A name is the path to a
-column, with dots between the names of its fields; what is below a LIST, a MAP or a UNION is named
-as ORC Java does.
+Every column has its own id, values and index, not only the leaves. A column's name is its dotted
+path; children of a LIST, a MAP or a UNION are named as in ORC Java.
 
 Spec: apache/orc-format, specification/ORCv1.md "Type Information".
 """
@@ -52,7 +51,7 @@ _CHILD_NAMES = {"LIST": ("_elem",), "MAP": ("_key", "_value")}
 
 
 class StoredType(Protocol):
-    """A type as the footer spells it."""
+    """A type in the footer."""
 
     kind: int
     subtypes: Sequence[int]
@@ -64,8 +63,8 @@ class StoredType(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OrcColumn:
-    """One column. `length`: characters of a CHAR or VARCHAR. `attributes`: what the writer noted,
-    such as the type that an engine gives it. `parent`: the id of the column above; None: the root."""
+    """One column. `length`: characters of a CHAR or VARCHAR. `attributes`: set by the writer, such
+    as an engine's own type. `parent`: the id of the column above, None for the root."""
 
     id: int
     name: str
@@ -79,12 +78,12 @@ class OrcColumn:
 
     @property
     def physical_type(self) -> str:
-        """As ORC spells types."""
+        """The ORC type."""
         return self.type
 
     @property
     def logical_type(self) -> str | None:
-        """ORC has none beside the type."""
+        """None: ORC has no logical types."""
         return None
 
     @property
@@ -102,19 +101,19 @@ class OrcColumn:
 def columns_of(
     types: Sequence[StoredType], attributes: Sequence[Mapping[str, str]]
 ) -> tuple[OrcColumn, ...]:
-    """The columns by id, from the footer's types and the attributes of each.
+    """The columns by id, from the footer's types and their attributes.
 
-    Raises FooterError unless the types are one tree whose ids count from the root down.
+    Raises FooterError unless the types form one tree, numbered from the root down.
     """
     if not types:
         raise FooterError("no types in the footer")
     columns: dict[int, OrcColumn] = {}
-    # A stack, because a file may nest deeper than Python likes to.
+    # A stack, because a file may nest deeper than Python can recurse.
     waiting: list[tuple[int, str, int | None]] = [(0, "", None)]
     while waiting:
         id, name, parent = waiting.pop()
         if not 0 <= id < len(types) or id != len(columns):
-            raise FooterError(f"type {id}: expected {len(columns)} of {len(types)}, root first")
+            raise FooterError(f"type {id}: expected type {len(columns)} of {len(types)} next")
         stored = types[id]
         kind = KINDS[stored.kind] if 0 <= stored.kind < len(KINDS) else UNKNOWN
         names = _child_names(id, kind, stored)
@@ -134,12 +133,12 @@ def columns_of(
             for child, child_name in reversed(list(zip(stored.subtypes, names, strict=True)))
         ]
     if len(columns) != len(types):
-        raise FooterError(f"{len(types)} types, {len(columns)} of them below the root")
+        raise FooterError(f"{len(types)} types, but only {len(columns)} in the tree")
     return tuple(columns[id] for id in range(len(types)))
 
 
 def _child_names(id: int, kind: str, stored: StoredType) -> Sequence[str]:
-    """The names of the columns below one, as many as it has. Raises FooterError."""
+    """The names of a column's children. Raises FooterError if their number is wrong."""
     match kind:
         case "STRUCT":
             names: Sequence[str] = stored.fieldNames
@@ -151,13 +150,13 @@ def _child_names(id: int, kind: str, stored: StoredType) -> Sequence[str]:
             names = ()
     if len(names) != len(stored.subtypes):
         raise FooterError(
-            f"type {id}: {kind} with {len(stored.subtypes)} below it, expected {len(names)}"
+            f"type {id}: {kind} with {len(stored.subtypes)} children, expected {len(names)}"
         )
     return names
 
 
 def find_column(columns: Sequence[OrcColumn], name: str) -> OrcColumn:
-    """The column of this name. Raises ColumnError, naming the close ones."""
+    """The column of this name. Raises ColumnError, which suggests similar names."""
     for column in columns[1:]:
         if column.name == name:
             return column
@@ -174,5 +173,5 @@ def above(columns: Sequence[OrcColumn], column: OrcColumn) -> Iterator[OrcColumn
 
 
 def is_below(columns: Sequence[OrcColumn], column: OrcColumn, ancestor: int) -> bool:
-    """Whether `column` is the one with the id `ancestor`, or anywhere below it."""
+    """Whether `column` has the id `ancestor` or is anywhere below that column."""
     return any(each.id == ancestor for each in (column, *above(columns, column)))

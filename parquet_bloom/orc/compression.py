@@ -1,9 +1,9 @@
-"""Compression of an ORC file: every stream and every footer but the postscript is in chunks.
+"""Compression in ORC files: streams and footers, except the postscript, are sequences of chunks.
 
     chunk    | length << 1 | is original (24 bits, little-endian) | length bytes |
 
-A chunk expands to at most the compressionBlockSize of the postscript. An original chunk is stored
-as it is, whatever the codec, so that anything can be written without a compressor. A file without
+A chunk expands to at most the postscript's compressionBlockSize. An original chunk is stored
+uncompressed, whatever the codec, so that a file can be written without a compressor. A file without
 a codec has no chunks.
 
 Spec: apache/orc-format, specification/ORCv1.md "Compression".
@@ -27,11 +27,11 @@ NONE: Final = 0
 CODECS = ("NONE", "ZLIB", "SNAPPY", "LZO", "LZ4", "ZSTD")
 
 DEFAULT_BLOCK_BYTES: Final = 262_144
-# What fits the 23 bits of a length; writers refuse more.
+# The largest 23-bit length; writers refuse more.
 MAX_BLOCK_BYTES: Final = (1 << 23) - 1
 
-# Many times what the largest footer or index stream takes; chunks of a few bytes that expand to
-# whole blocks must not fill the memory.
+# Many times the largest footer or index stream; chunks of a few bytes that expand to whole blocks
+# must not exhaust memory.
 MAX_EXPANDED_BYTES: Final = 1 << 28
 
 _HEADER_BYTES = 3
@@ -52,7 +52,7 @@ _COMPRESSORS: dict[int, Compressor] = {
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """The codec of a file, and what one of its chunks expands to at most, in bytes."""
+    """The codec of a file, and the most bytes that one of its chunks expands to."""
 
     codec: int = NONE
     block_bytes: int = DEFAULT_BLOCK_BYTES
@@ -63,10 +63,10 @@ class Compression:
         return CODECS[self.codec] if self.codec < len(CODECS) else str(self.codec)
 
     def expand(self, data: bytes) -> bytes:
-        """What the chunks in `data` stand for.
+        """Decompress the chunks in `data`.
 
-        Raises FormatError for chunks that are damaged or expand to more than they may,
-        UnsupportedError for a codec that there is no library for.
+        Raises FormatError for chunks that are damaged or expand to too much, UnsupportedError for
+        another codec.
         """
         if self.codec == NONE:
             return data
@@ -88,7 +88,7 @@ class Compression:
                 raise FormatError(
                     f"chunk at byte {at}: {end - start} bytes, expected at most {self.block_bytes}"
                 )
-            chunk = data[start:end] if header & 1 else self._expanded(data[start:end], at, room)
+            chunk = data[start:end] if header & 1 else self._decompress(data[start:end], at, room)
             expanded += len(chunk)
             if expanded > MAX_EXPANDED_BYTES:
                 raise FormatError(f"expands to more than {MAX_EXPANDED_BYTES} bytes")
@@ -96,7 +96,7 @@ class Compression:
             at = end
         return chunks
 
-    def _expanded(self, chunk: memoryview, at: int, room: bytearray) -> bytes:
+    def _decompress(self, chunk: memoryview, at: int, room: bytearray) -> bytes:
         try:
             length = _DECOMPRESSORS[self.codec](chunk, room)
         except cramjam.DecompressionError as error:
@@ -104,11 +104,11 @@ class Compression:
         return bytes(memoryview(room)[:length])
 
     def stored(self, data: bytes) -> bytes:
-        """`data` as original chunks, which every reader of this file takes."""
+        """`data` as original chunks."""
         return self._framed(data, lambda part: part)
 
     def compressed(self, data: bytes) -> bytes:
-        """`data` as chunks, each by the file's codec if that makes it smaller."""
+        """`data` as chunks, each compressed if that makes it smaller."""
         return self._framed(data, _COMPRESSORS.get(self.codec, lambda part: part))
 
     def _framed(self, data: bytes, compress: Compressor) -> bytes:

@@ -1,9 +1,8 @@
 """The row index of one column in one stripe: where each index group starts, and its statistics.
 
-Positions say where in each stream of the column the group starts, relative to the stream, so that
-moving streams changes none of them. Statistics are shown and never make a verdict `absent` by what
-is smallest or largest; they tell whether the filter can be that of the column, and whether the
-group has values at all.
+Positions are relative to the column's streams, so moving a stream changes none of them. Minimum and
+maximum are only displayed and never make a verdict `absent`; the rest of the statistics tells
+whether a filter can belong to the column, and whether the group has any values.
 
 Spec: apache/orc-format, specification/ORCv1.md "Row Group Index".
 """
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 Shown = int | float | str | None
 
-# How a sum is shown that is none: readers do not ask the filter of such a group.
+# The text for a sum that is not a number. Readers do not consult the filter of such a group.
 NAN: Final = "nan"
 
 _UNIX_EPOCH = date(1970, 1, 1)
@@ -33,13 +32,13 @@ _UNIX_EPOCH = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class GroupStatistics:
-    """What the writer noted of one index group; None is what it did not.
+    """The writer's statistics of one index group; None where it recorded nothing.
 
-    `kind`: of which values: `int`, `double`, `string`, `bucket` (booleans), `decimal`, `date`,
-    `binary`, `timestamp`, `collection` (lists and maps). `num_values`: nulls not counted. `min`, `max`: numbers; text, decimals and dates as text; moments
-    in milliseconds since 1970-01-01; of lists and maps the number of elements. `sum`: of numbers, of
-    the lengths of text and bytes, of elements; of booleans how many are true. What JSON has no
-    number for is text: `nan`, `inf`.
+    `kind`: `int`, `double`, `string`, `bucket` (booleans), `decimal`, `date`, `binary`, `timestamp`
+    or `collection` (lists and maps). `num_values`: without nulls. `min`, `max`: numbers; text,
+    decimals and dates as text; timestamps in milliseconds since 1970; for lists and maps the number
+    of elements. `sum`: of numbers, of the lengths of strings and bytes, of elements; for booleans
+    the number that are true. Numbers that JSON cannot hold are text: `nan`, `inf`.
     """
 
     kind: str | None
@@ -59,9 +58,9 @@ class IndexEntry:
 
 
 def read_row_index(data: bytes, num_index_groups: int, where: str) -> tuple[IndexEntry, ...]:
-    """The entries of an expanded ROW_INDEX stream, one per index group.
+    """The entries of a decompressed ROW_INDEX stream, one per index group.
 
-    Raises FooterError if it is damaged, FilterError if it has another number of entries.
+    Raises FooterError if it is damaged, FilterError if the number of entries is wrong.
     """
     entries = decode(orc_pb2.RowIndex, data, where).entry
     if len(entries) != num_index_groups:
@@ -76,7 +75,7 @@ def read_row_index(data: bytes, num_index_groups: int, where: str) -> tuple[Inde
 
 
 def group_statistics(stored: Any) -> GroupStatistics:
-    """ColumnStatistics as they are shown."""
+    """Decoded ColumnStatistics."""
     kind = next((kind for kind in _RANGES if stored.HasField(f"{kind}Statistics")), None)
     low, high, total = _RANGES[kind](getattr(stored, f"{kind}Statistics")) if kind else _UNKNOWN
     return GroupStatistics(
@@ -161,7 +160,7 @@ _RANGES: dict[str, Callable[[Any], tuple[Shown, Shown, Shown]]] = {
     "collection": _collections,
 }
 
-_OF_COLUMNS = {
+_STATISTICS_KINDS = {
     "BOOLEAN": "bucket",
     "BYTE": "int",
     "SHORT": "int",
@@ -183,5 +182,5 @@ _OF_COLUMNS = {
 
 
 def fits(statistics: GroupStatistics, column: OrcColumn) -> bool:
-    """Whether the statistics can be of this column: those of another kind belong to another."""
-    return statistics.kind in (None, _OF_COLUMNS.get(column.kind))
+    """Whether the statistics can belong to this column, by their kind."""
+    return statistics.kind in (None, _STATISTICS_KINDS.get(column.kind))

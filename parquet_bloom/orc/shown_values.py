@@ -1,4 +1,4 @@
-"""Some values of a column as literals, for people, and for `pbloom probe -v`."""
+"""A few values of a column as literals, to be shown and for `pbloom probe -v`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from parquet_bloom.orc.columns import OrcColumn
 
 
 def selected(values: Any, wanted: NDArray[np.bool_], at_most: int) -> Any:
-    """The first distinct ones of the `wanted` values, an Arrow array."""
+    """The first distinct values among the `wanted` ones of an Arrow array."""
     return values.filter(pa.array(wanted)).unique()[:at_most]
 
 
 def literals(column: OrcColumn, values: Any) -> tuple[str, ...]:
-    """Each value of an Arrow array without nulls; `0x…` for bytes that are no text."""
+    """The values of an Arrow array without nulls; bytes that are not text as `0x…`."""
     return tuple(_literal(column, value) for value in values)
 
 

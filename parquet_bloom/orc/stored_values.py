@@ -1,14 +1,14 @@
-"""One value of an ORC column, as a user writes it or as Python holds it, as it is stored.
+"""Convert one value, from Python or from a literal, to how an ORC column stores it.
 
-The readers of values and literals know the types of Parquet; a column of ORC is read as the type
-there that holds the same values.
+parquet_bloom.values knows the types of Parquet; an ORC column is handled as the Parquet type that
+holds the same values.
 
     BYTE SHORT INT LONG    integers of 8 to 64 bits     TIMESTAMP            INT96, without a zone
     FLOAT DOUBLE           the same                     TIMESTAMP_INSTANT    INT96, in UTC
     DATE                   the same                     STRING CHAR VARCHAR  BYTE_ARRAY with text
     DECIMAL                BYTE_ARRAY                   BINARY               BYTE_ARRAY
 
-A LONG that Spark notes as TIMESTAMP_NTZ holds microseconds.
+A LONG that Spark marks as TIMESTAMP_NTZ holds microseconds.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from parquet_bloom.values.types import LeafType, LogicalType
 
 _INTEGER_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 
-# Of a DECIMAL with a precision.
+# The highest precision of a DECIMAL.
 MOST_DIGITS = 38
 
-# What Spark notes of a type that ORC does not have.
+# The attribute in which Spark records a type that ORC does not have.
 SPARK_TYPE = "spark.sql.catalyst.type"
 
 
 @dataclass(frozen=True, slots=True)
 class OrcLeafType(LeafType):
-    """The type that stands for an ORC column's; complaints name the column's own."""
+    """The Parquet type for an ORC column; error messages name the ORC type."""
 
     orc_type: str = ""
 
@@ -44,7 +44,7 @@ class OrcLeafType(LeafType):
 
 
 def leaf_type(column: OrcColumn) -> OrcLeafType:
-    """The type that holds what a column holds. Raises KeyError for one whose values have no key."""
+    """The Parquet type for a column. Raises KeyError if its values have no keys."""
     if column.kind in _INTEGER_BITS:
         return _integer_type(column)
     physical, logical = {
@@ -78,8 +78,8 @@ def _integer_type(column: OrcColumn) -> OrcLeafType:
 
 
 def stored_value(column: OrcColumn, plain: bytes) -> Any:
-    """An Arrow array of the one value whose bytes, in the type that stands for the column's, are
-    `plain`. Raises ValueTypeError for text that is too long, a time beyond 64 bits."""
+    """An Arrow array of the one value that is `plain` in the Parquet type for the column. Raises
+    ValueTypeError for text that is too long and for a time that exceeds 64 bits."""
     match column.kind:
         case "FLOAT" | "DOUBLE":
             width = len(plain)

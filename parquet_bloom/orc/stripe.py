@@ -1,11 +1,11 @@
-"""One stripe: its footer, and where its streams lie.
+"""One stripe: its footer and the location of its streams.
 
     | index streams | encrypted ones | data streams | encrypted ones | stripe footer |
     ^ offset                         ^ data_start                    ^ footer_start
 
-The footer lists streams in the order of their bytes, end to end, without offsets: those that belong
-to the index come first. Where a list mixes the two, or its lengths do not add up to those of the
-stripe, readers look for one stream in different places, and its index cannot be used.
+The footer lists the streams in file order, without gaps or offsets, index streams first. If the two
+sorts are mixed, or the lengths do not add up to those of the stripe, readers disagree on where a
+stream is, and the index is unusable.
 
 Spec: apache/orc-format, specification/ORCv1.md "Stripes"; orc-core, StripePlanner.
 """
@@ -46,14 +46,14 @@ _INDEX_KINDS: Final = {4, ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8, 9}
 
 ENCODINGS = ("DIRECT", "DICTIONARY", "DIRECT_V2", "DICTIONARY_V2")
 
-# No writer makes groups of fewer than ten rows in the largest stripe; what is listed per group must
-# not fill the memory.
+# Reached only by groups of fewer than ten rows in the largest stripe, which no writer makes; lists
+# of groups must not exhaust memory.
 MAX_INDEX_GROUPS: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class OrcStream:
-    """One stream: `length` bytes from `offset` in the file, of the column with this id."""
+    """One stream: `length` bytes from `offset` in the file; `column` is the column's id."""
 
     kind: int
     column: int
@@ -62,7 +62,7 @@ class OrcStream:
 
     @property
     def name(self) -> str:
-        """The format's name of the kind, or its number."""
+        """The format's name for the kind, or its number."""
         return STREAM_NAMES.get(self.kind, str(self.kind))
 
     @property
@@ -74,7 +74,7 @@ class OrcStream:
 class Stripe:
     """One stripe; `where` names file and stripe, `first_row` counts from the start of the file.
 
-    `footer_raw` (expanded) is what `footer` was decoded from, to be edited without loss.
+    `footer_raw` (decompressed) is what `footer` was decoded from, for lossless edits.
     """
 
     where: str
@@ -92,11 +92,11 @@ class Stripe:
     @cached_property
     def streams(self) -> tuple[OrcStream, ...]:
         """The streams that are not encrypted, in the order of the footer."""
-        return tuple(self._laid_out())
+        return tuple(self._locate_streams())
 
-    def _laid_out(self) -> Iterator[OrcStream]:
-        """As readers look for streams: those of the index from the start of the stripe, the others
-        behind all of these."""
+    def _locate_streams(self) -> Iterator[OrcStream]:
+        """Where readers look for streams: index streams from the start of the stripe, then the
+        others."""
         data_at = self.place.offset + sum(stream.length for stream in self._index_streams())
         index_at = self.place.offset
         for stored in self.footer.streams:
@@ -118,10 +118,10 @@ class Stripe:
 
     @cached_property
     def doubt(self) -> str:
-        """Why nothing of the index can be trusted, empty if it can."""
+        """Why the index cannot be trusted; empty if it can."""
         kinds = [stream.kind in _INDEX_KINDS for stream in self.footer.streams]
         if kinds != sorted(kinds, reverse=True):
-            return "an index stream is listed behind a data stream"
+            return "an index stream is listed after a data stream"
         index_length = sum(stream.length for stream in self._index_streams())
         if index_length != self.place.index_length:
             return f"index streams of {index_length} bytes, expected {self.place.index_length}"
@@ -130,28 +130,29 @@ class Stripe:
         return f"streams of {length} bytes, expected {expected}" if length > expected else ""
 
     def check_index(self) -> None:
-        """Raise FilterError unless the index streams lie where the stripe has them."""
+        """Raise FilterError if the location of the index streams is in doubt."""
         if self.doubt:
             raise FilterError(f"{self.where}: {self.doubt}")
 
     def streams_of(self, column: int, kinds: Iterable[int]) -> tuple[OrcStream, ...]:
-        """The streams of one column that are of these kinds, in the order of the footer."""
+        """The streams of these kinds of one column, in the order of the footer."""
         wanted = set(kinds)
         return tuple(stream for stream in self.all_streams_of(column) if stream.kind in wanted)
 
     def all_streams_of(self, column: int) -> Sequence[OrcStream]:
-        """The streams of one column, in the order of the footer."""
-        return self._by_column.get(column, ())
+        """All streams of one column, in the order of the footer."""
+        return self._column_streams.get(column, ())
 
     @cached_property
-    def _by_column(self) -> dict[int, list[OrcStream]]:
+    def _column_streams(self) -> dict[int, list[OrcStream]]:
         found: dict[int, list[OrcStream]] = {}
         for stream in self.streams:
             found.setdefault(stream.column, []).append(stream)
         return found
 
     def check_distinct(self, streams: Sequence[OrcStream]) -> None:
-        """Raise FilterError if two streams of one column are of one kind: nobody knows which."""
+        """Raise FilterError if two streams of a column have the same kind: which one is meant is
+        undefined."""
         if len({stream.kind for stream in streams}) < len(streams):
             names = ", ".join(stream.name for stream in streams)
             raise FilterError(f"{self.where}: column {streams[0].column} has the streams {names}")
@@ -165,13 +166,13 @@ class Stripe:
 
     @property
     def num_index_groups(self) -> int:
-        """Without an index the whole stripe is one."""
+        """Without an index, the whole stripe is one group."""
         if not self.has_row_index:
             return min(1, self.num_rows)
         return -(-self.num_rows // self.row_index_stride)
 
     def group_first_row(self, index_group: int) -> int:
-        """Counted from the start of the stripe."""
+        """The first row of a group, counted from the start of the stripe."""
         return index_group * self.row_index_stride if self.has_row_index else 0
 
     def group_num_rows(self, index_group: int) -> int:
@@ -179,28 +180,28 @@ class Stripe:
         return min(left, self.row_index_stride) if self.has_row_index else left
 
     def encoding(self, column: int) -> str:
-        """How the values of a column are stored: DIRECT_V2, ...; empty if nothing says so."""
+        """The encoding of a column's values: DIRECT_V2, ...; empty if not recorded."""
         if column >= len(self.footer.columns):
             return ""
         kind = int(self.footer.columns[column].kind)
         return ENCODINGS[kind] if kind < len(ENCODINGS) else str(kind)
 
     def bloom_encoding(self, column: int) -> int:
-        """How the keys of a column's filters were made, as the stripe footer says."""
+        """The encoding of the keys in a column's filters, from the stripe footer."""
         if column >= len(self.footer.columns):
             return 0
         return int(self.footer.columns[column].bloomEncoding)
 
     @property
     def writer_timezone(self) -> str:
-        """A name of the IANA database, empty if the writer notes none."""
+        """A time zone of the IANA database; empty if not recorded."""
         return text_of(self.footer.writerTimezone)
 
 
 def read_stripe(source: Source, tail: Tail, index: int) -> Stripe:
-    """Read the footer of a stripe that the file has.
+    """Read the footer of a stripe.
 
-    Raises FooterError if it is damaged or has more index groups than any, UnsupportedError.
+    Raises FooterError if it is damaged or has too many index groups, UnsupportedError.
     """
     place = tail.stripes[index]
     where = f"{tail.where}: stripe {index}"
@@ -217,7 +218,7 @@ def read_stripe(source: Source, tail: Tail, index: int) -> Stripe:
 
 
 def read_stream(source: Source, tail: Tail, stripe: Stripe, stream: OrcStream) -> bytes:
-    """A stream of the index, expanded. Raises FilterError if the stripe's index cannot be trusted,
+    """A decompressed index stream. Raises FilterError if the stripe's index cannot be trusted,
     FooterError if the stream is damaged, UnsupportedError."""
     stripe.check_index()
     stored = source.read_at(stream.offset, stream.length)

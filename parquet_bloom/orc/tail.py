@@ -1,10 +1,10 @@
-"""The end of an ORC file: postscript, footer, and what lies before them.
+"""The end of an ORC file: the footer and the postscript.
 
     | ORC | stripes | encrypted statistics | metadata | footer | postscript | its length (1) |
                     ^ statistics_start     ^ metadata_start    ^ postscript_start
                                                       ^ footer_start
 
-The postscript is never compressed. The metadata, which has the statistics of stripes, is not read.
+The postscript is never compressed. The metadata, which holds statistics of stripes, is not read.
 
 Spec: apache/orc-format, specification/ORCv1.md "File Tail".
 """
@@ -59,7 +59,7 @@ class StripePlace:
 class Tail:
     """The decoded end of a file of `size` bytes; `where` names it.
 
-    `postscript_raw` and `footer_raw` (expanded) are what was decoded, to be edited without loss.
+    `postscript_raw` and `footer_raw` (decompressed) are what was decoded, for lossless edits.
     """
 
     where: str
@@ -84,7 +84,7 @@ class Tail:
 
     @property
     def statistics_start(self) -> int:
-        """Where what belongs to the tail begins; the stripes end before it."""
+        """Where the tail begins; the stripes end before it."""
         return self.metadata_start - int(self.postscript.stripeStatisticsLength)
 
     @property
@@ -93,7 +93,7 @@ class Tail:
 
     @property
     def row_index_stride(self) -> int:
-        """Rows of an index group; 0: there is no index."""
+        """Rows per index group; 0 if there is no index."""
         return int(self.footer.rowIndexStride)
 
     @cached_property
@@ -107,8 +107,8 @@ class Tail:
 
     @cached_property
     def stripes(self) -> tuple[StripePlace, ...]:
-        """In the order of the footer. Raises FooterError for one that is not in the file, for two
-        in one place, and for stripes that do not have the file's rows."""
+        """In the order of the footer. Raises FooterError for a stripe outside of the file, for
+        overlapping stripes, and if their rows do not add up to the file's."""
         places = tuple(
             StripePlace(
                 stripe.offset,
@@ -127,7 +127,7 @@ class Tail:
                     f" expected between {max(end, len(MAGIC))} and {self.statistics_start}"
                 )
             end = place.end
-        # Rows of a stripe that got lost must not make a value seem absent.
+        # A stripe that got lost must not make a value seem absent.
         held = sum(place.num_rows for place in places)
         if held != self.num_rows:
             raise FooterError(
@@ -137,13 +137,13 @@ class Tail:
 
     @cached_property
     def first_rows(self) -> tuple[int, ...]:
-        """Of each stripe, counted from the start of the file."""
+        """The first row of each stripe, counted from the start of the file."""
         ends = accumulate((place.num_rows for place in self.stripes), initial=0)
         return tuple(ends)[:-1]
 
     @cached_property
     def encrypted_roots(self) -> tuple[int, ...]:
-        """The ids of the columns from which down columns are encrypted."""
+        """The ids of encrypted columns; all columns below them are encrypted, too."""
         return tuple(int(variant.root) for variant in self.footer.encryption.variants)
 
     @property
@@ -155,10 +155,9 @@ class Tail:
 
 
 class _StoredType:
-    """A type of the footer with its names as text."""
+    """A type of the footer with its names decoded."""
 
     def __init__(self, stored: Any) -> None:
-        # Without a kind the first one is meant, as generated readers have it.
         self.kind = int(stored.kind)
         self.subtypes: Sequence[int] = list(stored.subtypes)
         self.fieldNames: Sequence[str] = [text_of(name) for name in stored.fieldNames]
@@ -169,12 +168,12 @@ class _StoredType:
 
 
 def text_of(stored: bytes) -> str:
-    """Stored text, which should be UTF-8."""
+    """Decode stored text, which should be UTF-8."""
     return stored.decode(errors="backslashreplace")
 
 
 def is_orc(source: Source) -> bool:
-    """Whether the file starts as ORC files do, or ends so without being something else."""
+    """Whether the file starts or ends with the magic of ORC."""
     if source.size <= len(MAGIC):
         return False
     if source.read_at(0, len(MAGIC)) == MAGIC:
@@ -186,8 +185,8 @@ def is_orc(source: Source) -> bool:
 def read_tail(source: Source) -> Tail:
     """Read postscript and footer.
 
-    Raises NotSupportedFileError if it is no ORC file, FooterError if its end is damaged or
-    contradicts its size, UnsupportedError for a codec that there is no library for.
+    Raises NotSupportedFileError if it is not an ORC file, FooterError if its tail is damaged or
+    contradicts its size, UnsupportedError for an unknown codec.
     """
     where = source.path
     raw = _read_postscript(source)
@@ -218,7 +217,7 @@ def _read_postscript(source: Source) -> bytes:
             f" 1 to {max(1, len(end) - 1)}"
         )
     raw = end[-1 - length : -1]
-    # Hive 0.11 wrote the magic at the start of the file alone.
+    # Hive 0.11 wrote the magic only at the start of the file.
     if not raw.endswith(MAGIC) and source.read_at(0, len(MAGIC)) != MAGIC:
         raise NotSupportedFileError(
             f"{source.path}: truncated or not an ORC file: postscript ends with {raw[-3:]!r},"
@@ -243,7 +242,7 @@ def _compression(postscript: Any, where: str) -> Compression:
 
 
 def decode(message: Any, data: bytes, where: str) -> Any:
-    """The message of this generated class that all of `data` encodes. Raises FooterError."""
+    """Decode a message of this generated class from all of `data`. Raises FooterError."""
     try:
         return message.FromString(data)
     except DecodeError:
@@ -251,7 +250,7 @@ def decode(message: Any, data: bytes, where: str) -> Any:
 
 
 def expand(compression: Compression, data: bytes, where: str) -> bytes:
-    """What the chunks in `data` stand for. Raises FormatError, UnsupportedError, saying where."""
+    """Decompress the chunks in `data`. Raises FooterError or UnsupportedError, naming `where`."""
     try:
         return compression.expand(data)
     except FormatError as error:

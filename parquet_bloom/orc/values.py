@@ -1,7 +1,7 @@
-"""The values of one column, index group by index group, as ORC C++ inside pyarrow decodes them.
+"""The values of one column by index group, decoded by the ORC C++ library inside pyarrow.
 
-Only the column's own streams are read, one stripe at a time: a stripe is what writers keep in
-memory, too. What ORC C++ cannot read, or reads as something else, is refused.
+Only the column's own streams are read, one stripe at a time: writers hold a stripe in memory, too.
+Columns that ORC C++ cannot read, or reads as something else, are refused.
 """
 
 from __future__ import annotations
@@ -22,32 +22,31 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.file import OrcFile
     from parquet_bloom.storage.source import Source
 
-# Hive 0.11, everybody since, and what ORC 2 may become; files of Hive 0.11 need not say.
+# Not recorded (Hive 0.11), Hive 0.11, all writers since, and the unstable ORC 2.
 FILE_VERSIONS = ((), (0, 11), (0, 12), (1, 9999))
 
 
 def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | None:
-    """Why the values of a column cannot be had; None if they can."""
+    """Why the values of a column cannot be read; None if they can."""
     if columns[0].kind != "STRUCT":
-        return f"the root is {columns[0].type}: only files of a STRUCT can be read"
+        return f"the root type is {columns[0].type}: values can be read only if it is STRUCT"
     if column.kind == "DECIMAL" and column.precision == 0:
-        # Hive 0.11. ORC C++ cuts them to 6 digits behind the point.
-        return "DECIMAL without a precision: values are not read exactly"
+        # Hive 0.11. ORC C++ cuts them to 6 digits after the point.
+        return "DECIMAL without a precision: values cannot be read exactly"
     above = _path(columns, column)
     if any(each.kind == "UNION" for each in above[:-1]):
         return "below a UNION: values cannot be read"
     name = _readable_prefix(above)[-1].name
     if sum(each.name == name for each in columns) > 1:
-        return f"two columns are named {name}: nothing tells them apart"
+        return f"two columns are named {name}: values cannot be told apart"
     return None
 
 
 def group_values(file: OrcFile, stripe: int, column: OrcColumn) -> Iterator[Any]:
     """The non-null values of each index group of a stripe: Arrow arrays, in order.
 
-    Of a column below a LIST or MAP those of all elements in the rows of the group. The file must be
-    closed last: it is read meanwhile. Raises UnsupportedError for what cannot be read, FormatError
-    for damage.
+    For a column below a LIST or MAP, the values of all elements in the group's rows. Keep the file
+    open while iterating. Raises UnsupportedError for what cannot be read, FormatError for damage.
     """
     where = f"{file.path}: stripe {stripe}, column {column.name}"
     columns = file.columns
@@ -77,7 +76,7 @@ def _path(columns: Sequence[OrcColumn], column: OrcColumn) -> list[OrcColumn]:
 
 
 def _readable_prefix(path: list[OrcColumn]) -> list[OrcColumn]:
-    """As far down as ORC C++ finds columns by name: it has no names for what is in a LIST."""
+    """The part of `path` that ORC C++ can select by name: it has no names inside a LIST."""
     for length, column in enumerate(path, 1):
         if column.kind != "STRUCT":
             return path[:length]
@@ -85,11 +84,11 @@ def _readable_prefix(path: list[OrcColumn]) -> list[OrcColumn]:
 
 
 def _read_stripe(source: Source, stripe: int, name: str, where: str) -> Any:
-    """The column below the root that holds the one of this name, with nothing else in it."""
+    """The top-level column that holds the named one, without its other children."""
     try:
         batch = orc.ORCFile(_readable(source)).read_stripe(stripe, columns=[name])
     except (NotImplementedError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        # ArrowInvalid: what fits ORC and not Arrow, such as timestamps of the year 9999.
+        # ArrowInvalid: values that fit ORC but not Arrow, such as timestamps in the year 9999.
         raise UnsupportedError(f"{where}: {_line(error)}") from None
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"{where}: values: {_line(error)}") from None
@@ -101,7 +100,7 @@ def _line(error: Exception) -> str:
 
 
 def _below(array: Any, path: list[OrcColumn], columns: Sequence[OrcColumn]) -> Any:
-    """The values of the last column of `path` within those of the first."""
+    """The values of the last column of `path`, from those of the first."""
     for above, column in pairwise(path):
         match above.kind:
             case "STRUCT":
@@ -115,10 +114,9 @@ def _below(array: Any, path: list[OrcColumn], columns: Sequence[OrcColumn]) -> A
 
 
 def _field(array: Any, above: OrcColumn, column: OrcColumn) -> Any:
-    """One field of the structs that are not null, of which only those that were asked for may have
-    been read."""
+    """One field of the non-null structs; possibly only the requested fields were read."""
     index = 0 if array.type.num_fields == 1 else above.children.index(column.id)
-    # StructArray.flatten ends the process where a sibling is a UNION, which cannot be null.
+    # StructArray.flatten aborts the process if a sibling is a UNION, which cannot be null.
     field = array.field(index)
     return field.filter(array.is_valid()) if array.null_count else field
 
@@ -130,7 +128,7 @@ def _readable(source: Source) -> Any:
 
 
 class _SourceFile(io.RawIOBase):
-    """A source as a file of Python's."""
+    """A source as a Python file."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -1,10 +1,10 @@
-"""Protocol buffer messages as bytes: where each field lies, and how to replace some of them.
+"""Protocol buffer messages as bytes: locate fields, and replace some of them.
 
     field    | number << 3 | wire type (varint) | payload |
     payload  varint, 8 bytes, | length (varint) | bytes |, or 4 bytes
 
-An edit leaves every byte outside the replaced fields as it was, unknown fields included, which no
-generated class does.
+An edit keeps every byte outside the replaced fields, unknown fields included; generated classes do
+not.
 
 Spec: protobuf.dev, "Encoding".
 """
@@ -28,8 +28,8 @@ _MAX_VARINT_BYTES = 10
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a message: it lies at [start, end), its payload at [value, end). Of BYTES the
-    payload is without its length."""
+    """One field of a message at [start, end), its payload at [value, end), without the length of
+    BYTES."""
 
     number: int
     wire_type: int
@@ -39,7 +39,7 @@ class Field:
 
 
 def fields(data: bytes) -> Iterator[Field]:
-    """The fields of a message, in order. Raises FormatError where it is none."""
+    """The fields of a message, in order. Raises FormatError if it is malformed."""
     at = 0
     while at < len(data):
         tag, value = read_varint(data, at)
@@ -54,7 +54,7 @@ def fields(data: bytes) -> Iterator[Field]:
         elif wire_type in _FIXED_BYTES:
             end = value + _FIXED_BYTES[wire_type]
         else:
-            raise FormatError(f"byte {at}: wire type {wire_type} is not known")
+            raise FormatError(f"byte {at}: unknown wire type {wire_type}")
         if end > len(data):
             raise FormatError(f"byte {at}: field {number} ends at {end}, expected {len(data)}")
         yield Field(number, wire_type, at, value, end)
@@ -62,11 +62,11 @@ def fields(data: bytes) -> Iterator[Field]:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned number of up to 64 bits, and the position past it. Raises FormatError."""
+    """An unsigned number of up to 64 bits, and the position after it. Raises FormatError."""
     number = 0
     for index in range(_MAX_VARINT_BYTES):
         if at + index >= len(data):
-            raise FormatError(f"byte {at}: a number is cut off")
+            raise FormatError(f"byte {at}: truncated number")
         byte = data[at + index]
         number |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
@@ -75,7 +75,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def varint(number: int) -> bytes:
-    """An unsigned number."""
+    """Encode an unsigned number."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -85,20 +85,21 @@ def varint(number: int) -> bytes:
 
 
 def number_field(number: int, value: int) -> bytes:
-    """A field with an unsigned number."""
+    """Encode a field with an unsigned number."""
     return varint(number << 3 | VARINT) + varint(value)
 
 
 def bytes_field(number: int, payload: bytes | memoryview) -> bytes:
-    """A field with bytes, which may be a message."""
+    """Encode a field with bytes or a message."""
     return b"".join((varint(number << 3 | BYTES), varint(len(payload)), payload))
 
 
 def replaced(data: bytes, edits: Mapping[int, bytes]) -> bytes:
-    """`data` with all fields of some numbers replaced by whole encoded fields, or by none (`b""`).
+    """`data` with all fields of each number in `edits` replaced by the encoded field there, or
+    removed (`b""`).
 
-    They stand where the first one of that number stood; where there was none, before the first
-    field with a higher number. Raises FormatError where `data` is no message.
+    A new field goes where the first one of its number was, or else before the first field with a
+    higher number. Raises FormatError if `data` is malformed.
     """
     found = list(fields(data))
     present = {field.number for field in found}

@@ -1,18 +1,18 @@
-"""Who wrote an ORC file, and what that means for its filters.
+"""The writer of an ORC file, and what it implies for the filters.
 
-Three questions, which have different answers: how the keys were made, whether the filter can miss
-a value that is stored, and whether readers look into it at all.
+It decides three things: the key form, whether a filter can miss a stored value, and whether readers
+use the filter at all.
 
 | writer, version                     | what is different                                          |
 |-------------------------------------|------------------------------------------------------------|
 | Java before HIVE-12055 (3)          | text in the charset of the writer's machine                |
 | Java before ORC-101 (5)             | BLOOM_FILTER streams: timestamps as instants               |
-| Java ORC-135 (6)                    | readers do not ask DECIMAL of up to 18 digits              |
+| Java ORC-135 (6)                    | readers ignore filters of DECIMAL of up to 18 digits       |
 | C++ 1.6.0 to 1.6.11, 1.7.0          | integers hashed with logical shifts (ORC-1024)             |
-| C++                                 | BYTE, CHAR and FLOAT from other values than are stored;    |
+| C++                                 | BYTE, CHAR and FLOAT hashed from other values than stored; |
 |                                     | timestamps before 1970 rounded up (ORC-763)                |
-| any, file version 1.9999            | DECIMAL of up to 18 digits as numbers, which readers       |
-|                                     | look up as text                                            |
+| any, file version 1.9999            | DECIMAL of up to 18 digits hashed as numbers, which        |
+|                                     | readers look up as text                                    |
 
 Sources: orc-core, OrcFile.WriterVersion, RecordReaderImpl, BloomFilterIO; ORC C++, ColumnWriter.cc,
 sargs/PredicateLeaf.cc, Reader.cc.
@@ -40,25 +40,25 @@ _WRITERS = ("ORC Java", "ORC C++", "Presto", "ORC Go", "Trino", "cuDF")
 HIVE_12055: Final = 3
 ORC_135: Final = 6
 
-# The last bloomEncoding that is defined: UTF-8 text and timestamps in UTC.
+# The last defined bloomEncoding: UTF-8 text and timestamps in UTC.
 UTF8_UTC: Final = 1
 
 UNSTABLE = (1, 9999)
-# Digits that 64 bits hold.
+# Decimal digits that fit 64 bits.
 LONG_DIGITS: Final = 18
 
 _TEXTS = ("STRING", "CHAR", "VARCHAR")
 _TIMESTAMPS = ("TIMESTAMP", "TIMESTAMP_INSTANT")
-# Columns of which no reader asks a filter: there are no predicates about them, or none with it.
-_NOT_ASKED = ("BOOLEAN", "BINARY", "STRUCT", "LIST", "MAP", "UNION")
+# Types whose filters no reader uses: it has no predicates on them, or none that uses a filter.
+_UNUSED = ("BOOLEAN", "BINARY", "STRUCT", "LIST", "MAP", "UNION")
 
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The writer of a file: `version` is the writerVersion, `software` what it calls itself, empty
-    if it does not; `file_version` is (0, 12) for what everybody writes."""
+    """The writer of a file: `version` is the writerVersion, `software` its own version string, empty
+    if not recorded; `file_version` is (0, 12) for all current writers."""
 
     writer: int
     version: int
@@ -73,7 +73,7 @@ class Generation:
 
     @property
     def hides_its_shifts(self) -> bool:
-        """Whether this is C++ of a time that is not known."""
+        """Whether this is ORC C++ of unknown version."""
         return self.writer == CPP and _VERSION.match(self.software) is None
 
     @property
@@ -95,9 +95,9 @@ def generation_of(tail: Tail) -> Generation:
 
 
 def doubt(generation: Generation, column: OrcColumn, stored: StoredIndex) -> str:
-    """Why filters of this column may miss a value that is stored; empty if they can be trusted."""
-    of_keys = _doubt_about_keys(column, stored)
-    return of_keys or ("" if stored.is_marked else _doubt_about_writer(generation, column))
+    """Why filters of this column may miss a stored value; empty if they can be trusted."""
+    about_keys = _doubt_about_keys(column, stored)
+    return about_keys or ("" if stored.is_marked else _doubt_about_writer(generation, column))
 
 
 def _doubt_about_keys(column: OrcColumn, stored: StoredIndex) -> str:
@@ -107,18 +107,18 @@ def _doubt_about_keys(column: OrcColumn, stored: StoredIndex) -> str:
         return ""
     if stored.form.utf8:
         is_known = stored.bloom_encoding == UTF8_UTC
-        return "" if is_known else "nobody knows the time zone of the keys: bloomEncoding is 0"
+        return "" if is_known else "the time zone of the keys is unknown: bloomEncoding is 0"
     is_known = stored.form.writer_timezone != ""
-    return "" if is_known else "nobody knows the time zone of the keys: no writerTimezone"
+    return "" if is_known else "the time zone of the keys is unknown: no writerTimezone"
 
 
 def _doubt_about_writer(generation: Generation, column: OrcColumn) -> str:
     if generation.hides_its_shifts:
-        return "ORC C++ of a version that is not noted: nobody knows how it hashed"
+        return "written by ORC C++ of unknown version, so its hash is unknown"
     if generation.writer == CPP and column.kind in ("BYTE", "CHAR", "FLOAT"):
-        return f"filters of {column.kind} by ORC C++ miss values that are stored"
+        return f"{column.kind} filters of ORC C++ miss stored values"
     if _has_number_keys(generation, column):
-        return "filters of DECIMAL in the unstable file version 1.9999 hold other keys"
+        return "DECIMAL filters in the unstable file version 1.9999 use another key form"
     return ""
 
 
@@ -128,13 +128,13 @@ def _has_number_keys(generation: Generation, column: OrcColumn) -> bool:
 
 
 def doubts_text(generation: Generation, column: OrcColumn, stored: StoredIndex) -> bool:
-    """Whether only ASCII text was hashed as it is stored."""
+    """Whether only ASCII text was hashed as stored."""
     is_old = generation.writer == JAVA and generation.version < HIVE_12055
     return is_old and column.kind in _TEXTS and not (stored.form.utf8 or stored.is_marked)
 
 
 def doubts_before_1970(generation: Generation, column: OrcColumn, stored: StoredIndex) -> bool:
-    """Whether timestamps before 1970 were hashed as others than are stored."""
+    """Whether timestamps before 1970 were hashed as different ones."""
     return generation.writer == CPP and column.kind in _TIMESTAMPS and not stored.is_marked
 
 
@@ -146,8 +146,8 @@ def ignored(
     *,
     has_statistics: bool = True,
 ) -> tuple[str, ...]:
-    """Why readers do not look into a filter of this column, in a stream of this kind: a line for
-    each reason, empty if they do. `has_statistics`: the row index has some for each index group."""
+    """Why readers ignore a filter of this column in a stream of this kind: one line per reason,
+    empty if they use it. `has_statistics`: the row index has statistics for every index group."""
     java, cpp = ignored_by(generation, column, kind, bloom_encoding, has_statistics=has_statistics)
     if java and java == cpp:
         return (f"ignored by ORC Java and C++: {java}",)
@@ -163,7 +163,7 @@ def ignored_by(
     *,
     has_statistics: bool = True,
 ) -> tuple[str, str]:
-    """The same of ORC Java and of ORC C++: empty for one that does."""
+    """The reasons of ORC Java and of ORC C++; empty for a reader that uses the filter."""
     everybody = _ignored_by_all(generation, column, has_statistics)
     java = _ignored_by_java(generation, column, kind, bloom_encoding)
     cpp = _ignored_by_cpp(kind, bloom_encoding)
@@ -172,9 +172,9 @@ def ignored_by(
 
 def _ignored_by_all(generation: Generation, column: OrcColumn, has_statistics: bool) -> str:
     if generation.has_logical_shifts or generation.hides_its_shifts:
-        return f"{generation.created_by} may have hashed integers wrong (ORC-1024)"
-    if column.kind in _NOT_ASKED:
-        return f"no predicate on {column.kind} asks a filter"
+        return f"{generation.created_by} may have hashed integers wrongly (ORC-1024)"
+    if column.kind in _UNUSED:
+        return f"no predicate on {column.kind} uses a filter"
     return "" if has_statistics else "no statistics in the row index"
 
 

@@ -3,11 +3,11 @@
     bloom_filter_offset →  | BloomFilterHeader (Thrift) | bitset: numBytes bytes |
                            |<-------- bloom_filter_length, if the writer says it -->|
 
-In an encrypted column each of the two lies in an envelope of its own, and bloom_filter_length
-counts both envelopes whole.
+In an encrypted column, each of the two is in an envelope of its own, and bloom_filter_length counts
+both envelopes.
 
-Nothing in here decides that a value is absent on the strength of a filter that is not exactly what
-the format says: another hash, a size that is not whole blocks, a range that touches something else.
+A filter that is not exactly as the format defines it is never used to call a value absent: one with
+another hash, a size that is not whole blocks, or a range that overlaps something else.
 
 Spec: parquet-format, BloomFilter.md "File Format", parquet.thrift `BloomFilterHeader`.
 """
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
 UNKNOWN = "unknown"
 
-# The header's unions by field id, and the only member of each that the format defines (id 1).
+# The header's unions by field id, and for each the only member that the format defines (id 1).
 _UNIONS = {2: ("algorithm", SPLIT_BLOCK), 3: ("hash", XXHASH), 4: ("compression", UNCOMPRESSED)}
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
-    """A filter's header and where it lies; `length` is what the footer says, None if nothing.
+    """The header and location of a filter; `length` is the footer's, None if missing.
 
-    `header_bytes` is what the header takes in the file, `num_bytes` is the bitset's size. `where`
-    names file and chunk, `modules` is how the filter lies there.
+    `header_bytes`: the size of the stored header. `num_bytes`: the size of the bitset. `where` names
+    file and chunk, `modules` is how the filter is stored.
     """
 
     offset: int
@@ -63,17 +63,17 @@ class StoredFilter:
 
     @property
     def bitset_bytes(self) -> int:
-        """What the bitset takes in the file."""
+        """The size of the stored bitset."""
         return self.num_bytes + self.modules.bitset_overhead
 
     @property
     def end(self) -> int:
-        """Past the bitset."""
+        """The end of the bitset."""
         return self.offset + self.header_bytes + self.bitset_bytes
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether header and bitset lie in envelopes."""
+        """Whether header and bitset are in envelopes."""
         return self.modules is not PLAIN
 
     @property
@@ -82,12 +82,12 @@ class StoredFilter:
 
     @property
     def dialect(self) -> str:
-        """`xxhash` for what the current format defines."""
+        """`xxhash` for filters of the current format."""
         return "xxhash" if self.hash == XXHASH else UNKNOWN
 
 
 def encode_header(num_bytes: int) -> bytes:
-    """The header of a bitset of `num_bytes`, as it is written before it."""
+    """Encode the header of a bitset of `num_bytes`."""
     header = ttypes.BloomFilterHeader(
         numBytes=num_bytes,
         algorithm=ttypes.BloomFilterAlgorithm(BLOCK=ttypes.SplitBlockAlgorithm()),
@@ -101,7 +101,7 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
     """The chunk's filter without its bits; None if the footer points to none.
 
     Raises FilterError if there is no header at the offset, MissingKeyError if it is encrypted and
-    there is no key, TamperedError if it does not open.
+    there is no key, TamperedError if it cannot be decrypted.
     """
     offset = chunk.bloom_filter_offset
     where = f"{footer.where}: {chunk.where}"
@@ -122,7 +122,7 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
     except (_kernel.ScanError, FormatError) as error:
         raise FilterError(f"{where}: no filter header at {offset}: {error}") from None
     if header.numBytes is None:
-        raise FilterError(f"{where}: the filter header lacks numBytes")
+        raise FilterError(f"{where}: no numBytes in the filter header")
     return StoredFilter(
         offset=offset,
         length=chunk.bloom_filter_length,
@@ -137,9 +137,9 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
 
 
 def _modules_of_filter(source: Source, chunk: ColumnChunk, offset: int, end: int) -> Modules:
-    """Some writers leave the filter of an encrypted column in plaintext, which needs no key to see.
+    """How the filter is stored: some writers leave it in plaintext although the column is encrypted.
 
-    What begins with the length of an envelope is no header: one of so few bytes would say nothing.
+    Bytes that begin with the length of an envelope are not a plaintext header.
     """
     if not chunk.has_crypto_metadata:
         return PLAIN
@@ -155,10 +155,10 @@ def _modules_of_filter(source: Source, chunk: ColumnChunk, offset: int, end: int
 
 
 def _members(header: bytes) -> dict[str, str]:
-    """The member of each union of the header.
+    """The member that is set in each union of the header.
 
-    A union with another member, with none, or with a second one beside the one that the format
-    defines is left out: the generated structs cannot tell these apart.
+    Leaves out a union with another member, with none, or with a second one beside the one that the
+    format defines; generated structs cannot tell these apart.
     """
     members = {}
     for union_id, field_type, _, value, _ in _kernel.fields(header):
@@ -171,21 +171,22 @@ def _members(header: bytes) -> dict[str, str]:
 
 
 def is_leaked(chunk: ColumnChunk, stored: StoredFilter) -> bool:
-    """Whether the filter gives away what encryption hides."""
+    """Whether the filter reveals an encrypted column."""
     return chunk.has_crypto_metadata and not stored.is_encrypted
 
 
 def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> None:
-    """Raise FilterError unless the filter is one that the format defines, in a place of its own."""
+    """Raise FilterError unless the filter is one that the format defines and overlaps nothing."""
     where = stored.where
     if is_leaked(chunk, stored):
-        raise FilterError(f"{where}: the column is encrypted and its filter is in plaintext")
+        raise FilterError(f"{where}: the column is encrypted, but its filter is in plaintext")
     doubt = "" if chunk.has_crypto_metadata else footer.protection.doubt(chunk.leaf.path)
     if doubt:
         raise FilterError(f"{where}: {doubt}")
     if chunk.has_crypto_metadata and chunk.row_group in footer.repeated_ordinals:
         raise FilterError(
-            f"{where}: another row group has the same ordinal: the encrypted filter may be its own"
+            f"{where}: another row group has the same ordinal, so the encrypted filter may belong"
+            " to it"
         )
     if (stored.algorithm, stored.hash, stored.compression) != (SPLIT_BLOCK, XXHASH, UNCOMPRESSED):
         raise FilterError(
@@ -211,7 +212,7 @@ def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> No
 
 
 def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:
-    """As read_header, but a filter that cannot be trusted is a FilterError."""
+    """As read_header, but raises FilterError for a filter that cannot be trusted."""
     stored = read_header(source, footer, chunk)
     if stored is not None:
         check_usable(footer, chunk, stored)
@@ -219,14 +220,14 @@ def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> St
 
 
 def header_of(source: Source, stored: StoredFilter) -> bytes:
-    """The header as its writer encoded it."""
+    """The header as encoded by its writer."""
     with named(stored.where):
         data, _ = stored.modules.filter_header(source, stored.offset, stored.end)
     return data[: _kernel.struct_end(data)]
 
 
 def bits(source: Source, stored: StoredFilter) -> ReadBits:
-    """How to read ranges of the bitset. An encrypted one is opened whole, and kept for that."""
+    """A function that reads ranges of the bitset; an encrypted one is decrypted whole, once."""
     with named(stored.where):
         return stored.modules.bits(source, stored.offset + stored.header_bytes, stored.num_bytes)
 
@@ -239,10 +240,10 @@ def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:
 def read_block(
     read: ReadBits, stored: StoredFilter, hash: int
 ) -> tuple[int, SplitBlockBloomFilter]:
-    """The index of the block that `hash` selects, and that block as a filter of its own; `read`
-    is what `bits` gives.
+    """The index of the block that `hash` selects, and that block as a filter of its own; `read` is
+    the result of `bits`.
 
-    In a filter of one block every hash selects block 0, so checking it there asks the same bits.
+    In a filter of one block every hash selects block 0, so a check tests the same bits.
     """
     index = ((hash >> 32) * stored.num_blocks) >> 32
     block = read(index * BLOCK_BYTES, BLOCK_BYTES)

@@ -1,1 +1,1 @@
-"""Where bytes come from and go to: ranged reads of a source, an atomic output."""
+"""Ranged reads from sources, and atomic outputs."""

@@ -1,9 +1,8 @@
-"""An atomic output: a hidden temporary file that takes the target's name when it is complete.
+"""Atomic outputs: a hidden temporary file, renamed to the target once it is complete.
 
-It lies in the target's own folder, so that a kill at any point leaves what was there or the new
-file. What is lost if the machine goes down depends on what was there. A Replacement is on the disk
-before it takes the place of a file, and its folder after that: the old content has no other copy. A
-NewFile is as durable as what other writers write, which nobody syncs; its source is still there.
+It is created in the target's folder, so that a kill at any point leaves the old file or the new one.
+A Replacement is synced to disk before the rename and its folder after it, because the old content
+has no other copy. A NewFile is not synced: if the machine goes down, its source is still there.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from parquet_bloom.storage.temp_files import TEMPORARY_SUFFIX, hidden_name
 
 COPY_CHUNK = 16 << 20
 
-# Mode of a file that is made from none, before the umask.
+# The mode of a file without a source to copy it from, before the umask.
 DEFAULT_MODE = 0o666
 
-# How a file system says that it has no copy_file_range between these files, no hard links, no
-# fsync of folders, or no such attribute or owner for us.
+# The errors of a file system that does not support copy_file_range between two files, hard links,
+# fsync of folders, or setting an attribute or owner.
 NO_KERNEL_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
@@ -36,10 +35,10 @@ NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOP
 
 
 class Output(ABC):
-    """A temporary file that becomes the target on commit() and disappears otherwise.
+    """A temporary file that becomes the target on commit() and is removed otherwise.
 
-    It begins with the first `prefix` bytes of a source; what is appended follows them. Use as a
-    context manager. OSErrors name `target`.
+    It starts with the first `prefix` bytes of a source, and grows by appending. Use it as a context
+    manager. OSErrors name `target`.
     """
 
     temporary: Path
@@ -56,7 +55,7 @@ class Output(ABC):
 
     @abstractmethod
     def _create(self) -> int:
-        """Open a new file, which only its owner may read, at `temporary`."""
+        """Open a new file at `temporary` that only its owner can read."""
 
     def __exit__(
         self,
@@ -67,9 +66,9 @@ class Output(ABC):
         os.close(self._descriptor)
 
     def copy_prefix(self, source: Source) -> None:
-        """Copy the prefix from `source`, inside the kernel where that is possible.
+        """Copy the prefix from `source`, inside the kernel if possible.
 
-        Another thread may append meanwhile.
+        Another thread may append at the same time.
         """
         self._copy(source, 0, self._prefix, 0)
 
@@ -84,7 +83,7 @@ class Output(ABC):
             done += len(data)
 
     def _copy_in_kernel(self, source: LocalSource, start: int, length: int, to: int) -> int:
-        """copy_file_range, which shares the blocks on file systems that can (Btrfs, XFS)."""
+        """copy_file_range, which shares blocks where the file system can (Btrfs, XFS)."""
         done, into = 0, self._descriptor
         with naming(self._target), tolerating(NO_KERNEL_COPY):
             while done < length and (
@@ -118,14 +117,14 @@ class Output(ABC):
         self.size += end - start
 
     def erase(self, start: int, end: int) -> None:
-        """Overwrite with zeros what was copied from the source; nothing of what was appended."""
+        """Overwrite with zeros what was copied from the source, but nothing that was appended."""
         end = min(end, self._prefix)
         for at in range(start, end, COPY_CHUNK):
             self._write_at(at, bytes(min(COPY_CHUNK, end - at)))
 
     @abstractmethod
     def flush(self) -> None:
-        """Nothing more will be appended: make it ready."""
+        """Prepare for commit(): nothing more will be appended."""
 
     @abstractmethod
     def commit(self) -> None:
@@ -133,7 +132,7 @@ class Output(ABC):
 
 
 class LocalOutput(Output):
-    """An output beside its target. A target that is a link is written where the link points."""
+    """An output beside its target. If the target is a link, the file that it points to is written."""
 
     def __init__(self, target: Path, mode: int, prefix: int) -> None:
         super().__init__(target, prefix)
@@ -167,9 +166,9 @@ class LocalOutput(Output):
 
     @contextmanager
     def _checksum_aside(self) -> Iterator[None]:
-        """Without the Hadoop checksum of another file, for which Spark would refuse the new one.
+        """Remove the old file's Hadoop checksum, for which Spark would reject the new file.
 
-        It goes before the name is taken, and comes back if that fails.
+        It is moved away before the rename, and restored if that fails.
         """
         checksum = self.path.with_name(f".{self.path.name}.crc")
         aside = self.temporary.with_suffix(".crc" + TEMPORARY_SUFFIX)
@@ -189,13 +188,15 @@ class LocalOutput(Output):
 
 
 class NewFile(LocalOutput):
-    """An output where nothing was. commit() raises RewriteError if something is there now."""
+    """An output to a new path. commit() raises RewriteError if a file has appeared there."""
 
     def _take_name(self) -> None:
         try:
             self._link()
         except FileExistsError:
-            raise RewriteError(f"{self._target}: appeared meanwhile, not overwritten") from None
+            raise RewriteError(
+                f"{self._target}: was created in the meantime, not overwritten"
+            ) from None
 
     def _link(self) -> None:
         try:
@@ -206,7 +207,7 @@ class NewFile(LocalOutput):
             self._rename()
 
     def _rename(self) -> None:
-        """Where there are no links, an empty file reserves the name: a rename alone replaces."""
+        """Without hard links, reserve the name with an empty file: a rename would overwrite."""
         os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
             os.replace(self.temporary, self.path)
@@ -216,11 +217,11 @@ class NewFile(LocalOutput):
 
 
 class Replacement(LocalOutput):
-    """An output in the place of a file, whose mode, owner, group and attributes it takes over."""
+    """An output that replaces a file and keeps its mode, owner, group and attributes."""
 
     def copy_prefix(self, source: Source) -> None:
         super().copy_prefix(source)
-        # Most of the bytes, while another thread still works on the rest.
+        # Sync most of the bytes while another thread still works on the rest.
         with naming(self._target):
             os.fdatasync(self._descriptor)
 
@@ -235,7 +236,7 @@ class Replacement(LocalOutput):
     def _keep_owner(self) -> None:
         old = os.stat(self.path)
         new = os.fstat(self._descriptor)
-        # One by one: many may give a file to a group of theirs, few to another owner.
+        # One by one: users can give a file to a group of theirs, but rarely to another owner.
         if new.st_gid != old.st_gid:
             with tolerating(NO_ATTRIBUTE):
                 os.fchown(self._descriptor, -1, old.st_gid)
@@ -244,7 +245,7 @@ class Replacement(LocalOutput):
                 os.fchown(self._descriptor, old.st_uid, -1)
 
     def _keep_attributes(self) -> None:
-        """Extended attributes, access control lists among them."""
+        """Copy extended attributes, which include access control lists."""
         with tolerating(NO_ATTRIBUTE):
             for name in os.listxattr(self.path):
                 with tolerating(NO_ATTRIBUTE | {errno.ENODATA}):
@@ -260,7 +261,7 @@ class Replacement(LocalOutput):
 
 
 def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> LocalOutput:
-    """A Replacement of what is there and may be overwritten, or a NewFile with `mode`."""
+    """A Replacement if there is a file that may be overwritten, else a NewFile with `mode`."""
     if overwrite and target.exists():
         return Replacement(target, target.stat().st_mode, prefix)
     return NewFile(target, mode, prefix)

@@ -1,4 +1,4 @@
-"""Open what a path or URL names."""
+"""Open a path or URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     """Open a local path or URL for ranged reads. Raises OSError if it cannot be opened."""
     text = os.fspath(path)
     if is_url(text):
-        # Only here is pyarrow needed, which takes longer to import than most files take to build.
+        # Lazily: importing pyarrow takes longer than building most files.
         from parquet_bloom.storage.remote import RemoteSource
 
         return RemoteSource(text)

@@ -1,4 +1,4 @@
-"""From what a user names to files: paths, globs, folders and URLs; and where outputs of them go."""
+"""Find input files by paths, globs, folders and URLs, and choose the paths of their outputs."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from typing import NamedTuple
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.source import is_url, local_path
 
-# How files are called that folders are searched for; what is named may have any name.
+# Folders are searched for these; a file that is named may have any suffix.
 SUFFIXES = (".parquet", ".parq", ".pq", ".orc")
 NO_FILES = "no Parquet or ORC files"
 
 
 class Input(NamedTuple):
-    """A file, and its place below the folder that was searched for it (else its name alone)."""
+    """A file, and its path relative to the folder that was searched, else its name."""
 
     path: str
     place: Path
 
 
 def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
-    """The files behind `names` in order, and an error for each empty name, and each glob or folder
-    without any.
+    """The files that `names` stand for, in order, and an error for each empty name and each glob or
+    folder without files.
 
-    Globs are expanded and folders searched for Parquet and ORC files, by their names. Hidden files
-    and those that begin with an underscore are metadata or temporary, and skipped in folders.
+    Folders are searched for files named like Parquet and ORC files; names that start with a dot or
+    an underscore are skipped there, as metadata or temporary files.
     """
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
         if not name:
-            # An unset variable of a shell must not mean the current folder.
+            # An unset shell variable must not mean the current folder.
             errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a file"))
             continue
         found = _expand_name(name)
@@ -49,14 +49,14 @@ def _expand_name(name: str) -> list[Input]:
     if is_url(name):
         return [Input(name, Path(Path(name).name))]
     if has_magic(name) and not local_path(name).exists():
-        matches = [found for path in sorted(glob(name, recursive=True)) for found in _at(path)]
-        # A pattern with ** matches a folder and the files in it.
+        matches = [found for path in sorted(glob(name, recursive=True)) for found in _list(path)]
+        # A pattern with ** matches a folder and also the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
-    return list(_at(name))
+    return list(_list(name))
 
 
-def _at(name: str) -> Iterator[Input]:
-    """The file `name`, or those below the folder `name`."""
+def _list(name: str) -> Iterator[Input]:
+    """The file `name`, or the files below the folder `name`."""
     root = local_path(name)
     if not root.is_dir():
         yield Input(name, Path(root.name))
@@ -69,9 +69,9 @@ def _at(name: str) -> Iterator[Input]:
 
 
 def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
-    """Where the new version of each input goes, by its path: below `folder` as it was below its own.
+    """The output path in `folder` of each input, by the input's path.
 
-    Raises RewriteError if two go to the same place, or one to the place of an input.
+    Raises RewriteError if two outputs have the same path, or one that of an input.
     """
     sources = {_identity(local_path(path)): path for path, _ in inputs if not is_url(path)}
     outputs: dict[str, Path] = {}
@@ -79,18 +79,16 @@ def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
     for path, place in inputs:
         target = folder / place
         if target.exists() and _identity(target) in sources:
-            raise RewriteError(
-                f"{target}: is the input itself, no place for the new version of {path}"
-            )
+            raise RewriteError(f"{target}: is the input itself, expected another output for {path}")
         other = takers.setdefault(os.path.realpath(target), path)
         if path in outputs or other != path:
-            raise RewriteError(f"{target}: would be the new version of both {other} and {path}")
+            raise RewriteError(f"{target}: would be the output of both {other} and {path}")
         outputs[path] = target
     return outputs
 
 
 def _identity(path: Path) -> tuple[int, int] | str:
-    """The same for all names of a file, links included."""
+    """The same for all names of a file, including links."""
     try:
         status = path.stat()
     except OSError:
@@ -99,9 +97,10 @@ def _identity(path: Path) -> tuple[int, int] | str:
 
 
 def with_parent(target: Path) -> Path:
-    """`target`, with its folder made. Raises RewriteError if something else is in the place."""
+    """Create the folder of `target` and return `target`. Raises RewriteError if the folder's path
+    is taken by something else."""
     try:
         os.makedirs(target.parent, exist_ok=True)
     except FileExistsError:
-        raise RewriteError(f"{target.parent}: exists and is no folder") from None
+        raise RewriteError(f"{target.parent}: exists and is not a folder") from None
     return target

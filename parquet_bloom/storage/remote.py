@@ -1,9 +1,9 @@
-"""Files behind URLs, through pyarrow's file systems: ranged reads, and a new version of an object.
+"""Files behind URLs, through pyarrow's file systems: ranged reads, and replacing an object.
 
-Object stores cannot rename, and whoever uploads onto a name may leave half an object there: Arrow
-completes an upload when its stream is closed, also after an error. So a new version is made in a
-local file, uploaded under a hidden name beside the object, and copied onto it by the store itself,
-in one request: readers find the old version or the new one.
+Object stores cannot rename, and an upload can leave half an object: Arrow completes it when its
+stream is closed, even after an error. So the new version is written to a local file, uploaded under
+a hidden name beside the object, and copied onto it by the store in one request. Readers see the old
+version or the new one.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from parquet_bloom.storage.local_output import COPY_CHUNK, Output
 from parquet_bloom.storage.source import changed, check_length
 from parquet_bloom.storage.temp_files import Leftover, hidden_name, is_left
 
-# What file systems raise, those of pyarrow and those of Python that it wraps.
+# Raised by pyarrow's file systems and by the Python ones that it wraps.
 FAILURES = (OSError, NotImplementedError, pa.ArrowException)
 
 
 class Located(NamedTuple):
-    """What is behind a URL: a file system, and the path in it."""
+    """A URL as a file system and a path in it."""
 
     system: Any
     path: str
 
     @classmethod
-    def of(cls, url: str) -> Located:
-        """Raises OSError if pyarrow cannot make anything of the URL."""
+    def from_url(cls, url: str) -> Located:
+        """Raises OSError if pyarrow does not support the URL."""
         try:
             return cls(*fs.FileSystem.from_uri(url))
         except pa.ArrowInvalid as error:
@@ -46,14 +46,14 @@ class Located(NamedTuple):
 
 
 def _line(error: BaseException) -> str:
-    """The first line of what pyarrow says."""
-    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(said.splitlines()[0])
+    """The first line of an error message."""
+    message = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(message.splitlines()[0])
 
 
 @contextmanager
 def failing(url: str, what: str) -> Iterator[None]:
-    """Let all failures be OSErrors that name `url` and say `what` was not done, on one line."""
+    """Turn failures into OSErrors of one line that name `url` and `what` failed."""
     try:
         yield
     except FAILURES as error:
@@ -67,13 +67,13 @@ class RemoteSource:
     def __init__(self, url: str) -> None:
         self.path = url
         self.bytes_read = 0
-        self._located = Located.of(url)
+        self._located = Located.from_url(url)
         self._file: Any = self._located.system.open_input_file(self._located.path)
         self.size: int = self._file.size()
         self._version = self._version_of(self._file)
 
     def _version_of(self, file: Any) -> object:
-        """Another one for other content: the ETag, or where there is none the time of change."""
+        """What changes with the content: the ETag, or if there is none the modification time."""
         for name, value in file.metadata().items():
             if name.lower() == "etag":
                 return value
@@ -100,12 +100,12 @@ class RemoteSource:
 
 
 class RemoteReplacement(Output):
-    """An output in the place of an object. Its local file has no name, so that nothing can stay."""
+    """An output that replaces an object. Its local file is unlinked, so that none can be left."""
 
     def __init__(self, url: str, prefix: int) -> None:
         super().__init__(f"{url}: temporary file in {tempfile.gettempdir()}", prefix)
         self._url = url
-        self._located = Located.of(url)
+        self._located = Located.from_url(url)
         folder, slash, name = self._located.path.rpartition("/")
         self._beside = f"{folder}{slash}{hidden_name(name)}"
         self._is_beside = False
@@ -126,15 +126,15 @@ class RemoteReplacement(Output):
         if not self._is_beside:
             return
         if kind is not None:
-            # What went wrong before is what counts.
+            # Report the first error, not this one.
             with suppress(*FAILURES):
                 self._located.system.delete_file(self._beside)
             return
-        with failing(self._url, f"is written, but {self._beside} could not be removed"):
+        with failing(self._url, f"replaced, but {self._beside} could not be removed"):
             self._located.system.delete_file(self._beside)
 
     def flush(self) -> None:
-        """Upload it under the hidden name. Raises RewriteError if not all of it arrived."""
+        """Upload under the hidden name. Raises RewriteError if not everything arrived."""
         with failing(self._url, f"not uploaded to {self._beside}"):
             self._is_beside = True
             self._upload()
@@ -150,7 +150,7 @@ class RemoteReplacement(Output):
                 done += len(data)
 
     def commit(self) -> None:
-        """Copy what was uploaded onto the object. Raises RewriteError if the store does not."""
+        """Copy the upload onto the object. Raises RewriteError if the store fails to."""
         try:
             self._located.system.copy_file(self._beside, self._located.path)
         except FAILURES as error:
@@ -160,21 +160,21 @@ class RemoteReplacement(Output):
 
 
 class RemoteFolder:
-    """A folder behind a URL; on object stores, what names of objects begin with."""
+    """A folder behind a URL; on object stores, a prefix."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._located = Located.of(url)
+        self._located = Located.from_url(url)
 
     def _path_of(self, name: str) -> str:
         return f"{self._located.path.rstrip('/')}/{name}"
 
     def has_folder(self, name: str) -> bool:
-        """Whether `name` is a folder in it. Raises OSError."""
+        """Whether it has a folder `name`. Raises OSError."""
         return bool(self._type_of(name) == fs.FileType.Directory)
 
     def has_file(self, name: str) -> bool:
-        """Whether `name` is a file in it. Raises OSError."""
+        """Whether it has a file `name`. Raises OSError."""
         return bool(self._type_of(name) == fs.FileType.File)
 
     def _type_of(self, name: str) -> Any:
@@ -182,7 +182,7 @@ class RemoteFolder:
             return self._located.system.get_file_info(self._path_of(name)).type
 
     def names_in(self, name: str) -> list[str]:
-        """What is in the folder `name` in it; nothing if there is none. Raises OSError."""
+        """The names in its folder `name`; none if there is no such folder. Raises OSError."""
         return [info.base_name for info in self._list(self._path_of(name))]
 
     def _list(self, path: str) -> list[Any]:
@@ -196,7 +196,7 @@ class RemoteFolder:
         return list(found)
 
     def leftovers(self, older_than: float) -> Iterator[Leftover]:
-        """What outputs that were killed have left in it. Raises OSError."""
+        """The temporary files that killed outputs left in it. Raises OSError."""
         place = self._url.partition("?")[0].rstrip("/")
         for info in self._list(self._located.path):
             if info.is_file and is_left(info.base_name, info.mtime_ns / 1e9, older_than):

@@ -1,7 +1,6 @@
-"""Files as the formats need them: ranged reads of a source.
+"""Ranged reads from a local path or from a URL that pyarrow supports (`s3://`, `gs://`, …).
 
-A source is a local path or a URL of a file system that pyarrow knows (`s3://`, `gs://`, …). What is
-behind URLs is in `remote`, which only they import.
+URLs are handled in `remote`, which is imported only for them.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class Source(Protocol):
-    """A file that is read by ranges. `bytes_read` counts what `read_at` returned."""
+    """A file that is read in ranges. `bytes_read` counts the bytes that `read_at` returned."""
 
     path: str
     size: int
     bytes_read: int
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Exactly `length` bytes from `offset`; raises FormatError if the file ends before."""
+        """Exactly `length` bytes from `offset`. Raises FormatError if the file ends before that."""
 
     def check_unchanged(self) -> None:
-        """Raise RewriteError if the path no longer names the file as it was opened."""
+        """Raise RewriteError if the file was changed or replaced since it was opened."""
 
     def close(self) -> None: ...
 
 
 @contextmanager
 def naming(path: object) -> Iterator[None]:
-    """Let OSErrors name `path`: those of descriptors name nothing, some name a temporary file."""
+    """Make OSErrors name `path`: those of descriptors name no file, others a temporary one."""
     try:
         yield
     except OSError as error:
@@ -48,7 +47,7 @@ def naming(path: object) -> Iterator[None]:
 
 @contextmanager
 def tolerating(errors: set[int]) -> Iterator[None]:
-    """Do without what the file system cannot do, if it says so by one of `errors`."""
+    """Ignore OSErrors whose errno is one of `errors`."""
     try:
         yield
     except OSError as error:
@@ -57,12 +56,12 @@ def tolerating(errors: set[int]) -> Iterator[None]:
 
 
 def is_url(path: str) -> bool:
-    """Whether `path` names a file elsewhere: `scheme://…`. `file:` URLs are local."""
+    """Whether `path` is a remote URL, `scheme://…`; `file:` URLs are local."""
     return _URL.match(path) is not None and not path.startswith("file:")
 
 
 def local_path(path: str | os.PathLike[str]) -> Path:
-    """The local path behind `path`, which may be `file://…`, or `file:/…` as Spark writes it."""
+    """The local path for `path`, which may be `file://…`, or `file:/…` as Spark writes it."""
     text = os.fspath(path)
     if text.startswith("file://"):
         from urllib.parse import unquote
@@ -72,7 +71,7 @@ def local_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check_length(path: str, offset: int, expected: int, found: int) -> None:
-    """Raise FormatError unless a read gave all the bytes that were asked for."""
+    """Raise FormatError if a read came up short."""
     if found != expected:
         raise FormatError(
             f"{path}: bytes {offset} to {offset + expected}: expected {expected} bytes,"
@@ -81,10 +80,10 @@ def check_length(path: str, offset: int, expected: int, found: int) -> None:
 
 
 def changed(path: str, before: int, now: int) -> RewriteError:
-    """What is wrong with a file of `before` bytes that has become another one, of `now` bytes."""
+    """The error for a file that changed: `before` bytes when it was opened, `now` bytes."""
     return RewriteError(
-        f"{path}: changed while it was read: expected it as opened, {before} bytes, found {now}"
-        " bytes; nothing was written"
+        f"{path}: changed while it was read: {before} bytes when opened, {now} bytes now; nothing"
+        " was written"
     )
 
 
@@ -95,7 +94,7 @@ class LocalSource:
         self.path = path or str(file)
         self.file = file
         self.bytes_read = 0
-        # Without O_NONBLOCK, opening a named pipe waits for somebody to write into it.
+        # Without O_NONBLOCK, opening a named pipe waits for a writer.
         self.descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         self.status = os.fstat(self.descriptor)
         self.size = self.status.st_size
@@ -126,7 +125,7 @@ class LocalSource:
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
-    """Contents can change under the same size and st_mtime; st_ctime cannot be set back."""
+    """Content can change under the same size and st_mtime; st_ctime cannot be set back."""
     return (
         status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns,
     )  # fmt: skip

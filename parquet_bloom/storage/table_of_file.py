@@ -1,13 +1,13 @@
-"""Files that belong to a table: changing one in place breaks the table's readers.
+"""Files that belong to a table, where changing one in place would break the table's readers.
 
-Delta Lake, Iceberg and Hudi record the size of every data file. A reader that looks for the footer
-where the recorded size says it is finds filters there instead.
+Delta Lake, Iceberg and Hudi record the size of every data file. A reader that seeks the footer by
+the recorded size would find filters there instead.
 
-Transactional tables of Hive record none, so their ORC files can be changed; but for a file that is
-still being written in transactions:
+Hive's transactional tables record no sizes, so their ORC files can be changed, unless transactions
+are still writing them:
 
-    delta_0000005_0000006/bucket_00000                 many footers, one for each transaction
-    delta_0000005_0000006/bucket_00000_flush_length    where the last one ends that counts
+    delta_0000005_0000006/bucket_00000                 several footers, one per transaction
+    delta_0000005_0000006/bucket_00000_flush_length    the end of the last valid one
 
 Source: orc-core, org.apache.orc.impl.OrcAcidUtils.getLastFlushLength.
 """
@@ -21,8 +21,8 @@ from pathlib import Path
 
 from parquet_bloom.errors import RewriteError
 
-# How long it is known of a folder behind a URL what it is, in seconds: a task may change thousands
-# of files in one.
+# Seconds for which the table of a remote folder is cached: a task may change thousands of files in
+# one folder.
 KNOWN_FOR = 60
 
 _ADVICE = {
@@ -32,16 +32,15 @@ _ADVICE = {
     "Hudi": "set the writer's Bloom filter options for new files, or write copies with -o",
 }
 
-
-# What Hive calls the files in deltas, and what it appends to that for the lengths.
+# Hive's names for the files in deltas, and the suffix for their lengths.
 _BUCKET = "bucket_"
 _SIDE_FILE = "_flush_length"
 
 
 def owning_table(file: Path) -> tuple[str, Path] | None:
-    """The table format and root folder that `file` belongs to; None if it is a file of its own.
+    """The format and root folder of the table that `file` belongs to; None if it belongs to none.
 
-    A table may read a file by a link, so both the path as named and where it leads count.
+    A table may reach a file through a link, so both the given path and the resolved one count.
     """
     named = Path(os.path.abspath(file))
     for folder in dict.fromkeys([*named.parents, *file.resolve().parents]):
@@ -67,8 +66,7 @@ def check_not_in_table(file: Path) -> None:
 
 
 def check_not_in_remote_table(url: str) -> None:
-    """The same for a file behind a URL. Raises OSError if one of its folders cannot be looked into,
-    for then nobody knows."""
+    """The same for a file behind a URL. Raises OSError if one of its folders cannot be listed."""
     folder = _parent(url)
     table = _remote_table(folder, time.monotonic() // KNOWN_FOR)
     if table:
@@ -83,7 +81,7 @@ def check_not_in_remote_table(url: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _remote_table(folder: str | None, period: float) -> tuple[str, str] | None:
-    """The table that is at the URL `folder` or above it; `period` is there to forget."""
+    """The table at the URL `folder` or above it; `period` makes cache entries expire."""
     if folder is None:
         return None
     kind = _remote_kind(folder)
@@ -91,7 +89,7 @@ def _remote_table(folder: str | None, period: float) -> tuple[str, str] | None:
 
 
 def _parent(url: str) -> str | None:
-    """The URL of the folder, with the same options; None for a bucket."""
+    """The URL of the folder above, with the same options; None for a bucket."""
     place, mark, options = url.partition("?")
     scheme, _, path = place.partition("://")
     folder, slash, _ = path.rpartition("/")
@@ -121,6 +119,6 @@ def _refusal(file: Path | str, kind: str, root: Path | str) -> RewriteError:
 
 def _being_written(file: Path | str, side_file: Path | str) -> RewriteError:
     return RewriteError(
-        f"{file}: Hive is writing it, {side_file} says how much of it counts: not changed in place;"
+        f"{file}: being written by Hive, {side_file} holds its valid length: not changed in place;"
         " wait until the transactions are closed, or compact the table"
     )

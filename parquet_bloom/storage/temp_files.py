@@ -1,4 +1,4 @@
-"""Temporary files: what they are called, and those that outputs which were killed have left."""
+"""Names of temporary files, and the files that killed outputs left behind."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pathlib import Path
 
 TEMPORARY_SUFFIX = ".pbloom-tmp"
 
-# A name may have 255 bytes; with the suffix and what makes it unique, this much of one fits.
+# A name can have 255 bytes; the rest is for the random part and the suffix.
 NAME_BYTES = 200
 
-# What a temporary file is called, and what is put aside for it.
+# A temporary file, or the checksum put aside for it.
 _TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
 
 
 def hidden_name(name: str) -> str:
-    """What the temporary file of an output is called: no other one is."""
+    """A unique name for the temporary file of an output."""
     cut = os.fsencode(name)[:NAME_BYTES].decode(errors="ignore")
     return f".{cut}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
 
 
 def is_left(name: str, modified: float, older_than: float) -> bool:
-    """Whether a file with this name is what an output that was killed has left, if nobody has
-    written to it for `older_than` seconds; `modified`: when somebody has, in seconds since 1970."""
+    """Whether a killed output left this file: by its name, and because it was last `modified`
+    (seconds since 1970) at least `older_than` seconds ago."""
     return _TEMPORARY.fullmatch(name) is not None and time.time() - modified >= older_than
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What an output that was killed has left; `size` in bytes."""
+    """A file left by a killed output; `size` in bytes."""
 
     path: str
     size: int
@@ -43,7 +43,7 @@ class Leftover:
 
 
 def leftovers(folder: Path, older_than: float) -> Iterator[Leftover]:
-    """What is left in `folder`, and is older than that many seconds. Raises OSError."""
+    """The leftovers in `folder` that are older than that many seconds. Raises OSError."""
     for entry in os.scandir(folder):
         with suppress(FileNotFoundError):
             status = entry.stat(follow_symlinks=False)
@@ -53,7 +53,7 @@ def leftovers(folder: Path, older_than: float) -> Iterator[Leftover]:
 
 
 def folders_in(folder: str) -> Iterator[str]:
-    """`folder` and all below it, also hidden ones; links are not followed."""
+    """`folder` and all folders below it, including hidden ones; links are not followed."""
     yield folder
     for above, names, _ in os.walk(folder):
         paths = (os.path.join(above, name) for name in names)

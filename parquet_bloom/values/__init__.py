@@ -1,1 +1,1 @@
-"""Values and their text, and the bytes that are hashed."""
+"""Conversions between values, their text and the bytes that are hashed."""

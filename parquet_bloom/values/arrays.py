@@ -1,6 +1,6 @@
-"""numpy's scalars and pyarrow's times as values that parquet_bloom.values takes.
+"""Conversion of numpy scalars and pyarrow arrays into values that encode() takes.
 
-Both hold what Python's datetime cannot: nanoseconds, and years beyond 9999.
+Both can hold what Python's datetime cannot: nanoseconds, and years beyond 9999.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SECONDS_PER_DAY = 86_400
 
 
 def from_numpy(value: Any) -> Any:
-    """A numpy scalar as a value that encode() takes; what it stands for is never rounded."""
+    """A numpy scalar as a value that encode() takes; never rounded."""
     if isinstance(value, np.datetime64):
         return _from_datetime64(value)
     if isinstance(value, np.generic) and not isinstance(value, np.timedelta64):
@@ -28,7 +28,7 @@ def from_numpy(value: Any) -> Any:
 
 
 def _from_datetime64(value: np.datetime64) -> Days | TimestampNanos | np.datetime64 | None:
-    """None for NaT; the value itself if it is no whole number of nanoseconds."""
+    """None for NaT; the value itself if it is not a whole number of nanoseconds."""
     if np.isnat(value):
         return None
     unit, step = np.datetime_data(value.dtype)

@@ -1,4 +1,4 @@
-"""From a value to the bytes that are hashed: the PLAIN encoding of the column's stored type.
+"""Encode a value into the bytes that are hashed: the PLAIN encoding of the column's stored type.
 
 | type                                    | bytes                                                |
 |-----------------------------------------|------------------------------------------------------|
@@ -10,7 +10,7 @@
 | FIXED_LEN_BYTE_ARRAY, UUID, INTERVAL    | the bytes                                            |
 | DECIMAL                                 | as INT32 or INT64; else two's complement, big-endian |
 
-One value can have several encodings: both zeros are equal, and a DECIMAL in a BYTE_ARRAY may be
+A value can have several encodings: the two zeros are equal, and a DECIMAL in a BYTE_ARRAY may be
 padded to any length. NaN has too many to try.
 
 Spec: parquet-format, BloomFilter.md "Hash Function", Encodings.md "PLAIN", LogicalTypes.md.
@@ -40,17 +40,17 @@ UNIX_EPOCH_JULIAN_DAY = 2_440_588
 MICROSECOND = timedelta(microseconds=1)
 
 BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
-# Far more digits than a DECIMAL of any stored length has; bounds what is computed for a literal.
+# Far more digits than any stored DECIMAL has; bounds the computation for a literal.
 MOST_DIGITS = 1_000
 LONGEST_SHOWN = 200
 
-# pandas has a datetime that is none.
+# The text of pandas' null datetime.
 PANDAS_NULL = "NaT"
 
 
 @dataclass(frozen=True, slots=True)
 class Encodings:
-    """Every byte string that a value may be stored as, or the reason why they cannot be listed."""
+    """Every byte string that a value may be stored as, or why they cannot be listed."""
 
     plain: tuple[bytes, ...]
     unknown: str = ""
@@ -59,9 +59,9 @@ class Encodings:
 def encode(leaf: LeafType, value: Any) -> Encodings:
     """The stored bytes of a Python, numpy or pandas value.
 
-    Takes int, float, Decimal, date, datetime, time, UUID, str, bytes, whichever the column holds;
-    an int is also the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a
-    TIMESTAMP, and bytes of the right length the stored bytes of any FIXED_LEN_BYTE_ARRAY or INT96.
+    Takes int, float, Decimal, date, datetime, time, UUID, str or bytes, as the column requires. An
+    int also gives the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a
+    TIMESTAMP, and bytes of the right length the stored bytes of a FIXED_LEN_BYTE_ARRAY or INT96.
     Raises ValueTypeError for anything that cannot be a value of the column.
     """
     if type(value).__module__ == "numpy":
@@ -71,7 +71,7 @@ def encode(leaf: LeafType, value: Any) -> Encodings:
     if leaf.physical == "BOOLEAN":
         return Encodings((), "BOOLEAN has no Bloom filter")
     if value is None or (isinstance(value, datetime) and str(value) == PANDAS_NULL):
-        return Encodings((), "nulls are not in a Bloom filter")
+        return Encodings((), "nulls are not inserted into Bloom filters")
     if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
         return _encode_stored(leaf, bytes(value))
     return _encoder(leaf)(leaf, value)
@@ -92,12 +92,12 @@ def _encoder(leaf: LeafType) -> Callable[[LeafType, Any], Encodings]:
 
 
 def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
-    """The one wording for a value that the column cannot hold."""
+    """The error for a value that the column cannot hold."""
     return ValueTypeError(f"{_shown(value)}: cannot be a value of {leaf}: expected {expected}")
 
 
 def _shown(value: object) -> str:
-    """A value as text of bearable length."""
+    """A value as text, cut if too long."""
     if isinstance(value, int) and value.bit_length() > 8 * LONGEST_SHOWN:
         return f"an integer of {value.bit_length()} bits"
     text = str(value)
@@ -112,7 +112,7 @@ def _encode_stored(leaf: LeafType, value: bytes) -> Encodings:
 
 
 def integer_range(leaf: LeafType) -> tuple[int, int]:
-    """The least and the greatest integer that an INT32 or INT64 column stands for."""
+    """The smallest and largest integer that an INT32 or INT64 column can hold."""
     bits = 8 * PHYSICAL_WIDTH[leaf.physical]
     logical = leaf.logical
     if logical and logical.name == "INTEGER":
@@ -139,15 +139,15 @@ def _stored_integer(leaf: LeafType, value: Any) -> int:
         case "DATE" if (days := _days(value)) is not None:
             return days
         case "TIME" if (nanos := _time_nanos(value)) is not None:
-            return _in_unit(leaf, value, nanos, unit)
+            return _count_units(leaf, value, nanos, unit)
         case "TIMESTAMP" if (nanos := _timestamp_nanos(leaf, value)) is not None:
-            return _in_unit(leaf, value, nanos, unit)
+            return _count_units(leaf, value, nanos, unit)
     expected = {"DATE": "a date", "TIME": "a time", "TIMESTAMP": "a timestamp"}
     raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
 
 
 def _days(value: Any) -> int | None:
-    """Days since 1970 of a date; None for anything else."""
+    """Days since 1970 for a date; None for anything else."""
     if isinstance(value, Days):
         return value.days
     if isinstance(value, date) and not isinstance(value, datetime):
@@ -156,21 +156,21 @@ def _days(value: Any) -> int | None:
 
 
 def _time_nanos(value: Any) -> int | None:
-    """Nanoseconds since midnight of a time without a zone; None for anything else."""
+    """Nanoseconds since midnight for a time without a zone; None for anything else."""
     if isinstance(value, TimeNanos):
         return value.nanos
     return clock_nanos(value) if isinstance(value, time) and value.tzinfo is None else None
 
 
 def clock_nanos(value: time | datetime) -> int:
-    """Nanoseconds since midnight by the clock; pandas adds nanoseconds to Python's fields."""
+    """Nanoseconds since midnight by the clock; pandas values have a nanosecond field, too."""
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
     nanosecond: int = getattr(value, "nanosecond", 0)
     return seconds * 1_000_000_000 + value.microsecond * 1_000 + nanosecond
 
 
 def _timestamp_nanos(leaf: LeafType, value: Any) -> int | None:
-    """Nanoseconds since 1970; a value without zone counts as UTC. None for anything else."""
+    """Nanoseconds since 1970, UTC if the value has no zone; None for anything but a timestamp."""
     days = _days(value)
     if days is not None:
         return days * NANOS_PER_DAY
@@ -186,7 +186,7 @@ def _timestamp_nanos(leaf: LeafType, value: Any) -> int | None:
     return days * NANOS_PER_DAY + clock_nanos(value) - offset
 
 
-def _in_unit(leaf: LeafType, value: object, nanos: int, unit: str) -> int:
+def _count_units(leaf: LeafType, value: object, nanos: int, unit: str) -> int:
     count, rest = divmod(nanos, NANOS[unit])
     if rest:
         raise not_a_value(leaf, value, f"whole {unit.lower()}")
@@ -217,12 +217,12 @@ def _encode_float(leaf: LeafType, value: Any) -> Encodings:
         number, plain = float("inf"), b""
     if not isfinite(number) and _is_finite(value):
         raise not_a_value(leaf, value, f"a number that fits {8 * width} bits")
-    # A number too small for the type rounds to zero, and zero is stored in two ways.
+    # A number too small for the type rounds to zero, which has two encodings.
     return Encodings(zeros(width) if plain in zeros(width) else (plain,))
 
 
 def _is_nan(value: float | Decimal) -> bool:
-    """Without a conversion, which large integers and signaling NaNs do not survive."""
+    """Does not convert, because large integers overflow and signaling NaNs raise."""
     if isinstance(value, Decimal):
         return value.is_nan()
     return isinstance(value, float) and isnan(value)
@@ -258,7 +258,7 @@ def _encode_decimal(leaf: LeafType, value: Any) -> Encodings:
 
 
 def signed_bytes(number: int) -> int:
-    """The fewest bytes that hold `number` in two's complement."""
+    """The fewest bytes that hold `number` as two's complement."""
     magnitude = number if number >= 0 else ~number
     return magnitude.bit_length() // 8 + 1
 
@@ -269,7 +269,7 @@ def _check_decimal_fits(leaf: LeafType, value: object, unscaled: int, width: int
 
 
 def _unscaled(leaf: LeafType, value: Any, logical: LogicalType) -> int:
-    """The integer that is stored. Exact, and in bounds before any large power is computed."""
+    """The stored integer: exact, and range-checked before any large power is computed."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise not_a_value(leaf, value, "a decimal")
     if isinstance(value, Decimal) and not value.is_finite():
@@ -293,12 +293,12 @@ def _unscaled(leaf: LeafType, value: Any, logical: LogicalType) -> int:
 
 
 def _precision(logical: LogicalType) -> int:
-    """The digits of a DECIMAL; a schema may claim more than anybody could compute with."""
+    """The digits of a DECIMAL, limited because a schema may claim any number."""
     return min(logical.precision, MOST_DIGITS)
 
 
 def _integer_and_exponent(value: int | Decimal) -> tuple[int, int]:
-    """Digits and exponent of a finite number, without the sign."""
+    """The digits and exponent of a finite number, without its sign."""
     if isinstance(value, int):
         return abs(value), 0
     _, digits, exponent = value.as_tuple()

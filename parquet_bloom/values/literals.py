@@ -1,7 +1,7 @@
-"""Typed literals: what a user writes on the command line, read as the column's type.
+"""Literals from the command line, parsed as the column's type.
 
 `123`, `-0.0`, `12.34`, `2024-01-31`, `10:00:00.5`, `2024-01-31T10:00:00Z`, UUIDs, `0x…` bytes,
-text, `"quoted text"`. A literal that the column's type cannot hold is an error, never `absent`.
+text, `"quoted text"`. A literal that the column cannot hold is an error, never `absent`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from parquet_bloom.values.encode import (
 from parquet_bloom.values.temporal import TimeNanos, TimestampNanos
 from parquet_bloom.values.types import LeafType, LogicalType
 
-# `--type`: how a literal is read when the column's own type is not what the user means.
+# The values of `--type`, which overrides the column's type.
 TYPES = ("bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid")
 
 _TIME = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?")
@@ -37,7 +37,7 @@ _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](.+))?")
 def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Encodings:
     """The stored bytes of a literal; `read_as` is one of TYPES.
 
-    Raises ValueTypeError if the text is no such literal, or the column cannot hold the value.
+    Raises ValueTypeError for a malformed literal and for a value that the column cannot hold.
     """
     if leaf.physical == "BOOLEAN" and read_as is None:
         return _boolean(leaf, text)
@@ -72,7 +72,7 @@ def _encode_as(leaf: LeafType, text: str, read_as: str) -> Encodings:
 
 
 def _as_integer(logical: LogicalType | None) -> LogicalType | None:
-    """What makes an integer the stored number: a DATE is none, a DECIMAL has no point."""
+    """The logical type under which an integer is the stored number."""
     if logical and logical.name == "DECIMAL":
         return replace(logical, scale=0)
     return None if logical and logical.name in ("DATE", "TIME", "TIMESTAMP") else logical
@@ -110,14 +110,14 @@ def _reader(leaf: LeafType) -> Callable[[LeafType, str], Any]:
 
 
 def _plain(text: str) -> str:
-    """The text, unless it has what only Python takes for a number: underscores and blanks."""
+    """`text`, unless it has underscores or spaces, which only Python accepts in numbers."""
     if "_" in text or text != text.strip():
         raise ValueError(text)
     return text
 
 
 def _integer(leaf: LeafType, text: str) -> int:
-    # The length is bounded because reading a number takes the square of its digits.
+    # Bounded, because parsing takes time quadratic in the number of digits.
     if not re.fullmatch(r"[+-]?[0-9]{1,200}", text):
         raise not_a_value(leaf, text, "an integer")
     return int(text)
@@ -176,7 +176,7 @@ def _timestamp(leaf: LeafType, text: str) -> TimestampNanos:
 
 
 def _time_of_day(leaf: LeafType, text: str, clock: str, expected: str) -> tuple[int, str]:
-    """Nanoseconds and zone of the part `clock` of a literal."""
+    """The nanoseconds and zone of `clock`, the time part of a literal."""
     match = _TIME.fullmatch(clock)
     if not match:
         raise not_a_value(leaf, text, expected)
@@ -199,14 +199,14 @@ def _zone_nanos(leaf: LeafType, text: str, zone: str) -> int:
 
 
 def _text(leaf: LeafType, text: str) -> str:
-    """Quotes around the whole literal are the user's, so that an empty text can be written."""
+    """Strip quotes around the whole literal, which make an empty text possible."""
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     return text
 
 
 def _verbatim(leaf: LeafType, text: str) -> str:
-    """In JSON quotes belong to the value."""
+    """In JSON, quotes belong to the value."""
     return text
 
 

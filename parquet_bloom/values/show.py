@@ -1,4 +1,4 @@
-"""Stored values as text that a person recognizes, and that `pbloom probe -v` takes where it can."""
+"""Stored values as readable text, in the syntax of `pbloom probe -v` where possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 60
 
 
 def shown(leaf: LeafType, plain: bytes) -> str:
-    """A literal for `plain`, the stored bytes of a value: `0x…` where the type has no simple one."""
+    """A literal for `plain`, the stored bytes of a value; `0x…` if the type has no simple one."""
     text = _literal(leaf, plain)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """A date as days since 1970, which may lie beyond the years of Python's date."""
+    """A date as days since 1970."""
 
     days: int
     text: str
@@ -18,7 +18,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class TimeNanos:
-    """A time of day as nanoseconds since midnight, which Python's time cannot hold."""
+    """A time of day as nanoseconds since midnight."""
 
     nanos: int
     text: str
@@ -29,7 +29,7 @@ class TimeNanos:
 
 @dataclass(frozen=True, slots=True)
 class TimestampNanos:
-    """A timestamp as nanoseconds since 1970, in UTC if `zoned`, which datetime cannot hold."""
+    """A timestamp as nanoseconds since 1970, in UTC if `zoned`."""
 
     nanos: int
     text: str

@@ -1,4 +1,4 @@
-"""The type of a leaf column: how its values are stored, and what they stand for.
+"""The type of a leaf column: how its values are stored, and what they mean.
 
 Spec: parquet-format, Types in README.md, LogicalTypes.md.
 """
@@ -12,7 +12,7 @@ PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 
 @dataclass(frozen=True, slots=True)
 class LogicalType:
-    """An annotation of a leaf column. `str()` spells it as parquet-java's schemas do."""
+    """The annotation of a leaf column; its str is spelled as in parquet-java's schemas."""
 
     name: str
     bit_width: int = 0
@@ -36,7 +36,7 @@ class LogicalType:
 
 @dataclass(frozen=True, slots=True)
 class LeafType:
-    """The stored type of a leaf column; `length` is that of FIXED_LEN_BYTE_ARRAY, in bytes."""
+    """The stored type of a leaf column; `length`: the bytes of a FIXED_LEN_BYTE_ARRAY."""
 
     physical: str
     length: int = 0
@@ -48,14 +48,14 @@ class LeafType:
 
     @property
     def width(self) -> int | None:
-        """Bytes of each value; None for BYTE_ARRAY (any) and BOOLEAN (less than one)."""
+        """Bytes per value; None for BYTE_ARRAY (variable) and BOOLEAN (one bit)."""
         if self.physical == "FIXED_LEN_BYTE_ARRAY":
             return self.length
         return PHYSICAL_WIDTH.get(self.physical)
 
     @property
     def is_float(self) -> bool:
-        """Whether equal values can differ in their bytes: signed zeros, and NaN."""
+        """Whether equal values can have different bytes: signed zeros and NaN."""
         return self.physical in ("FLOAT", "DOUBLE") or self.logical_name == "FLOAT16"
 
     def __str__(self) -> str:

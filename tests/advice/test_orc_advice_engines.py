@@ -54,13 +54,13 @@ def test_no_elements_of_lists_and_maps(above):
 @pytest.mark.parametrize(
     ("kind", "generation", "java", "cpp"),
     [
-        ("BINARY", JAVA_9, "no predicate on BINARY asks a filter", None),
+        ("BINARY", JAVA_9, "no predicate on BINARY uses a filter", None),
         ("TIMESTAMP", Generation(JAVA, 5, "", (0, 12)), "timestamps from before ORC-135", ""),
         ("DECIMAL", Generation(JAVA, 6, "", (0, 12)), "short decimals by a writer of ORC-135", ""),
         (
             "LONG",
             Generation(CPP, 6, "1.6.11", (0, 12)),
-            "ORC C++ 1.6.11 may have hashed integers wrong (ORC-1024)",
+            "ORC C++ 1.6.11 may have hashed integers wrongly (ORC-1024)",
             None,
         ),
     ],

@@ -375,7 +375,7 @@ USAGE = [
     (["build", "events.parquet", "events.parquet", "-c", "x", "-o", "b"], "--output takes one"),
     (["probe", "events.parquet", "-c", "user_id"], "expected at least one --value"),
     (["probe", "a", "-c", "x", "-v", "1", "--rows", "--json"], "expected at most one of"),
-    (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "many"], "is no size"),
+    (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "many"], "not a size"),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "1"], "64<=x<=134217728"),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--fpp", "1"], "is not in the range"),
     (["build", "events.parquet", "-c", "user_id,", "-o", "b"], "an empty name"),

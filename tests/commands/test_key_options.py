@@ -118,7 +118,7 @@ def test_a_file_of_pyarrow(run, arguments, tmp_path):
     material = path.parent / "_KEY_MATERIAL_FOR_t.parquet.json"
     material.rename(tmp_path / "elsewhere.json")
     result = run(path, *arguments)
-    assert complaint(result) == f"pbloom: {material}: no such file, expected the key material"
+    assert complaint(result) == f"pbloom: {material}: no such key material file"
     found = run(path, *arguments, "--key-material", "elsewhere.json")
     assert shown(found) == str({"": 100, "a": 100, "b": 100})
 
@@ -169,7 +169,7 @@ def test_a_keys_file_that_others_can_read(run, tmp_path):
     assert result.exit_code == 0
     assert result.stdout == "Keys(footer key (hex:…))\n"
     assert result.stderr == (
-        f"pbloom: {path}: others can read the keys file: expected mode 0600, found 0644\n"
+        f"pbloom: {path}: the keys file is readable by others: expected mode 0600, found 0644\n"
     )
 
 
@@ -181,12 +181,15 @@ EXPECTED = "expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"
     [
         (["--footer-key", HEX], f"footer key: {EXPECTED}"),
         (["--footer-key", ""], f"footer key: {EXPECTED}"),
-        (["--footer-key", "env:UNSET"], "footer key (env:UNSET): the environment variable is not"),
+        (["--footer-key", "env:UNSET"], "footer key (env:UNSET): environment variable not set"),
         (["--footer-key", "file:nowhere"], "nowhere: No such file or directory"),
         (["--footer-key", "fd:999999,hex"], "footer key (fd:999999): Bad file descriptor"),
         (["--master-key", f"{HEX}:m1"], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
         (["--uniform-key", f"hex:{HEX}00"], "uniform key (hex:…): 17 bytes, expected 16, 24 or 32"),
-        (["--column-key", f"a={HEX}"], "key of a column: expected NAME=KEYSPEC, KEYSPEC being hex"),
+        (
+            ["--column-key", f"a={HEX}"],
+            "key of a column: expected NAME=KEYSPEC, where KEYSPEC is hex",
+        ),
         (["--column-key", "a=env:K", "--column-key", "a=env:L"], "key of a column a: given twice"),
         (["--key-id", HEX], "key id: expected NAME=KEYSPEC"),
         (["--aad-prefix", "hex:0"], "AAD prefix: not hex"),

@@ -20,7 +20,7 @@ from make.kms_lab import LabKms, secret_of, single, write
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.cipher import Key
-from parquet_bloom.encryption.clients import MadeKeys, as_bytes, ask
+from parquet_bloom.encryption.clients import KeyCache, as_bytes, ask
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keys_file import keys_of
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
@@ -222,7 +222,7 @@ def test_a_client_that_asks_for_the_same_key_is_at_its_end_some_time():
 
 
 def test_of_two_that_are_made_at_once_the_first_stays():
-    made = MadeKeys()
+    made = KeyCache()
     early, late = Key(SECRET, "early"), Key(SECRET, "late")
     assert made.get("a", lambda: made.get("a", lambda: early) and late) is early
     assert made.get("a", pytest.fail) is early

@@ -110,11 +110,11 @@ def test_properties_for_a_kms_client(tmp_path):
     ("settings", "message"),
     [
         ("[]", "expected a JSON object"),
-        ("{", "no JSON: Expecting property name enclosed in double quotes: line 1 column 2"),
-        ("[" * 100_000, "no JSON: "),
-        (b"\xff".decode("latin1"), "no JSON: "),
-        ('{"footer": "env:A", "footer": "env:B"}', "no JSON: 'footer' is there twice"),
-        ('{"columns": {"a": "env:A", "a": "env:B"}}', "no JSON: 'a' is there twice"),
+        ("{", "not JSON: Expecting property name enclosed in double quotes: line 1 column 2"),
+        ("[" * 100_000, "not JSON: "),
+        (b"\xff".decode("latin1"), "not JSON: "),
+        ('{"footer": "env:A", "footer": "env:B"}', "not JSON: 'footer' is given twice"),
+        ('{"columns": {"a": "env:A", "a": "env:B"}}', "not JSON: 'a' is given twice"),
         ({"foter": "env:A"}, "unknown name 'foter', did you mean 'footer'?"),
         ({"nothing like it": "x"}, "unknown name 'nothing like it'"),
         (
@@ -124,11 +124,11 @@ def test_properties_for_a_kms_client(tmp_path):
                 " 'parquet.encryption.kms.instance.id'?"
             ),
         ),
-        ({"footer": 5}, "footer: expected a text"),
-        ({"footer": None}, "footer: expected a text"),
+        ({"footer": 5}, "footer: expected a string"),
+        ({"footer": None}, "footer: expected a string"),
         ({"columns": "a=env:A"}, "columns: expected an object"),
-        ({"columns": {"a": 5}}, "columns.a: expected a text"),
-        ({"some.property": 5}, "some.property: expected a text"),
+        ({"columns": {"a": 5}}, "columns.a: expected a string"),
+        ({"some.property": 5}, "some.property: expected a string"),
     ],
 )
 def test_a_keys_file_that_is_none(settings, message, tmp_path):
@@ -144,8 +144,8 @@ def test_a_key_list_that_is_none(tmp_path):
     with pytest.raises(EncryptionError) as error:
         read_keys_file(path)
     assert str(error.value) == (
-        f"{path}: parquet.encryption.key.list: expected ID=KEYSPEC or ID:BASE64,ID:BASE64, each a"
-        " key of 16, 24 or 32 bytes"
+        f"{path}: parquet.encryption.key.list: expected ID=KEYSPEC or ID:BASE64,ID:BASE64, with"
+        " keys of 16, 24 or 32 bytes"
     )
 
 
@@ -157,12 +157,12 @@ def test_a_keys_file_that_others_can_read_is_told(mode, readable, tmp_path):
     path = keys_file(tmp_path, {}, mode)
     told = []
     assert read_keys_file(path, warn=told.append) == {}
-    expected = f"{path}: others can read the keys file: expected mode 0600, found {mode:04o}"
+    expected = f"{path}: the keys file is readable by others: expected mode 0600, found {mode:04o}"
     assert told == ([expected] if readable else [])
 
 
 def test_the_warning_is_pythons_unless_told(tmp_path):
-    with pytest.warns(UserWarning, match="others can read the keys file"):
+    with pytest.warns(UserWarning, match="the keys file is readable by others"):
         read_keys_file(keys_file(tmp_path, {}, 0o644))
 
 

@@ -241,7 +241,7 @@ def test_ragged_or_empty_words_are_refused(size: int) -> None:
     ],
 )
 def test_other_words_are_refused(words: np.ndarray | memoryview) -> None:
-    message = r"^words: expected one dimension of contiguous uint32$"
+    message = r"^words: expected a contiguous, one-dimensional uint32 array$"
     with pytest.raises(FilterError, match=message):
         SplitBlockBloomFilter(words)
 

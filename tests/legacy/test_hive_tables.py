@@ -58,7 +58,7 @@ def test_a_file_that_is_being_written_is_not_changed(bucket):
     with pytest.raises(pb.RewriteError) as raised:
         pb.strip(bucket, in_place=True)
     assert str(raised.value) == (
-        f"{bucket}: Hive is writing it, {side_file} says how much of it counts: not changed in"
+        f"{bucket}: being written by Hive, {side_file} holds its valid length: not changed in"
         " place; wait until the transactions are closed, or compact the table"
     )
     assert bucket.read_bytes() == before
@@ -68,7 +68,7 @@ def test_a_file_that_is_being_written_is_not_changed(bucket):
 def test_by_a_link(bucket, tmp_path):
     bucket.with_name("bucket_00000_flush_length").touch()
     (tmp_path / "x").symlink_to(bucket)
-    with pytest.raises(pb.RewriteError, match="Hive is writing it"):
+    with pytest.raises(pb.RewriteError, match="being written by Hive"):
         check_not_in_table(tmp_path / "x")
 
 
@@ -89,6 +89,6 @@ def test_behind_a_url(store, is_being_written):
         pb.strip(url, in_place=True)
         assert store.objects[name] != FIXTURE.read_bytes()
         return
-    with pytest.raises(pb.RewriteError, match=f"^{Path('s3:')}.*: Hive is writing it, bucket_0"):
+    with pytest.raises(pb.RewriteError, match=f"^{Path('s3:')}.*: being written by Hive, bucket_0"):
         pb.strip(url, in_place=True)
     assert store.objects[name] == FIXTURE.read_bytes()

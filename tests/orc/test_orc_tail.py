@@ -221,7 +221,7 @@ INDEX_BYTES = sum(len(stream.data) for stream in INDEX)
 @pytest.mark.parametrize(
     ("streams", "place", "expected"),
     [
-        ([INDEX[0], MORE[2], INDEX[1]], {}, "an index stream is listed behind a data stream"),
+        ([INDEX[0], MORE[2], INDEX[1]], {}, "an index stream is listed after a data stream"),
         (MORE, {"indexLength": INDEX_BYTES - 1, "dataLength": 9},
          f"index streams of {INDEX_BYTES} bytes, expected {INDEX_BYTES - 1}"),
         # The stripe footer stays where it is: what is counted no more moves the start.

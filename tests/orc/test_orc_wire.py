@@ -28,13 +28,13 @@ def test_fields_are_where_they_are():
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        ("08", "byte 1: a number is cut off"),
-        ("08 96", "byte 1: a number is cut off"),
+        ("08", "byte 1: truncated number"),
+        ("08 96", "byte 1: truncated number"),
         ("08 ff ff ff ff ff ff ff ff ff ff 01", "byte 1: a number of more than 10 bytes"),
         ("11 01 02", "byte 0: field 2 ends at 9, expected 3"),
         ("1a 04 61 62 63", "byte 0: field 3 ends at 6, expected 5"),
         ("25 01", "byte 0: field 4 ends at 5, expected 2"),
-        ("0b", "byte 0: wire type 3 is not known"),
+        ("0b", "byte 0: unknown wire type 3"),
         ("00 01", "byte 0: a field with number 0"),
     ],
 )

@@ -81,4 +81,4 @@ def test_zones_that_nobody_knows(zone):
     for ask in (offset_in_1970, lambda zone: candidates(np.zeros(1, np.int64), zone)):
         with pytest.raises(UnsupportedError) as found:
             ask(zone)
-        assert str(found.value) == f"time zone {zone}: not in the database of time zones"
+        assert str(found.value) == f"time zone {zone}: not in the time zone database"

@@ -237,6 +237,6 @@ def test_who_has_a_key_of_the_footer_wants_an_encrypted_file(keys):
     with pytest.raises(pb.EncryptionError) as error:
         pb.open(path, Keys(**keys))
     assert str(error.value) == (
-        f"{path}: the footer is neither encrypted nor signed, expected one of the two, as a key or"
+        f"{path}: the footer is neither encrypted nor signed, although a key or"
         " an AAD prefix was given for it"
     )

@@ -18,9 +18,9 @@ OF_A = pb.Keys(columns={"a": A_KEY})
 ALL = pb.Keys(footer=FOOTER_KEY, columns={"a": A_KEY})
 A_OPTION = f"--column-key=a=ascii:{A_KEY.decode()}"
 STORED = (1 << 40) + 5
-UNSIGNED = "columns are encrypted, and the footer neither says how nor is signed"
+UNSIGNED = "columns are encrypted, but the footer neither says how nor is signed"
 DOUBT = (
-    "a key was given for the column, and the footer, whose signature was not verified, says that it"
+    "a key was given for the column, but the footer, whose signature was not verified, says that it"
     " is not encrypted"
 )
 NO_FOOTER_KEY = "no key for the footer (the file names no key)"

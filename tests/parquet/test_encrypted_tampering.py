@@ -311,7 +311,7 @@ def test_wrong_keys(plain, recipe, command, tmp_path):
         line = result.complaint
         assert line.startswith(f"{path}: ")
         assert words in line
-        assert "the key, the AAD prefix or the bytes are wrong" in line
+        assert "wrong key, wrong AAD prefix or altered bytes" in line
         assert "not the right" not in line
     assert path.read_bytes() == before
 

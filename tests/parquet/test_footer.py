@@ -145,7 +145,7 @@ def test_levels_count_optional_and_repeated_steps():
         ([], "schema: empty"),
         ([element("root", num_children=2), element("a", type=1)], "ends inside a group"),
         ([element("root", num_children=0), element("a", type=1)], "2 elements, expected 1"),
-        ([element("root", num_children=1), element("a", type=99)], "physical type 99 unknown"),
+        ([element("root", num_children=1), element("a", type=99)], "unknown physical type 99"),
         (
             [element("root", num_children=1), element("a", type=7, type_length=-1)],
             "type_length -1 is negative",

@@ -105,7 +105,7 @@ def someone_else(monkeypatch, two, tmp_path):
 
 
 def test_without_the_file_it_goes_again(one, someone_else):
-    with pytest.raises(pb.RewriteError, match="appeared meanwhile"):
+    with pytest.raises(pb.RewriteError, match="was created in the meantime"):
         built(one, someone_else)
     assert not material(someone_else).exists()
 
@@ -117,7 +117,7 @@ def test_that_of_someone_who_was_faster_stays(one, two, someone_else, monkeypatc
         shutil.copy(material(two), material(someone_else))
 
     monkeypatch.setattr(verify, late)
-    with pytest.raises(pb.RewriteError, match=r"KEY_MATERIAL.*: appeared meanwhile"):
+    with pytest.raises(pb.RewriteError, match=r"KEY_MATERIAL.*: was created in the meantime"):
         built(one, someone_else)
     assert material(someone_else).read_bytes() == material(two).read_bytes()
     assert not someone_else.exists()

@@ -247,7 +247,7 @@ LIES = {
     ),
     "no dictionary": (
         [data_page(DICTIONARY_INDICES, 4, Encoding.RLE_DICTIONARY)], 4,
-        "a dictionary-encoded page without a dictionary page",
+        "dictionary-encoded page without a dictionary page",
     ),
     "a dictionary of another size": (
         [dictionary_page(byte_arrays(A), 2), data_page(DICTIONARY_INDICES, 4, 8)], 4,

@@ -190,7 +190,7 @@ def test_sizes(text, num_bytes):
 
 @pytest.mark.parametrize("text", ["", "MiB", "1.5MiB", "-1", "1GiB", "1BB", "1iB"])
 def test_no_sizes(text):
-    with pytest.raises(ValueError, match="is no size: expected bytes, or a number and KiB or MiB"):
+    with pytest.raises(ValueError, match="not a size: expected bytes, or a number with KiB or MiB"):
         parse_size(text)
 
 
@@ -334,7 +334,7 @@ def test_a_file_that_cannot_be_read(run):
 def test_a_limit_that_is_no_size(run, text):
     result = run("a.parquet", "--max-bytes", text)
     assert result.exit_code == 2
-    assert f"'{text}' is no size" in result.stderr
+    assert f"'{text}': not a size" in result.stderr
 
 
 def test_the_words_of_fail_on_are_those_of_the_configuration():

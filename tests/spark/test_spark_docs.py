@@ -99,7 +99,7 @@ def test_queries_for_the_filters_as_a_table(spark, tmp_path):
         (
             f"{tmp_path}/d.orc",
             "flag",
-            "ignored by ORC Java and C++: no predicate on BOOLEAN asks a filter",
+            "ignored by ORC Java and C++: no predicate on BOOLEAN uses a filter",
             2,
         )
     ]

@@ -488,7 +488,7 @@ def test_a_keys_file_that_is_none_fails_in_any_mode(lake):
         ({"path": "a", "columns": "b,"}, "option columns: an empty name, expected a leaf column"),
         (
             {"path": "a", "columns": '"b'},
-            "option columns: expected names with commas between them: unexpected end of data",
+            "option columns: expected comma-separated names: unexpected end of data",
         ),
         ({"path": "a", "column": "b"}, "option column: no such option, did you mean columns"),
         (

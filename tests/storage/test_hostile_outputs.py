@@ -337,7 +337,7 @@ def test_the_source_changes_meanwhile(
 
 def test_an_output_that_appears_meanwhile(source: Path, plain: bytes) -> None:
     output = source.with_name("out.parquet")
-    with pytest.raises(RewriteError, match="appeared meanwhile"):
+    with pytest.raises(RewriteError, match="was created in the meantime"):
         pb.build(
             source,
             output,

@@ -76,7 +76,7 @@ def test_a_checksum_goes_before_the_name_is_taken(tmp_path, calls):
 
 def test_a_checksum_comes_back_if_the_name_is_taken_by_another(tmp_path):
     (tmp_path / ".f.crc").write_bytes(b"crc")
-    with pytest.raises(RewriteError, match="appeared meanwhile"):
+    with pytest.raises(RewriteError, match="was created in the meantime"):
         _with_another_meanwhile(tmp_path / "f")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
         "f": b"another's", ".f.crc": b"crc",
@@ -89,7 +89,7 @@ def test_without_links_another_file_is_not_replaced_either(tmp_path, monkeypatch
         raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr(os, "link", link)
-    with pytest.raises(RewriteError, match="appeared meanwhile"):
+    with pytest.raises(RewriteError, match="was created in the meantime"):
         _with_another_meanwhile(tmp_path / "f")
     assert (tmp_path / "f").read_bytes() == b"another's"
     (tmp_path / "f").unlink()

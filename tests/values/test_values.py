@@ -245,7 +245,7 @@ def test_pandas_timestamps_keep_their_nanoseconds(pandas: Any, nanos: int) -> No
 
 def test_pandas_has_a_null_of_its_own(pandas: Any) -> None:
     for spelling in ("INT64 TIMESTAMP(NANOS,true)", "INT32 DATE", "INT96"):
-        unknown = Encodings((), "nulls are not in a Bloom filter")
+        unknown = Encodings((), "nulls are not inserted into Bloom filters")
         assert encode(leaf(spelling), pandas.NaT) == unknown
 
 
@@ -285,7 +285,9 @@ EVERY_TYPE = sorted({spelling for spelling, _, _ in STORED} | {"BYTE_ARRAY DECIM
 
 @pytest.mark.parametrize("spelling", EVERY_TYPE)
 def test_null_is_unknown(spelling: str) -> None:
-    assert encode(leaf(spelling), None) == Encodings((), "nulls are not in a Bloom filter")
+    assert encode(leaf(spelling), None) == Encodings(
+        (), "nulls are not inserted into Bloom filters"
+    )
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "ms", "us", "ns"])
@@ -295,7 +297,9 @@ def test_null_is_unknown(spelling: str) -> None:
 )
 def test_not_a_time_is_a_null(spelling: str, unit: str) -> None:
     value = np.datetime64("NaT", unit)
-    assert encode(leaf(spelling), value) == Encodings((), "nulls are not in a Bloom filter")
+    assert encode(leaf(spelling), value) == Encodings(
+        (), "nulls are not inserted into Bloom filters"
+    )
 
 
 @pytest.mark.parametrize("value", [True, False, 1, None, "true", b"\1", np.bool_(True)])

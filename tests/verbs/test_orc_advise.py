@@ -195,7 +195,7 @@ def test_what_no_reader_asks():
     lists = pa.array([[number] for number in range(ROWS)], pa.list_(pa.int64()))
     report = advise(write(b=pa.array(values, pa.binary()), l=lists))
     for name, reason in (
-        ("b", "no predicate on BINARY asks a filter"), ("l._elem", "not for elements of lists and maps")
+        ("b", "no predicate on BINARY uses a filter"), ("l._elem", "not for elements of lists and maps")
     ):  # fmt: skip
         found = column(report, name)
         assert (found.verdict, found.reason) == (

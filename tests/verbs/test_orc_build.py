@@ -380,7 +380,7 @@ def test_the_command(path, out, monkeypatch):
         "column\tfilters\tbytes\tbits of each\thashes\thighest FPP",
         "id\t7\t8.3 KiB\t9600\t7\t1 %",
         "name\t4\t4.8 KiB\t9600\t7\t1 %",
-        "skipped tags, stripes 0, 1, 2: LIST: its filters hold only how many elements there are",
+        "skipped tags, stripes 0, 1, 2: LIST: its filters hash only the number of elements",
         "skipped name, stripe 1: no non-null values",
     ]
     document = json.loads(run("build", "in.orc", "-c", "id", "--dry-run", "--json").stdout)

@@ -46,7 +46,7 @@ def test_no_row_index(tmp_path):
 def test_an_index_that_lies_elsewhere(tmp_path):
     wrong = [Stream(ROW_INDEX, 1, INDEX), Stream(DATA, 1, b"x"), Stream(ROW_INDEX, 0, INDEX)]
     path = forged(tmp_path, [stripe(*wrong)])
-    message = "stripe 0: an index stream is listed behind a data stream"
+    message = "stripe 0: an index stream is listed after a data stream"
     assert refusal(path) == (FilterError, message)
     copy = tmp_path / "copy"
     assert pb.strip(path, copy).removed == ()
@@ -73,7 +73,7 @@ def test_a_column_without_an_encoding(tmp_path):
 def test_decimals_without_a_precision(tmp_path):
     types = [type_of("STRUCT", 1, names=[b"a"]), type_of("DECIMAL")]
     path = forged(tmp_path, [stripe()], types)
-    message = "column a: DECIMAL without a precision: values are not read exactly"
+    message = "column a: DECIMAL without a precision: values cannot be read exactly"
     assert refusal(path) == (UnsupportedError, message)
 
 
@@ -81,7 +81,7 @@ def test_two_columns_of_one_name(tmp_path):
     types = [type_of("STRUCT", 1, 2, names=[b"a", b"a"]), type_of("LONG"), type_of("LONG")]
     streams = [Stream(ROW_INDEX, 1, INDEX), Stream(ROW_INDEX, 2, INDEX), Stream(DATA, 1, b"x")]
     path = forged(tmp_path, [stripe(*streams)], types)
-    message = "column a: two columns are named a: nothing tells them apart"
+    message = "column a: two columns are named a: values cannot be told apart"
     assert refusal(path) == (UnsupportedError, message)
 
 
@@ -117,13 +117,13 @@ def test_what_is_below_a_union(tmp_path):
     )  # fmt: skip
     report = pb.build(path, columns=["a"], dry_run=True)
     assert [skip.reason for skip in report.skipped] == [
-        "UNION: its filters hold only which of the types a value has"
+        "UNION: its filters hash only the tag of each value"
     ]
 
 
 def test_a_root_that_is_no_struct(tmp_path):
     path = written(tmp_path, "array<int>", [[1], [2]])
-    message = "column _elem: the root is LIST: only files of a STRUCT can be read"
+    message = "column _elem: the root type is LIST: values can be read only if it is STRUCT"
     assert refusal(path, "_elem") == (UnsupportedError, message)
 
 
@@ -141,7 +141,7 @@ def test_readers_that_will_not_look(tmp_path):
         tmp_path, "struct<b:timestamp,c:binary>", [(datetime.datetime(2020, 1, 1), b"x")]
     )
     report = pb.build(path, columns=["b", "c"], dry_run=True)
-    assert report.notes == ("c: ignored by ORC Java and C++: no predicate on BINARY asks a filter",)
+    assert report.notes == ("c: ignored by ORC Java and C++: no predicate on BINARY uses a filter",)
 
 
 def test_empty_files(tmp_path):

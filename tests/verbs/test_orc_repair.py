@@ -129,7 +129,7 @@ def test_nothing_is_mended_by_a_footer_alone(write):
     (left,) = report.left
     assert left == LeftOrcFilters(
         0, (), "a", "PB603",
-        "filters in the layout of Hive before release 1.2, whose hash is not known: readers of"
+        "filters in the layout of Hive before release 1.2, whose hash is unknown: readers of"
         " today lose nearly every row; rebuild mends it, drop-bad removes the filters",
     )  # fmt: skip
     assert path.read_bytes() == data

@@ -250,8 +250,8 @@ def test_an_object_that_changes_meanwhile(store, data, when):
     with pytest.raises(pb.RewriteError) as raised:
         pb.build(URL, in_place=True, **BUILD)
     assert str(raised.value) == (
-        f"{URL}: changed while it was read: expected it as opened,"
-        f" {FIXTURE.stat().st_size} bytes, found {len(data)} bytes; nothing was written"
+        f"{URL}: changed while it was read:"
+        f" {FIXTURE.stat().st_size} bytes when opened, {len(data)} bytes now; nothing was written"
     )
     check_untouched(store, data)
 
@@ -311,12 +311,12 @@ def test_an_interrupt_leaves_nothing(store, verb):
 
 def test_a_temporary_object_that_stays_is_named(store):
     store.faults.append(raising("delete", OSError("AWS Error ACCESS_DENIED")))
-    with pytest.raises(OSError, match="is written, but") as raised:
+    with pytest.raises(OSError, match="replaced, but") as raised:
         pb.build(URL, in_place=True, **BUILD)
     (left,) = set(store.objects) - {NAME}
     assert raised.value.filename == URL
     assert raised.value.strerror == (
-        f"is written, but {left} could not be removed: AWS Error ACCESS_DENIED"
+        f"replaced, but {left} could not be removed: AWS Error ACCESS_DENIED"
     )
     assert store.objects[NAME] == store.objects[left] != FIXTURE.read_bytes()
 

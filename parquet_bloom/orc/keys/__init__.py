@@ -1,1 +1,1 @@
-"""What of a value of an ORC column is hashed."""
+"""Key forms of ORC: what of a value is hashed."""

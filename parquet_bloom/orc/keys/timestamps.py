@@ -1,15 +1,14 @@
-"""The milliseconds that stand for a TIMESTAMP in a filter, and where writers and readers differ.
+"""The milliseconds that a filter hashes for a TIMESTAMP, and where writers and readers disagree.
 
-A TIMESTAMP is what a clock on the writer's wall showed. BLOOM_FILTER_UTF8 takes that clock for one
-in UTC; BLOOM_FILTER takes the instant, in the writer's time zone. A TIMESTAMP_INSTANT is the same
-in both.
+A TIMESTAMP is the writer's wall-clock time. BLOOM_FILTER_UTF8 takes it as UTC; BLOOM_FILTER converts
+it to the instant, by the writer's time zone. A TIMESTAMP_INSTANT is the same in both.
 
-Stored are whole seconds, rounded towards 1970, and nanoseconds that count upwards, and so nothing
-tells the last second before 1970 from the first one after it. ORC Java asks for the sign of the
-instant and ORC C++ for that of the wall clock, and where these differ the two read values one
+Files store whole seconds, rounded towards 1970, and nanoseconds that count upwards, so the last
+second before 1970 and the first one after it look the same. ORC Java goes by the sign of the
+instant and ORC C++ by that of the wall clock; where the signs differ, the two read values one
 second apart.
 
-Source: ORC-306, ORC-645, ORC-763; ORC-135 for the change of clock.
+Source: ORC-306, ORC-645, ORC-763; ORC-135 for the change from instants to wall-clock times.
 """
 
 from __future__ import annotations
@@ -32,30 +31,30 @@ _PER_MILLI = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """The key of each timestamp, shape (n,), and other keys that those at `positions` may have."""
+    """The key of each timestamp, shape (n,), and in `others` possible further keys of those at
+    positions."""
 
     millis: Millis
     others: tuple[tuple[NDArray[np.int64], Millis], ...]
 
 
 def wall_clock_moments(values: Any, zone: str) -> Moments:
-    """Of timestamps (an Arrow array without nulls) by the wall clock of a writer in `zone`."""
-    return _with_neighbours(values, _millis(values), _unsigned_range(zone))
+    """The keys of timestamps (an Arrow array without nulls) as wall-clock times in `zone`."""
+    return _add_neighbours(values, _millis(values), _unsigned_range(zone))
 
 
 def instant_moments(values: Any) -> Moments:
-    """Of timestamps that are instants."""
-    return _with_neighbours(values, _millis(values), (-SECOND, SECOND))
+    """The keys of timestamps that are instants."""
+    return _add_neighbours(values, _millis(values), (-SECOND, SECOND))
 
 
 def local_moments(values: Any, zone: str) -> Moments:
-    """Of timestamps by a wall clock in `zone`, as the instants that they were.
+    """The keys of wall-clock times in `zone`, converted to instants.
 
-    What the clock showed twice may have been either. Raises UnsupportedError for a zone that is not
-    in the database of time zones.
+    A time that the clock showed twice has two keys. Raises UnsupportedError for an unknown zone.
     """
     first, last = candidates(_millis(values), zone)
-    moments = _with_neighbours(values, first, _unsigned_range(zone))
+    moments = _add_neighbours(values, first, _unsigned_range(zone))
     twice = np.flatnonzero(first != last)
     return Moments(first, (*moments.others, *([(twice, last[twice])] if twice.size else [])))
 
@@ -69,8 +68,7 @@ def _millis(values: Any) -> Millis:
 
 
 def _unsigned_range(zone: str) -> tuple[int, int]:
-    """From when to when, by the wall clock, one reader may take for before 1970 what another takes
-    for after it."""
+    """The wall-clock range in which readers may disagree whether a time is before or after 1970."""
     try:
         offset = offset_in_1970(zone)
     except UnsupportedError:
@@ -78,8 +76,8 @@ def _unsigned_range(zone: str) -> tuple[int, int]:
     return min(0, offset) - SECOND, max(0, offset) + SECOND
 
 
-def _with_neighbours(values: Any, keys: Millis, unsigned: tuple[int, int]) -> Moments:
-    """A second more and less is another key of what lies in seconds that nothing tells apart."""
+def _add_neighbours(values: Any, keys: Millis, unsigned: tuple[int, int]) -> Moments:
+    """Add the keys one second before and after for times in seconds that cannot be told apart."""
     wall = _millis(values)
     near = np.flatnonzero((wall >= unsigned[0]) & (wall < unsigned[1]))
     if near.size:

@@ -1,11 +1,11 @@
-"""What writers of ORC files are known to have hashed instead of the stored values.
+"""What ORC writers are known to have hashed instead of the stored values.
 
-    ORC C++   BYTE        the batch, narrowed in its own memory before it was hashed
-              FLOAT       doubles as they came, before they were narrowed (pyorc)
-              TIMESTAMP   before 1970, rounded towards 1970 (pyarrow)
-    any       FLOAT       its 32 bits, as the first specification has it
-              CHAR        its text without blanks
-              DECIMAL     its unscaled number (ORC Java, file version 1.9999)
+    ORC C++   BYTE        the batch after it was narrowed in place
+              FLOAT       the doubles before they were narrowed (pyorc)
+              TIMESTAMP   before 1970: rounded towards 1970 (pyarrow)
+    any       FLOAT       its 32 bits, as the first specification said
+              CHAR        the text without its padding
+              DECIMAL     the unscaled value (ORC Java, file version 1.9999)
 
 Values are Arrow arrays without nulls; hashes are uint64, of any shape (m,).
 
@@ -25,8 +25,8 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrow_numbers import decimals, floats, integers
 from parquet_bloom.orc.keys.key_hashes import Hashes, text_hashes
 
-# Rows that are handed over at a time: by pyarrow and pyorc unless they are told otherwise, and by
-# those who hand over no fewer than an index group.
+# Rows per batch: the default of pyarrow and pyorc, and for writers whose batches are never smaller
+# than an index group.
 BATCH_ROWS: Final = (1024, 1 << 40)
 
 _PER_MILLI = {"s": None, "ms": 1, "us": 1_000, "ns": 1_000_000}
@@ -34,11 +34,11 @@ _MILLIS_PER_SECOND: Final = 1_000
 
 
 def packed_bytes(values: Any, first_row: int, batch_rows: int) -> Hashes:
-    """Of the numbers in the first eighth of each batch, once all of its values have been narrowed
-    to bytes where they lay: eight values, or at the end of a batch some of them, in one number.
+    """The hashes of the first eighth of each batch after its values were narrowed to bytes in place:
+    each number holds eight values, or fewer at the end of a batch.
 
-    `values`: of all rows of an index group, the first of which is `first_row` of the file; batches
-    end where it ends.
+    `values`: all rows of an index group, starting at row `first_row` of the file; the last batch
+    ends with the group.
     """
     numbers = integers(values).astype(np.int64)
     last_row = first_row + len(numbers)
@@ -54,7 +54,7 @@ def packed_bytes(values: Any, first_row: int, batch_rows: int) -> Hashes:
 
 
 def rounded_towards_1970(values: Any) -> Hashes:
-    """Of timestamps as milliseconds that are cut off instead of rounded down."""
+    """The hashes of timestamps in milliseconds, truncated instead of rounded down."""
     numbers = integers(values)
     per_milli = _PER_MILLI[values.type.unit]
     if per_milli is None:
@@ -63,22 +63,22 @@ def rounded_towards_1970(values: Any) -> Hashes:
 
 
 def shortest_doubles(values: Any) -> Hashes:
-    """Of each FLOAT as the DOUBLE that is written with the same digits."""
+    """The hash of each FLOAT as the DOUBLE with the same shortest decimal digits."""
     doubles = floats(values.cast(pa.string()).cast(pa.float64()))
     return _kernel.wang(doubles.view(np.int64))
 
 
 def float_bits(values: Any) -> Hashes:
-    """Of each FLOAT as the number that its bits are."""
+    """The hash of each FLOAT's bits as an integer."""
     return _kernel.wang(floats(values).view(np.int32).astype(np.int64))
 
 
 def without_blanks(values: Any) -> Hashes:
-    """Of text without the blanks behind it."""
+    """The hashes of text without trailing spaces."""
     return text_hashes(pc.utf8_rtrim(values.cast(pa.string()), " "))
 
 
 def unscaled(values: Any) -> Hashes:
-    """Of each DECIMAL of at most 18 digits as a number without its point."""
-    # The low half of 128 bits is all there is of these.
+    """The hash of the unscaled value of each DECIMAL of at most 18 digits."""
+    # These fit the low half of the 128 bits.
     return _kernel.wang(np.frombuffer(decimals(values), "<i8")[::2].copy())

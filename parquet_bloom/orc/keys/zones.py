@@ -1,7 +1,7 @@
-"""Wall clocks of a time zone as instants, as Java counts them.
+"""Convert wall-clock times to instants as Java does.
 
-Before 1900 clocks are taken to have gone as they did then; after the year 2038 the zone's rule goes
-on for ever, and so repeats every 400 years, as calendars do.
+Times before 1900 use the offset of 1900; after 2037 the zone's last rule applies for ever, and so
+repeats every 400 years with the calendar.
 
 Source: sun.util.calendar.ZoneInfoFile of OpenJDK.
 """
@@ -25,20 +25,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _RULE = (datetime(year, 1, 1, tzinfo=UTC) for year in (1900, 2038))
 _CYCLE = timedelta(days=146_097)
 
-# Shorter than any summer time; that of Morocco pauses for a month.
+# Shorter than any period between two changes; Morocco's DST pauses for a month.
 _STEP = timedelta(days=10)
 
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
     """Offsets from UTC in milliseconds, shape (n + 1,), and the instants in milliseconds at which
-    one gives way to the next, shape (n,)."""
+    they change, shape (n,)."""
 
     changes: Millis
     offsets: Millis
 
     def instants(self, wall: Millis, before: NDArray[np.int64]) -> Millis:
-        """With the offset before each change until the wall clock has passed `before`."""
+        """The instants of wall-clock times, where each change takes effect at wall time `before`."""
         late = np.maximum(0, wall - _millis(_RULE)) // _length(_CYCLE) * _length(_CYCLE)
         index = np.searchsorted(before, wall - late, side="right")
         instants: Millis = wall - self.offsets[index]
@@ -46,10 +46,10 @@ class _Clock:
 
 
 def candidates(wall: Millis, zone: str) -> tuple[Millis, Millis]:
-    """The instants (milliseconds since 1970) at which clocks in `zone` may have shown `wall`.
+    """The two instants (milliseconds since 1970) at which clocks in `zone` may have shown `wall`.
 
-    Both are the same but where the clock was put back, and showed it twice, or forward, and never
-    did. Raises UnsupportedError for a zone that is not in the database of time zones.
+    They differ only where the clock was put back and showed the time twice, or was put forward and
+    never showed it. Raises UnsupportedError for an unknown zone.
     """
     clock = _clock(zone)
     one, other = clock.changes + clock.offsets[:-1], clock.changes + clock.offsets[1:]
@@ -69,7 +69,7 @@ def _clock(name: str) -> _Clock:
     zone = _zone(name)
     changes: list[int] = []
     offsets = [_offset(zone, _FIRST)]
-    # Most files have this one, which need not be looked through.
+    # The most frequent zone never changes: skip the search.
     at = _RULE + _CYCLE if zone.key == "UTC" else _FIRST
     while at < _RULE + _CYCLE:
         if _offset(zone, at + _STEP) != offsets[-1]:
@@ -80,7 +80,7 @@ def _clock(name: str) -> _Clock:
 
 
 def _change(zone: ZoneInfo, start: datetime, end: datetime) -> datetime:
-    """The instant between `start` and `end` from which on the offset is that of `end`."""
+    """The instant between `start` and `end` at which the offset becomes that of `end`."""
     wanted = _offset(zone, end)
     while end - start > timedelta(seconds=1):
         middle = start + timedelta(seconds=(end - start) // timedelta(seconds=2))
@@ -95,7 +95,7 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name or "UTC")
     except (KeyError, ValueError, OSError):
-        raise UnsupportedError(f"time zone {name}: not in the database of time zones") from None
+        raise UnsupportedError(f"time zone {name}: not in the time zone database") from None
 
 
 def _offset(zone: ZoneInfo, at: datetime) -> int:

@@ -1,1 +1,1 @@
-"""The footer of a Parquet file: what it says, and its edits."""
+"""Read and edit the footer of a Parquet file."""

@@ -1,4 +1,4 @@
-"""What one scan of the footer finds of every column chunk: some numbers each, nothing decoded."""
+"""The numbers that one scan of the footer collects for every column chunk, without decoding it."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from collections.abc import Iterable
 
 from parquet_bloom.native import _kernel
 
-# A row group and a leaf column, by their positions: names one column chunk of a file.
+# The positions of a row group and a leaf column, which identify a column chunk.
 ChunkKey = tuple[int, int]
 
 _WIDTH = len(_kernel.CHUNK_FIELDS)
 _PLACE = {name: place for place, name in enumerate(_kernel.CHUNK_FIELDS)}
-# From here on, what a ColumnMetaData has; before it, what the ColumnChunk has around it.
+# Fields of the ColumnMetaData start here; those before belong to the ColumnChunk around it.
 _META_DATA = _PLACE["meta_start"]
 
 
 class ChunkTable:
-    """The numbers of _kernel.CHUNK_FIELDS for each chunk, row group by row group."""
+    """_kernel.CHUNK_FIELDS of each chunk, row group by row group."""
 
     def __init__(self, row_groups: Iterable[array[int]], num_columns: int) -> None:
-        """`row_groups`: for each, the numbers of its `num_columns` chunks in a row."""
+        """`row_groups`: for each, the numbers of its `num_columns` chunks."""
         self._numbers = array("q")
         for numbers in row_groups:
             self._numbers.extend(numbers)
         self._num_columns = num_columns
 
     def every(self, field: str) -> array[int]:
-        """One field of all chunks."""
+        """One field for all chunks."""
         return self._numbers[_PLACE[field] :: _WIDTH]
 
     def of(self, row_group: int, column: int) -> dict[str, int]:
-        """All fields of one chunk; what the footer lacks is _kernel.ABSENT."""
+        """All fields of one chunk; _kernel.ABSENT for what the footer lacks."""
         start = (row_group * self._num_columns + column) * _WIDTH
         return dict(zip(_kernel.CHUNK_FIELDS, self._numbers[start : start + _WIDTH], strict=True))
 
     def span(self, row_group: int, column: int) -> tuple[int, int]:
-        """Where the ColumnChunk of one chunk begins and ends."""
+        """The start and end of one ColumnChunk."""
         start = (row_group * self._num_columns + column) * _WIDTH
         return self._numbers[start + _PLACE["start"]], self._numbers[start + _PLACE["end"]]
 
     def take_meta_data(self, row_group: int, column: int, other: ChunkTable, index: int) -> None:
-        """What is in the ColumnMetaData of one chunk is what the chunk `index` of `other` has."""
+        """Take the ColumnMetaData fields of one chunk from chunk `index` of `other`."""
         numbers = other._numbers[index * _WIDTH + _META_DATA : (index + 1) * _WIDTH]
         end = (row_group * self._num_columns + column + 1) * _WIDTH
         self._numbers[end - len(numbers) : end] = numbers

@@ -1,4 +1,4 @@
-"""What the footer says of one column chunk."""
+"""The footer's description of one column chunk."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
 
 @dataclass(frozen=True, slots=True)
 class ColumnChunk:
-    """What the footer says of one column chunk, in the format's names; None where it says nothing.
+    """The footer's description of one column chunk, in the format's names; None for missing fields.
 
-    `meta_start` is where its ColumnMetaData begins in the footer's text (see opened_chunks), and
-    `modules` tells how its pages and its filter lie in the file.
+    `meta_start`: where its ColumnMetaData begins in the footer's text (see opened_chunks).
+    `modules`: how its pages and its filter are stored.
     """
 
     row_group: int
@@ -36,7 +36,7 @@ class ColumnChunk:
 
     @property
     def key(self) -> ChunkKey:
-        """Which chunk of the file it is."""
+        """Identifies the chunk in the file."""
         return self.row_group, self.leaf.index
 
     @property
@@ -53,10 +53,10 @@ class ColumnChunk:
 
     @property
     def pages_start(self) -> int | None:
-        """The offset of the first page, the dictionary page where there is one.
+        """The offset of the first page: the dictionary page if there is one.
 
-        Some writers leave dictionary_page_offset out or write 0; then the dictionary page, if any,
-        is what data_page_offset points to.
+        Some writers omit dictionary_page_offset or write 0; data_page_offset then points to the
+        dictionary page, if any.
         """
         data, dictionary = self.data_page_offset, self.dictionary_page_offset
         if data is not None and dictionary is not None and 0 < dictionary < data:
@@ -65,10 +65,10 @@ class ColumnChunk:
 
     @property
     def is_locked(self) -> bool:
-        """Whether it is encrypted and there is no key to it; then little is known of it."""
+        """Whether it is encrypted and there is no key for it, so that little is known."""
         return isinstance(self.modules, LockedModules)
 
     @property
     def where(self) -> str:
-        """How a message names this chunk."""
+        """The chunk's name in messages."""
         return f"row group {self.row_group}, column {self.leaf.name}"

@@ -1,8 +1,8 @@
-"""Thrift's compact protocol: decode one struct, or replace fields in one without decoding it.
+"""Thrift's compact protocol: decode a struct, or replace fields in one without decoding it.
 
-The generated structs drop the fields that they do not know, so nothing that is written back goes
-through them. A splice copies every byte of a struct but the fields that it replaces; only the
-header of the field after a change can differ, since it holds the distance to the id before it.
+Generated structs drop fields that they do not know, so nothing written back goes through them. A
+splice copies every byte of a struct except the fields that it replaces; only the header of the
+field after a change can differ, since it holds the distance to the previous id.
 
 Spec: thrift, doc/specs/thrift-compact-protocol.md.
 """
@@ -41,10 +41,10 @@ _DECODE_ERRORS = (
 
 
 def decode(struct_class: type[Struct], data: Any, start: int = 0) -> tuple[Struct, int]:
-    """Decode the struct at `start`; returns it and the position past it.
+    """Decode the struct at `start`; returns it and the position after it.
 
     The bytes are scanned first, so that hostile sizes never reach the decoder. Raises
-    _kernel.ScanError if the bytes are no Thrift, FormatError if they are but another struct.
+    _kernel.ScanError if they are not Thrift, FormatError if they are another struct.
     """
     end = _kernel.struct_end(data, start)
     struct: Any = struct_class()
@@ -58,7 +58,7 @@ def decode(struct_class: type[Struct], data: Any, start: int = 0) -> tuple[Struc
 
 
 def encode(struct: Any) -> bytes:
-    """The compact protocol bytes of a generated struct."""
+    """Encode a generated struct."""
     transport = TMemoryBuffer()
     struct.write(TCompactProtocolAccelerated(transport, fallback=True))
     encoded: bytes = transport.getvalue()
@@ -66,7 +66,7 @@ def encode(struct: Any) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    """An unsigned LEB128 number."""
+    """Encode an unsigned number as LEB128."""
     encoded = bytearray()
     while number >= 0x80:
         encoded.append(number & 0x7F | 0x80)
@@ -76,7 +76,7 @@ def varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned number that has already been scanned, and the position past it."""
+    """Decode an unsigned number that has been scanned; returns it and the position after it."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -88,20 +88,20 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_zigzag(data: bytes, at: int) -> int:
-    """A signed number that has already been scanned."""
+    """Decode a signed number that has been scanned."""
     number, _ = read_varint(data, at)
     return (number >> 1) ^ -(number & 1)
 
 
 def list_header(kind: int, size: int) -> bytes:
-    """What stands before the elements of a list of `size`."""
+    """The header of a list with `size` elements."""
     if size < 15:
         return bytes([size << 4 | kind])
     return bytes([0xF0 | kind]) + varint(size)
 
 
 def zigzag(number: int) -> bytes:
-    """A signed number as Thrift writes i16, i32 and i64."""
+    """Encode a signed number: an i16, i32 or i64."""
     return varint((number << 1) ^ (number >> 63))
 
 
@@ -114,7 +114,7 @@ def _field_header(previous_id: int, field_id: int, field_type: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field of a struct: its encoded value, and its header as it was after `previous`."""
+    """One field of a struct: its encoded value, and its header as stored after the id `previous`."""
 
     id: int
     type: int
@@ -131,7 +131,7 @@ class _Field:
 def splice(data: bytes, start: int, fields: Mapping[int, tuple[int, bytes] | None]) -> bytes:
     """The struct at `start` with `fields` set: id -> (type, encoded value), or None to drop it.
 
-    New fields take the place in the order of ids that a writer would give them.
+    New fields are inserted in the order of ids.
     """
     kept = [field for field in _fields(data, start) if field.id not in fields]
     for field_id, new in sorted(fields.items()):

@@ -3,12 +3,12 @@
     | PAR1 | row groups | page indexes, Bloom filters | FileMetaData | length (4) | PAR1 |
                                                       ^ start
 
-In an encrypted file the FileMetaData is sealed or signed, and the ColumnMetaData in it can be
-sealed once more; see protection and opened_chunks.
+In an encrypted file, the FileMetaData is sealed (encrypted) or signed, and the ColumnMetaData in it
+may be sealed separately; see protection and opened_chunks.
 
-`FileMetaData` is scanned once; what a caller needs is decoded when it is asked for, and an edit
-splices `bloom_filter_offset` (14) and `bloom_filter_length` (15) into the ColumnMetaData of the
-chunks that it names. Every other byte, unknown fields included, stays as it was.
+The FileMetaData is scanned once; its parts are decoded on demand. An edit splices
+`bloom_filter_offset` (14) and `bloom_filter_length` (15) into the ColumnMetaData of the given
+chunks and keeps every other byte, unknown fields included.
 
 Spec: parquet-format, README.md "File format", parquet.thrift.
 """
@@ -36,7 +36,7 @@ from parquet_bloom.parquet.thrift import ttypes
 
 Struct = TypeVar("Struct")
 
-# Ids, names and compact protocol types; a field of another type is not that field.
+# Ids, names and compact protocol types; fields of another type are ignored.
 _FILE_FIELDS = {
     2: ("schema", compact.TYPE_LIST),
     3: ("num_rows", compact.TYPE_I64),
@@ -53,15 +53,15 @@ _ROW_GROUP_FIELDS = {
 }
 _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
 
-# The edit of a ColumnMetaData that has no filter any more.
+# The edit that removes a filter from a ColumnMetaData.
 NO_POINTER: Fields = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
 
 
 @dataclass(frozen=True, slots=True)
 class FilterPlace:
-    """Where a filter lies in the file: header and bitset, `length` bytes from `offset`.
+    """The location of a filter, header and bitset: `length` bytes from `offset`.
 
-    `is_shown`: where a plaintext footer has a copy of sealed ColumnMetaData, the copy says so, too.
+    `is_shown`: also set it in the redacted plaintext copy of sealed ColumnMetaData, if there is one.
     """
 
     offset: int
@@ -70,12 +70,12 @@ class FilterPlace:
 
 
 class Footer:
-    """A lossless view of the FileMetaData in `raw`, which begins at `start` in the file."""
+    """A lossless view of the FileMetaData in `raw`, located at `start` in the file."""
 
     def __init__(
         self, raw: bytes, start: int, where: str, protection: Protection = UNPROTECTED
     ) -> None:
-        """Scan `raw`. Raises FooterError if it is no FileMetaData; `where` names the file."""
+        """Scan `raw`. Raises FooterError if it is not FileMetaData; `where` names the file."""
         self.protection = protection
         self.raw = raw
         self.start = start
@@ -91,7 +91,7 @@ class Footer:
     def _spans(
         self, start: int, names: Mapping[int, tuple[str, int]]
     ) -> dict[str, tuple[int, int]]:
-        """Where the values of the named fields of the struct at `start` lie."""
+        """The spans of the values of the named fields in the struct at `start`."""
         try:
             fields = _kernel.fields(self.raw, start)
         except _kernel.ScanError as error:
@@ -110,7 +110,7 @@ class Footer:
 
     @cached_property
     def created_by(self) -> str:
-        """The writer's own words, empty if it has none."""
+        """The writer's name and version, empty if missing."""
         return (self._binary("created_by") or b"").decode(errors="replace")
 
     def _binary(self, name: str) -> bytes | None:
@@ -129,7 +129,7 @@ class Footer:
         return frozenset(pair.key or "" for pair in pairs)
 
     def _decoded(self, struct_class: type[Struct], name: str) -> list[Struct]:
-        """The elements of a list of the FileMetaData."""
+        """The elements of a list in the FileMetaData."""
         boundaries = self._boundaries(self._fields[name][0])
         return [self._struct(struct_class, name, start) for start in boundaries[:-1]]
 
@@ -141,18 +141,18 @@ class Footer:
 
     @property
     def is_signed(self) -> bool:
-        """Whether columns are encrypted under a plaintext footer, which is then signed."""
+        """Whether this is the plaintext footer of an encrypted file, and therefore signed."""
         return "encryption_algorithm" in self._fields
 
     @property
     def encryption_algorithm(self) -> ttypes.EncryptionAlgorithm:
-        """Of a signed footer."""
+        """The algorithm in a signed footer."""
         start, _ = self._fields["encryption_algorithm"]
         return self._struct(ttypes.EncryptionAlgorithm, "encryption_algorithm", start)
 
     @property
     def footer_signing_key_metadata(self) -> bytes | None:
-        """What the writer says of the key, of a signed footer."""
+        """The writer's description of the key that signed the footer."""
         return self._binary("footer_signing_key_metadata")
 
     @cached_property
@@ -160,14 +160,14 @@ class Footer:
         return self._integer(self._fields, "num_rows")
 
     def ordinal(self, row_group: int) -> int | None:
-        """What the row group says is its place in the file; None if it says nothing."""
+        """The ordinal stored in the row group; None if there is none."""
         group = self._row_groups[row_group]
         return self._integer(group, "ordinal") if "ordinal" in group else None
 
     @cached_property
     def repeated_ordinals(self) -> frozenset[int]:
-        """The row groups with an ordinal that others have, too: their encrypted modules are bound to
-        one place, and can be exchanged."""
+        """The row groups that share their ordinal with another: the AAD of their modules is the same,
+        so that the modules could have been exchanged."""
         ordinals = [self.ordinal(row_group) for row_group in range(self.num_row_groups)]
         effective = [
             row_group if found is None else found for row_group, found in enumerate(ordinals)
@@ -204,7 +204,7 @@ class Footer:
         return self._integer(self._row_groups[row_group], "num_rows")
 
     def check_row_counts(self) -> None:
-        """Raise FooterError if the row groups do not hold the file's rows.
+        """Raise FooterError if the rows of the row groups do not add up to the file's.
 
         A row group that got lost must not make a value seem absent.
         """
@@ -216,7 +216,7 @@ class Footer:
 
     @property
     def chunks(self) -> ChunkTable:
-        """What the scan finds of every column chunk."""
+        """The numbers of every column chunk."""
         return self._opened.table
 
     @cached_property
@@ -227,12 +227,12 @@ class Footer:
                 f"{self.where}: footer: {shape[0]} row groups of {shape[1]} columns in"
                 f" {len(self.raw)} bytes"
             )
-        scanned = ChunkTable(map(self._chunks_of, range(shape[0])), shape[1])
+        scanned = ChunkTable(map(self._scan_chunks, range(shape[0])), shape[1])
         return OpenedChunks(
             self.raw, self.where, self.protection, self.leaves, self.ordinal, scanned
         )
 
-    def _chunks_of(self, row_group: int) -> array[int]:
+    def _scan_chunks(self, row_group: int) -> array[int]:
         group = self._row_groups[row_group]
         if "columns" not in group:
             raise FooterError(f"{self.where}: footer: row group {row_group} has no columns")
@@ -267,7 +267,7 @@ class Footer:
         )
 
     def column_meta_data(self, chunk: ColumnChunk) -> ttypes.ColumnMetaData:
-        """All that the footer says of the chunk, decoded. Raises FooterError if it is damaged."""
+        """The chunk's decoded ColumnMetaData. Raises FooterError if it is damaged."""
         try:
             text = self._opened.text
             return compact.decode(ttypes.ColumnMetaData, text, chunk.meta_start or 0)[0]
@@ -275,17 +275,17 @@ class Footer:
             raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
 
     def meta_data(self, chunk: ColumnChunk) -> tuple[bytes, int]:
-        """Bytes, and where in them the ColumnMetaData of the chunk begins, scanned as Thrift.
+        """Bytes, and the position in them of the chunk's ColumnMetaData, which has been scanned.
 
-        Raises FooterError if the footer has none of it.
+        Raises FooterError if it is missing.
         """
         if chunk.meta_start is None:
             raise FooterError(f"{self.where}: {chunk.where}: no ColumnMetaData")
         return self._opened.text, chunk.meta_start
 
     def fields(self, chunk: ColumnChunk, numbers: Iterable[int]) -> Fields:
-        """These fields of the chunk's ColumnMetaData, as with_fields takes them; None for what it
-        lacks. Raises as meta_data."""
+        """These fields of the chunk's ColumnMetaData, as with_fields takes them; None for missing
+        ones. Raises as meta_data does."""
         text, start = self.meta_data(chunk)
         there = {
             number: (kind, text[value:end])
@@ -294,8 +294,8 @@ class Footer:
         return {number: there.get(number) for number in numbers}
 
     def shown_fields(self, row_group: int, column: int) -> frozenset[int]:
-        """The ids of the fields of an encrypted chunk's ColumnMetaData that whoever has the file,
-        or the footer's key alone, can read."""
+        """The ids of the fields in an encrypted chunk's ColumnMetaData that can be read without the
+        column's key."""
         start = self._opened.shown(row_group, column)
         if start is None:
             return frozenset()
@@ -303,32 +303,31 @@ class Footer:
 
     @cached_property
     def layout(self) -> Layout:
-        """Which bytes of the file are taken by what."""
+        """The use of every byte range of the file."""
         return Layout(self.chunks, self.start)
 
     def with_filters(self, places: Mapping[ChunkKey, FilterPlace | None]) -> bytes:
         """FileMetaData with the filters of chunks (row group, leaf index) set, or removed if None.
 
-        Every byte outside fields 14 and 15 of these chunks' ColumnMetaData is as in `raw`, but for
-        the header of the field behind them, which holds the distance to the id before it. Sealed
-        ColumnMetaData is sealed again; a redacted copy of it says no more of the filter than it
-        did, unless the place is to be shown. Raises EncryptionError if there is no key for that.
+        Keeps every byte outside fields 14 and 15 of these chunks' ColumnMetaData, except the header
+        of the field after them, which holds the distance to the previous id. Sealed ColumnMetaData
+        is sealed again; its redacted copy gets no new fields unless the place `is_shown`. Raises
+        EncryptionError if there is no key for that.
         """
         return self._edited(places, _sealed)
 
     def without_filters(self, chunks: Iterable[ChunkKey]) -> bytes:
-        """The same without the filters of `chunks`, whose ColumnMetaData is not sealed: to compare
-        two footers, never to be written."""
+        """FileMetaData without the filters of `chunks` and with their ColumnMetaData in plaintext: to
+        compare two footers, never to be written."""
         return self._edited(dict.fromkeys(chunks), _opened)
 
     def with_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
-        """FileMetaData with fields of chunks' ColumnMetaData set, or dropped; every other byte is as
-        in `raw`, but as in with_filters. Raises EncryptionError if there is no key for that."""
+        """FileMetaData with fields of chunks' ColumnMetaData set or dropped; keeps other bytes as
+        with_filters does. Raises EncryptionError if there is no key for that."""
         return self._with_fields(fields, _sealed)
 
     def with_opened_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
-        """The same with ColumnMetaData that is not sealed: to compare two footers, never to be
-        written."""
+        """The same with ColumnMetaData in plaintext: to compare two footers, never to be written."""
         return self._with_fields(fields, _opened)
 
     def _with_fields(self, fields: Mapping[ChunkKey, Fields], seal: Seal) -> bytes:
@@ -347,16 +346,16 @@ class Footer:
             if self.chunks.of(row_group, column)["meta_start"] == _kernel.ABSENT:
                 raise FooterError(
                     f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "
-                    "no ColumnMetaData to point from"
+                    "no ColumnMetaData"
                 )
         return self._opened.edited(edits, seal)
 
     def edited(self, places: Mapping[ChunkKey, FilterPlace | None]) -> Footer:
-        """The footer as it would be with these filters."""
+        """The footer with these filters."""
         return Footer(self.with_filters(places), self.start, self.where, self.protection)
 
     def tail(self, places: Mapping[ChunkKey, FilterPlace | None]) -> bytes:
-        """What stands at the end of a file with these filters: the footer, and what follows it."""
+        """The end of a file with these filters: the footer and what follows it."""
         raw = self.with_filters(places)
         with named(self.where):
             return self.protection.tail(raw)

@@ -1,8 +1,8 @@
-"""Which bytes of a file are taken, so that a filter can be told from what only looks like one.
+"""The use of the byte ranges of a file, to tell a filter from bytes that only look like one.
 
     | PAR1 | column chunks, page indexes, Bloom filters, gaps | footer
 
-A footer that lies about one chunk makes every range behind that chunk doubtful.
+If the footer lies about one chunk, every range after that chunk is in doubt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Range = tuple[int, int]
 
 
 class Layout:
-    """The ranges that a footer, which begins at `end`, gives to pages, page indexes and filters."""
+    """The ranges of pages, page indexes and filters according to the footer, which starts at `end`."""
 
     def __init__(self, chunks: ChunkTable, end: int) -> None:
         self._end = end
@@ -31,9 +31,9 @@ class Layout:
         self._there = _Ranges(there)
 
     def reaches_past_the_end(self, replaced: Collection[int]) -> bool:
-        """Whether pages, or a pointer to a filter, lead behind the end of the data: what is written
-        there would be taken for that. `replaced` are the chunks, counted row group by row group,
-        whose filters are about to go."""
+        """Whether pages or a filter extend past the end of the data, so that whatever is written
+        there would be taken for them. `replaced`: chunks, counted row group by row group, whose
+        filters are about to be replaced."""
         return self.pages_reach_past_the_end or any(
             max(end, start + 1) > self._end
             for chunk, (start, end) in enumerate(self._filters)
@@ -42,11 +42,11 @@ class Layout:
 
     @property
     def pages_reach_past_the_end(self) -> bool:
-        """Whether there are pages of an impossible place or size."""
+        """Whether pages have an impossible offset or size."""
         return self._pages.last > self._end
 
     def overlaps_data(self, start: int, end: int) -> bool:
-        """Whether [start, end) touches the magic, a column chunk, a page index or the footer."""
+        """Whether [start, end) overlaps the magic, a column chunk, a page index or the footer."""
         return (
             self.is_outside(start, end)
             or self.overlaps_pages(start, end)
@@ -54,32 +54,32 @@ class Layout:
         )
 
     def data_in(self, start: int, end: int) -> list[Range]:
-        """The ranges of column chunks and page indexes that share bytes with [start, end)."""
+        """The ranges of column chunks and page indexes that overlap [start, end)."""
         return [*self._pages.sharing(start, end), *self._indexes.sharing(start, end)]
 
     def is_outside(self, start: int, end: int) -> bool:
-        """Whether [start, end) touches the magic or the footer."""
+        """Whether [start, end) overlaps the magic or the footer."""
         return start < MAGIC_BYTES or end > self._end
 
     def overlaps_pages(self, start: int, end: int) -> bool:
-        """Whether [start, end) touches a column chunk."""
+        """Whether [start, end) overlaps a column chunk."""
         return self._pages.overlap(start, end)
 
     def overlaps_indexes(self, start: int, end: int) -> bool:
-        """Whether [start, end) touches a page index."""
+        """Whether [start, end) overlaps a page index."""
         return self._indexes.overlap(start, end)
 
     def overlaps_filters(self, start: int, end: int) -> bool:
-        """Whether the filter at [start, end) shares bytes with another one."""
+        """Whether the filter at [start, end) overlaps another one."""
         return self._there.overlap_another(start, end)
 
     def num_filters_at(self, start: int) -> int:
-        """How many filters begin at `start`."""
+        """The number of filters that begin at `start`."""
         return self._there.num_at(start)
 
 
 class _Ranges:
-    """Ranges in order of their starts, and for each the greatest end up to there."""
+    """Ranges ordered by start, and for each the greatest end up to there."""
 
     def __init__(self, ranges: Iterable[Range]) -> None:
         self._ordered = sorted(ranges)
@@ -92,17 +92,17 @@ class _Ranges:
         return self._ends[-1] if self._ends else 0
 
     def overlap(self, start: int, end: int) -> bool:
-        """Whether one of them shares bytes with [start, end)."""
+        """Whether any range overlaps [start, end)."""
         before = bisect_left(self._starts, end)
         return before > 0 and self._ends[before - 1] > start
 
     def sharing(self, start: int, end: int) -> list[Range]:
-        """Those of them that share bytes with [start, end)."""
+        """The ranges that overlap [start, end)."""
         before = self._ordered[: bisect_left(self._starts, end)]
         return [found for found in before if found[1] > start]
 
     def overlap_another(self, start: int, end: int) -> bool:
-        """The same for [start, end) that is among them."""
+        """Whether any range but [start, end) itself, which is one of them, overlaps it."""
         first = bisect_left(self._starts, start)
         behind = bisect_left(self._starts, end)
         return behind - first > 1 or (first > 0 and self._ends[first - 1] > start)
@@ -112,7 +112,7 @@ class _Ranges:
 
 
 def without(whole: Range, taken: Iterable[Range]) -> Iterator[Range]:
-    """The parts of `whole` that share no bytes with `taken`, in order."""
+    """The parts of `whole` outside all `taken` ranges, in order."""
     start, end = whole
     for taken_start, taken_end in sorted(taken):
         if start < min(taken_start, end):
@@ -123,15 +123,15 @@ def without(whole: Range, taken: Iterable[Range]) -> Iterator[Range]:
 
 
 def _filter_ranges(chunks: ChunkTable, end: int) -> Iterator[Range]:
-    """Of every chunk: the filter as far as the footer tells its length; absent ones included."""
+    """The range of every chunk's filter, as far as the footer gives its length; also absent ones."""
     lengths = chunks.every("bloom_filter_length")
     for start, length in zip(chunks.every("bloom_filter_offset"), lengths, strict=True):
         yield start, start + min(max(length, 0), end)
 
 
 def _pages(chunks: ChunkTable, end: int) -> Iterator[Range]:
-    """Where a chunk has values, a size that cannot be stands for all that follows and more, and a
-    start that cannot be for the whole file."""
+    """The pages of every chunk with values. An impossible size counts as up to past the end, an
+    impossible start as the whole file."""
     for meta, elsewhere, num_values, dictionary, data, size in zip(
         chunks.every("meta_start"),
         chunks.every("has_file_path"),

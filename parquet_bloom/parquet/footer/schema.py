@@ -1,7 +1,7 @@
 """The schema: a list of SchemaElements in depth-first order, and the leaf columns in it.
 
-A leaf column's values are what pages, statistics and Bloom filters are about; groups only nest.
-Definition and repetition levels count the optional and repeated steps on the way to a leaf.
+Only leaf columns have pages, statistics and Bloom filters; groups just nest. Definition and
+repetition levels count the optional and repeated steps on the way to a leaf.
 
 Spec: parquet-format, README.md "Nested Encoding", LogicalTypes.md.
 """
@@ -40,7 +40,7 @@ _CONVERTED = {
 
 @dataclass(frozen=True, slots=True)
 class LeafColumn:
-    """One leaf of the schema; `index` is its place in every row group."""
+    """One leaf of the schema; `index` is its position in every row group."""
 
     index: int
     path: tuple[str, ...]
@@ -92,7 +92,7 @@ class _Level:
 def _walk(
     elements: Sequence[ttypes.SchemaElement], at: int, level: _Level, leaves: list[LeafColumn]
 ) -> int:
-    """Collect the leaves of the group at `at`; returns the position past the group."""
+    """Collect the leaves of the group at `at`; returns the position after the group."""
     if len(level.path) > MAX_DEPTH:
         raise FooterError(f"schema: nested deeper than {MAX_DEPTH}")
     children = elements[at].num_children or 0
@@ -117,7 +117,7 @@ def _walk(
 def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
     physical = ttypes.Type._VALUES_TO_NAMES.get(element.type)
     if physical is None:
-        raise FooterError(f"schema: column {element.name}: physical type {element.type} unknown")
+        raise FooterError(f"schema: column {element.name}: unknown physical type {element.type}")
     length = element.type_length or 0
     if physical != "FIXED_LEN_BYTE_ARRAY":
         length = 0
@@ -130,7 +130,7 @@ def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
 
 
 def _fits(logical: LogicalType, physical: str, length: int) -> bool:
-    """Whether the annotation is one that the format allows on this type; it is ignored if not."""
+    """Whether the format allows the annotation on this type; otherwise it is ignored."""
     match logical.name:
         case "FLOAT16" | "UUID" | "INTERVAL":
             return length == {"FLOAT16": 2, "UUID": 16, "INTERVAL": 12}[logical.name]
@@ -152,7 +152,7 @@ def _fits(logical: LogicalType, physical: str, length: int) -> bool:
 
 
 def _logical_type(element: ttypes.SchemaElement) -> LogicalType | None:
-    """The union wins over the older ConvertedType, unless it says that it does not know."""
+    """The union wins over the older ConvertedType, unless it is UNKNOWN."""
     logical = _from_union(element)
     if logical is None or logical.name == "UNKNOWN":
         return _from_converted(element) or logical
@@ -195,7 +195,7 @@ def _from_converted(element: ttypes.SchemaElement) -> LogicalType | None:
 
 
 def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
-    """The leaf with this dotted path. Raises ColumnError, naming what was probably meant."""
+    """The leaf with this dotted path. Raises ColumnError, which suggests similar names."""
     found = [leaf for leaf in leaves if leaf.name == name]
     if len(found) == 1:
         return found[0]
@@ -220,11 +220,11 @@ def _some(names: Sequence[str]) -> str:
 
 
 def names_in(text: str) -> list[str]:
-    """Names with commas between them; as in CSV, one with a comma stands in quotes. An empty text is
-    one empty name. Raises ValueError for quotes that do not fit."""
+    """Parse comma-separated names; as in CSV, a name with a comma is quoted. An empty text is one
+    empty name. Raises ValueError for unbalanced quotes."""
     import csv
 
     try:
         return next(csv.reader([text], strict=True), []) or [""]
     except csv.Error as error:
-        raise ValueError(f"expected names with commas between them: {error}") from None
+        raise ValueError(f"expected comma-separated names: {error}") from None

@@ -1,4 +1,4 @@
-"""The end of a file: the magic that tells how the footer is protected, its length, and the footer.
+"""Read the end of a file: the footer, its length, and the magic that tells whether it is encrypted.
 
 Spec: parquet-format, README.md "File format".
 """
@@ -26,10 +26,9 @@ TAIL_BYTES = 8
 def read_footer(source: Source, keys: Keys | None = None) -> Footer:
     """Read and scan the footer of a file.
 
-    Raises NotSupportedFileError if it is no Parquet file, FooterError if the footer cannot be
-    there; of an encrypted one MissingKeyError, TamperedError, and UnsupportedError for encryption
-    that is not the format's; EncryptionError if it is not encrypted and `keys` have one for its
-    footer.
+    Raises NotSupportedFileError if it is not a Parquet file, FooterError if the footer is damaged;
+    for an encrypted footer MissingKeyError, TamperedError, or UnsupportedError for encryption that
+    violates the format; EncryptionError if the footer is in plaintext but `keys` has a key for it.
     """
     where = source.path
     if source.size < len(MAGIC) + TAIL_BYTES:
@@ -59,7 +58,7 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
 
 
 def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | None) -> Footer:
-    """The footer in `data`. What encrypted files need is imported only for them."""
+    """The footer in `data`. Imports for encrypted files are made only for them."""
     if magic == MAGIC_ENCRYPTED:
         from parquet_bloom.parquet.sealed.encrypted_footer import open_sealed_footer
 
@@ -75,8 +74,8 @@ def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | N
 
 
 def check_may_be_plain(keys: Keys | None, where: str) -> None:
-    """Raise EncryptionError if there is a key, or AAD prefix, that only an encrypted footer needs:
-    who can write the file can also take its encryption away, and nothing else would show it."""
+    """Raise EncryptionError if there is a key or AAD prefix that only an encrypted footer needs:
+    whoever can write the file could have removed its encryption, and nothing else would show it."""
     if keys is None:
         return
     if keys.aad_prefix is None:
@@ -85,6 +84,6 @@ def check_may_be_plain(keys: Keys | None, where: str) -> None:
         except MissingKeyError:
             return
     raise EncryptionError(
-        f"{where}: the footer is neither encrypted nor signed, expected one of the two, as a key or"
-        " an AAD prefix was given for it"
+        f"{where}: the footer is neither encrypted nor signed, although a key or an AAD prefix was"
+        " given for it"
     )

@@ -1,1 +1,1 @@
-"""Pages of a column chunk, and the values in them."""
+"""Read the values in the pages of a column chunk."""

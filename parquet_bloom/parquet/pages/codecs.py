@@ -1,6 +1,6 @@
-"""Decompression of pages: cramjam does the work; what is ours is Parquet's framing.
+"""Decompression of pages with cramjam, and Parquet's framing of the codecs.
 
-A page must have exactly the size that its header promises.
+A page must decompress to exactly the size in its header.
 
 Spec: parquet-format, Compression.md.
 """
@@ -21,9 +21,9 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 def decompress(codec: int, data: memoryview, size: int) -> memoryview:
-    """The `size` bytes (uncompressed) that `data` stands for.
+    """Decompress `data` into exactly `size` bytes.
 
-    Raises PageError if they are more, fewer or damaged, UnsupportedError for another codec.
+    Raises PageError if they are damaged or of another size, UnsupportedError for another codec.
     """
     check_supported(codec)
     if codec == CompressionCodec.UNCOMPRESSED:
@@ -47,19 +47,19 @@ def check_supported(codec: int) -> None:
 
 
 def codec_name(codec: int) -> str:
-    """The format's name of a codec, or its number."""
+    """The format's name for a codec, or its number."""
     return str(CompressionCodec._VALUES_TO_NAMES.get(codec, codec))
 
 
 def _gzip(data: memoryview, out: Any) -> int:
-    """One or several members; some writers leave out gzip's header and write zlib's."""
+    """One or several members; some writers produce zlib instead of gzip."""
     if data[:2] == GZIP_MAGIC:
         return cramjam.gzip.decompress_into(data, out)
     return cramjam.zlib.decompress_into(data, out)
 
 
 def _lz4(data: memoryview, out: Any) -> int:
-    """The deprecated codec: Hadoop's framing, or a bare block as parquet-cpp once wrote it."""
+    """The deprecated codec: Hadoop's framing, or a bare block as parquet-cpp used to write."""
     try:
         return _hadoop_lz4(data, out)
     except cramjam.DecompressionError:
@@ -69,9 +69,9 @@ def _lz4(data: memoryview, out: Any) -> int:
 def _hadoop_lz4(data: memoryview, out: Any) -> int:
     """Hadoop's framing of LZ4 blocks; sizes are big-endian.
 
-    | uncompressed size | compressed size | block | compressed size | block | ... | and again
+    | uncompressed size | compressed size | block | compressed size | block | ... | repeated
 
-    Blocks follow one another until they make up the uncompressed size.
+    Blocks follow until they add up to the uncompressed size.
     """
     done = at = wanted = 0
     while at < len(data):

@@ -1,9 +1,9 @@
-"""The value section of a page, in any encoding, as a run of stored values.
+"""Decode the value section of a page, in any encoding, into runs of stored values.
 
-PLAIN is used as it lies. DELTA_BINARY_PACKED is ours, because DuckDB writes INT32 with deltas of 33
-bits that pyarrow cannot read. Every other encoding goes through pyarrow on the physical view: the
-section becomes the only page of a file in memory, one required column of the stored type without a
-logical type or compression, and pyarrow returns the stored values.
+PLAIN is used in place. DELTA_BINARY_PACKED has its own decoder, because DuckDB writes INT32 with
+33-bit deltas that pyarrow cannot read. Every other encoding goes through pyarrow: the section
+becomes the only page of an in-memory file with one required, uncompressed column of the physical
+type without a logical type, and pyarrow returns the stored values.
 
     | PAR1 | PageHeader | value section | FileMetaData | length | PAR1 |
 
@@ -25,7 +25,7 @@ from parquet_bloom.values.types import LeafType
 
 MAGIC = b"PAR1"
 
-# Far beyond any writer's pages, which aim at one mebibyte.
+# Far more than any writer's pages, which aim at 1 MiB.
 MAX_DECODED_BYTES = 128 << 20
 
 
@@ -35,10 +35,10 @@ def plain_run(values: memoryview, leaf: LeafType) -> Run:
 
 
 def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
-    """The `count` values of a section in an encoding that is neither PLAIN nor a dictionary's.
+    """The `count` values of a section in an encoding other than PLAIN and dictionary.
 
-    Raises PageError if the section is damaged or holds another number of values,
-    UnsupportedError if nobody knows the encoding.
+    Raises PageError if the section is damaged or holds another number of values, UnsupportedError
+    for an unknown encoding.
     """
     if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):
         yield from _delta_runs(leaf, values, count)
@@ -61,8 +61,8 @@ def _delta_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]
 
 
 def _check_decoded_size(values: memoryview) -> None:
-    """DELTA_BYTE_ARRAY starts with the lengths of the prefixes that values share with the one
-    before, so a few bytes can stand for any number; refuse to decode more than a page may take."""
+    """Refuse to decode more than a page may take: DELTA_BYTE_ARRAY stores the length of the prefix
+    that a value shares with the previous one, so a few bytes can expand without limit."""
     try:
         size = sum(int(part.sum(dtype="f8")) for part in _kernel.DeltaDecoder(values))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Where a page is, and what its header says."""
+"""The location and header of a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parquet_bloom.parquet.thrift.ttypes import PageHeader
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page whose body takes `size` bytes from `start`. `ordinal` counts the data pages of the
-    chunk from 0; of another page it is the next data page's."""
+    chunk from 0; another page has that of the next data page."""
 
     header: PageHeader
     start: int

@@ -1,4 +1,4 @@
-"""The headers and bodies of a column chunk's pages, one after the other."""
+"""Read the headers and bodies of a column chunk's pages in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.storage.source import Source
 
-# A page larger than this and larger than the footer's total for the chunk is a lie.
+# A page larger than this and than the footer's total for the chunk is impossible.
 LARGE_PAGE_BYTES = 16 << 20
 
 DATA_PAGES = (PageType.DATA_PAGE, PageType.DATA_PAGE_V2)
@@ -26,15 +26,15 @@ _ONLY_DATA = (PageType.DATA_PAGE,)
 
 
 def _pages_end(chunk: ColumnChunk, start: int) -> int:
-    """Where the footer says that the pages end. In 2018 writers had the filter of a chunk counted to
-    it, behind its pages."""
+    """The end of the pages according to the footer. Writers of 2018 counted a filter that follows
+    the pages as part of the chunk."""
     end = start + (chunk.total_compressed_size or 0)
     filter_start = chunk.bloom_filter_offset or 0
     return filter_start if start < filter_start < end else end
 
 
 class PageReader:
-    """The pages of one chunk, in order; a body is read only if somebody asks for it."""
+    """The pages of one chunk, in order; bodies are read on demand."""
 
     def __init__(self, source: Source, footer: Footer, chunk: ColumnChunk) -> None:
         start = chunk.pages_start or 0
@@ -50,26 +50,26 @@ class PageReader:
 
     @property
     def position(self) -> int:
-        """Where the next page would begin."""
+        """Where the next page begins."""
         return self._at
 
     def check_end(self) -> None:
-        """Raise PageError if the footer counts more bytes to the chunk than its pages take.
+        """Raise PageError if the chunk has more bytes in the footer than its pages take.
 
-        The opposite is harmless: old writers left the dictionary page's header out of the size.
+        The opposite is harmless: old writers did not count the dictionary page's header.
         """
         if self._at < self._chunk_end:
             raise PageError(f"pages end at {self._at}, the footer says {self._chunk_end}")
 
     def next_page(self) -> Page:
-        """The next page, of which only the header has been read."""
+        """The next page; reads its header only."""
         start, end = self._at, self._ahead.end
         header, length = self._modules.page_header(
             self._ahead, start, self._ordinal, self._expected
         )
         body, plain = header.compressed_page_size, header.uncompressed_page_size
         if body is None or plain is None or body < 0 or not 0 <= plain <= self._largest:
-            raise PageError(f"page at {start}: sizes {body} and {plain} cannot be")
+            raise PageError(f"page at {start}: impossible sizes {body} and {plain}")
         if start + length + body > end:
             raise PageError(f"page at {start}: {body} bytes, expected to end by {end}")
         page = Page(header, start + length, body, self._ordinal)
@@ -79,9 +79,9 @@ class PageReader:
         return page
 
     def body(self, page: Page) -> memoryview:
-        """The bytes that the writer compressed, or what came of it; the checksum of those in the
-        file is verified if there is one."""
-        stored = self._ahead.at(page.start, page.size)[: page.size]
+        """The body as its writer compressed it; the checksum of the stored bytes is verified if there
+        is one."""
+        stored = self._ahead.read(page.start, page.size)[: page.size]
         crc = page.header.crc
         if crc is not None and zlib.crc32(stored) != crc & 0xFFFFFFFF:
             raise PageError(

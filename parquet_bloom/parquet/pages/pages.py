@@ -1,4 +1,4 @@
-"""The values of one column chunk, page by page, as the bytes that are hashed.
+"""Read the values of one column chunk, page by page, as the bytes that are hashed.
 
     | dictionary page | data page | data page | ...
     page      | PageHeader (Thrift) | body: compressed_page_size bytes |
@@ -6,9 +6,9 @@
     v2 body   repetition levels | definition levels | compressed( values )
 
 A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
-dictionary page, so its body is not even read. A PLAIN page holds the non-null values and nothing
-else, so levels are skipped and nesting needs no special case; other encodings need to know from the
-levels how many values there are. One page is in memory at a time.
+dictionary page, so its body is not read at all. A PLAIN page holds only non-null values, so levels
+are skipped and nesting needs no special case; for other encodings, the number of values is counted
+in the levels. One page is in memory at a time.
 
 Spec: parquet-format, README.md "Data Pages", Encodings.md.
 """
@@ -43,7 +43,7 @@ PADDING = bytes(8)
 @dataclass(frozen=True, slots=True)
 class ChunkRun:
     """Values of one page: the data page with this number, counted from 0 in the chunk, or the
-    dictionary page (None), where each value is once."""
+    dictionary page (None), which holds each value once."""
 
     page: int | None
     run: Run
@@ -55,7 +55,7 @@ class ChunkRun:
 
 @contextmanager
 def located(footer: Footer, chunk: ColumnChunk) -> Iterator[None]:
-    """Errors in here are about this chunk, and say so."""
+    """Make errors name this chunk."""
     try:
         yield
     except ParquetBloomError as error:
@@ -63,14 +63,14 @@ def located(footer: Footer, chunk: ColumnChunk) -> Iterator[None]:
 
 
 def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
-    """Raise unless the footer says enough, and nothing impossible, about the chunk's pages.
+    """Check that the footer's description of the chunk's pages is complete and possible.
 
-    Raises FormatError for contradictions, UnsupportedError for what this version cannot read,
-    MissingKeyError for what is encrypted and there is no key to.
+    Raises FormatError if it is not, UnsupportedError for what this version cannot read,
+    MissingKeyError for an encrypted chunk without a key.
     """
     chunk.modules.check_readable()
     if chunk.has_file_path:
-        raise UnsupportedError("the column chunk lies in another file")
+        raise UnsupportedError("the column chunk is in another file")
     if chunk.meta_start is None:
         raise FormatError("no ColumnMetaData")
     if chunk.codec is None or chunk.num_values is None or chunk.pages_start is None:
@@ -87,7 +87,7 @@ def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
 
 
 def _check_num_values(footer: Footer, chunk: ColumnChunk, num_values: int) -> None:
-    """Where nothing repeats there is a value, or a null, in every row."""
+    """A column that is not repeated has one value or null per row."""
     num_rows = footer.row_group_num_rows(chunk.row_group)
     if num_values < 0 or (chunk.leaf.max_repetition_level == 0 and num_values != num_rows):
         raise FormatError(f"num_values is {num_values}, expected {num_rows}")
@@ -96,8 +96,8 @@ def _check_num_values(footer: Footer, chunk: ColumnChunk, num_values: int) -> No
 def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRun]:
     """Every non-null value of the chunk, at least once, in runs.
 
-    Raises PageError for damage, UnsupportedError for codecs and encodings that cannot be read;
-    a run can raise PageError too, when its values are used (see `located`).
+    Raises PageError for damage, UnsupportedError for unsupported codecs and encodings. A run may
+    also raise PageError when its values are used (see `located`).
     """
     reader = PageReader(source, footer, chunk)
     has_dictionary = False
@@ -111,11 +111,11 @@ def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[C
             for run in _data_runs(reader, page, chunk, encoding):
                 yield ChunkRun(page.ordinal, run)
         elif not has_dictionary:
-            raise PageError("a dictionary-encoded page without a dictionary page")
+            raise PageError("dictionary-encoded page without a dictionary page")
 
 
 def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
-    """Where the chunk's last page ends. Raises as chunk_runs."""
+    """The end of the chunk's last page. Raises as chunk_runs does."""
     reader = PageReader(source, footer, chunk)
     for _ in _pages(reader, footer, chunk):
         pass
@@ -125,7 +125,7 @@ def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
 def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries: int) -> bytearray:
     """For each of the dictionary's `num_entries`: 1 if a data page refers to it, else 0.
 
-    A writer may leave entries in a dictionary that no row has. Raises as chunk_runs.
+    A dictionary may have entries that no row uses. Raises as chunk_runs does.
     """
     reader = PageReader(source, footer, chunk)
     used = bytearray(num_entries)
@@ -152,7 +152,7 @@ def _mark_used(section: _Section, page: Page, used: bytearray) -> None:
 
 
 def _pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[Page]:
-    """The dictionary page and the data pages, until they hold as many values as the footer says."""
+    """The dictionary page and the data pages, until they hold the footer's number of values."""
     check_readable(footer, chunk)
     assert chunk.num_values is not None
     seen = 0
@@ -171,7 +171,7 @@ def _pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[P
 
 
 def _num_values_and_encoding(page: Page) -> tuple[int, int]:
-    """What the header of a data page says of its values."""
+    """num_values and encoding in the header of a data page."""
     v1 = page.header.type == PageType.DATA_PAGE
     details = page.header.data_page_header if v1 else page.header.data_page_header_v2
     if details is None or details.num_values is None or details.encoding is None:
@@ -187,7 +187,7 @@ def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
     assert chunk.codec is not None
     values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size)
-    run = plain_run(_without_padding(values, chunk.leaf.type, details.num_values), chunk.leaf.type)
+    run = plain_run(_strip_padding(values, chunk.leaf.type, details.num_values), chunk.leaf.type)
     if len(run) != details.num_values:
         raise PageError(
             f"dictionary page at {page.start}: {len(run)} values, expected {details.num_values}"
@@ -195,11 +195,11 @@ def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
     return run
 
 
-def _without_padding(values: memoryview, leaf: LeafType, count: int | None) -> memoryview:
-    """PLAIN values without the 8 bytes of zeros that fastparquet leaves behind the `count`th.
+def _strip_padding(values: memoryview, leaf: LeafType, count: int | None) -> memoryview:
+    """PLAIN values without the 8 zero bytes that fastparquet leaves after the last one.
 
-    Only values of one width tell where they end; of the others the padding is taken for two empty
-    values, which are two too many and do no harm.
+    The end is known only for values of fixed width; for others the padding is read as two empty
+    values, which do no harm.
     """
     end = (leaf.width or 0) * (count or 0)
     return values[:end] if leaf.width and values[end:] == PADDING else values
@@ -213,7 +213,7 @@ def _data_runs(reader: PageReader, page: Page, chunk: ColumnChunk, encoding: int
         return
     values = section.values
     if leaf.width and values[-len(PADDING) :] == PADDING:
-        values = _without_padding(values, leaf, section.num_non_null())
+        values = _strip_padding(values, leaf, section.num_non_null())
     run = plain_run(values, leaf)
     if leaf.width is not None and not section.may_hold(len(run)):
         raise PageError(
@@ -224,7 +224,7 @@ def _data_runs(reader: PageReader, page: Page, chunk: ColumnChunk, encoding: int
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """The value section of a data page, and the definition levels beside it."""
+    """The value section of a data page and its definition levels."""
 
     values: memoryview
     num_values: int
@@ -233,13 +233,13 @@ class _Section:
     bit_packed: bool
 
     def may_hold(self, count: int) -> bool:
-        """Whether `count` values can be stored: all, unless some are null."""
+        """Whether `count` values can be stored: all if there are no nulls, else at most all."""
         if self.max_level == 0:
             return count == self.num_values
         return count <= self.num_values
 
     def num_non_null(self) -> int:
-        """How many values are stored, counted in the definition levels."""
+        """The number of stored values, counted in the definition levels."""
         if self.max_level == 0:
             return self.num_values
         count = _kernel.count_bit_packed_levels if self.bit_packed else _kernel.count_levels
@@ -287,7 +287,7 @@ def _split_levels(
         start = 4
         end = 4 + int.from_bytes(data[:4], "little")
     else:
-        raise UnsupportedError(f"levels in encoding {encoding}")
+        raise UnsupportedError(f"levels in encoding {encoding} are not supported")
     if end > len(data):
         raise PageError(f"levels take {end} bytes of a page of {len(data)}")
     return data[start:end], data[end:]

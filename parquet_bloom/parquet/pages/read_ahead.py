@@ -1,4 +1,4 @@
-"""Bytes of pages one after the other: what was read ahead for one serves the next."""
+"""Sequential reads of pages, each of which reads ahead for the next."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from parquet_bloom.errors import PageError
 if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
-# What is read ahead for a page header. Most take 20 to 60 bytes; statistics can make one long.
+# Read ahead for a page header. Most take 20 to 60 bytes, but statistics can make one long.
 AHEAD_BYTES = 8 << 10
 
 
 class ReadAhead:
-    """The bytes of a source up to `end`, and the last of them that were read."""
+    """A source up to `end`, and the bytes read last."""
 
     def __init__(self, source: Source, end: int) -> None:
         self.end = end
@@ -22,8 +22,8 @@ class ReadAhead:
         self._ahead = b""
         self._start = 0
 
-    def at(self, start: int, size: int) -> memoryview:
-        """`size` bytes from `start`, and whatever is known behind them. Raises PageError if the
+    def read(self, start: int, size: int) -> memoryview:
+        """`size` bytes from `start`, and whatever has been read after them. Raises PageError if the
         data ends before."""
         if start + size > self.end:
             raise PageError(f"page at {start}: {size} bytes, expected to end by {self.end}")

@@ -1,4 +1,4 @@
-"""Runs of values of one type, in the layouts that pages and decoders have them in."""
+"""Runs of values of one type, in the layouts of pages and decoders."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 MILLIS_PER_DAY = 86_400_000
 DAYS_PER_MONTH = 30
 
-# Before each value of a PLAIN BYTE_ARRAY.
+# The length before each value of a PLAIN BYTE_ARRAY.
 LENGTH_BYTES = 4
 
 
 class Run(Protocol):
-    """Non-null values; `len` is their number. Damage found on the way is a PageError."""
+    """Non-null values; `len` is their number. Methods raise PageError for damage."""
 
     def __len__(self) -> int: ...
 
@@ -36,7 +36,7 @@ class Run(Protocol):
         """The hash of every value, in order."""
 
     def hashed_by(self, hasher: Hasher) -> Hashes:
-        """The same by another hash."""
+        """The same with another hash function."""
 
     def values(self) -> Iterator[bytes]:
         """The stored bytes of every value, in order; BYTE_ARRAY without the length."""
@@ -49,7 +49,7 @@ class Run(Protocol):
 
 
 class FixedRun:
-    """Values of `width` bytes each, one after the other in `data`."""
+    """Consecutive values of `width` bytes."""
 
     def __init__(self, data: memoryview, width: int) -> None:
         if width <= 0 or len(data) % width:
@@ -91,7 +91,7 @@ class FixedRun:
         """INTERVAL values with whole days carried over from the milliseconds, and then whole months
         of 30 days from the days.
 
-        Source: duckdb pull request 24277; found equal to DuckDB 2.0's filters bit for bit.
+        Source: duckdb pull request 24277; bit for bit equal to DuckDB 2.0's filters.
         """
         import numpy as np
 
@@ -103,7 +103,7 @@ class FixedRun:
 
 
 @contextmanager
-def _damage_is_a_page_error() -> Iterator[None]:
+def _raise_page_errors() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
@@ -111,25 +111,25 @@ def _damage_is_a_page_error() -> Iterator[None]:
 
 
 class PrefixedRun:
-    """BYTE_ARRAY values with their lengths, which fill `data`."""
+    """Length-prefixed BYTE_ARRAY values that fill `data`."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
 
     def __len__(self) -> int:
-        with _damage_is_a_page_error():
+        with _raise_page_errors():
             return _kernel.count_byte_array(self._data)
 
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
-        with _damage_is_a_page_error():
+        with _raise_page_errors():
             return filter.insert_byte_array(self._data)
 
     def hashes(self) -> NDArray[np.uint64]:
-        with _damage_is_a_page_error():
+        with _raise_page_errors():
             return _kernel.hash_byte_array(self._data)
 
     def hashed_by(self, hasher: Hasher) -> Hashes:
-        with _damage_is_a_page_error():
+        with _raise_page_errors():
             starts = _kernel.byte_array_starts(self._data)
         return hasher.slices(self._data, starts, LENGTH_BYTES)
 
@@ -137,7 +137,7 @@ class PrefixedRun:
         return self.take(range(len(self)))
 
     def take(self, positions: Iterable[int]) -> Iterator[bytes]:
-        with _damage_is_a_page_error():
+        with _raise_page_errors():
             starts = _kernel.byte_array_starts(self._data)
         for position in positions:
             yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES])
@@ -147,7 +147,7 @@ class PrefixedRun:
 
 
 class SlicedRun:
-    """Values data[offsets[i]:offsets[i + 1]], as Arrow holds variable-length binary."""
+    """Values data[offsets[i]:offsets[i + 1]], the layout of Arrow's variable-length binary."""
 
     def __init__(self, data: memoryview, offsets: NDArray[np.int64]) -> None:
         self._data = data

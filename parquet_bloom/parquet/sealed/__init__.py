@@ -1,1 +1,1 @@
-"""What is encrypted in a Parquet file."""
+"""The encrypted parts of a Parquet file."""

@@ -1,9 +1,9 @@
-"""Footers of encrypted files: opened or verified, and sealed or signed again after an edit.
+"""Footers of encrypted files: decrypt or verify them, and seal or sign them again after an edit.
 
     sealed    | FileCryptoMetaData | sealed FileMetaData | length (4) | PARE |
     signed    | FileMetaData | nonce (12), tag (16)      | length (4) | PAR1 |
 
-The keys in the file's metadata stay what they are: an edit seals with the same ones, and new nonces.
+The key metadata in the file is kept: an edit seals with the same keys and fresh nonces.
 
 Spec: parquet-format, Encryption.md section 5; parquet.thrift `FileCryptoMetaData`.
 """
@@ -33,10 +33,10 @@ from parquet_bloom.parquet.thrift import ttypes
 
 
 class ChunkKeys:
-    """The keys of a file's encrypted column chunks; each is asked for once."""
+    """The keys of a file's encrypted column chunks; each is looked up once."""
 
     def __init__(self, cipher: FileCipher, footer_key: Key | str, keys: Keys) -> None:
-        """`footer_key`: a str says why there is none."""
+        """`footer_key`: a str is the reason why there is none."""
         self._cipher = cipher
         self._footer_key = footer_key
         self._keys = keys
@@ -69,18 +69,18 @@ class ChunkKeys:
 
 
 def _doubt(chunk: EncryptedChunk) -> str:
-    """Why readers may expect another ordinal than we would seal with: some take the one that the
-    row group says it has, some the position, some 0 where it says nothing."""
+    """Why readers may expect another ordinal than we would seal with: some use the ordinal stored in
+    the row group, some its position, some 0 if none is stored."""
     if chunk.ordinal == chunk.row_group and max(chunk.row_group, chunk.column) <= MAX_ORDINAL:
         return ""
     return (
-        f"row group {chunk.row_group} has the ordinal {chunk.ordinal}, and readers differ in"
-        " what they take for it: nothing can be encrypted for all of them"
+        f"row group {chunk.row_group} has the ordinal {chunk.ordinal}, which readers interpret"
+        " differently: nothing can be encrypted so that all of them can read it"
     )
 
 
 class SealedFooter:
-    """Of a file that begins and ends with PARE."""
+    """The encrypted footer of a file that starts and ends with PARE."""
 
     is_encrypted = True
     hides_footer = True
@@ -107,7 +107,7 @@ class SealedFooter:
 
 
 class SignedFooter:
-    """In plaintext, with a signature that was verified."""
+    """A plaintext footer whose signature has been verified."""
 
     is_encrypted = True
     hides_footer = False
@@ -132,7 +132,7 @@ class SignedFooter:
 
 
 class UnverifiedFooter:
-    """In plaintext, with a signature that cannot be verified, for `reason`."""
+    """A plaintext footer whose signature cannot be verified, for `reason`."""
 
     is_encrypted = True
     hides_footer = False
@@ -152,24 +152,22 @@ class UnverifiedFooter:
         except MissingKeyError:
             return ""
         return (
-            "a key was given for the column, and the footer, whose signature was not verified, says"
+            "a key was given for the column, but the footer, whose signature was not verified, says"
             " that it is not encrypted"
         )
 
     def tail(self, raw: bytes) -> bytes:
-        raise MissingKeyError(
-            f"the footer is signed, and cannot be signed again: {self.unverified}"
-        )
+        raise MissingKeyError(f"the footer is signed and cannot be signed again: {self.unverified}")
 
     def check_writable(self) -> None:
         self.tail(b"")
 
 
 def open_sealed_footer(data: bytes, start: int, where: str, keys: Keys | None) -> Footer:
-    """The footer in `data`, a FileCryptoMetaData and what it says how to open.
+    """Decrypt the footer in `data`, which follows a FileCryptoMetaData.
 
-    Raises MissingKeyError, TamperedError, FooterError, and UnsupportedError for encryption that is
-    not the format's.
+    Raises MissingKeyError, TamperedError, FooterError, and UnsupportedError for encryption that
+    violates the format.
     """
     keys = keys or Keys()
     try:
@@ -182,23 +180,23 @@ def open_sealed_footer(data: bytes, start: int, where: str, keys: Keys | None) -
         cipher = file_cipher(crypto.encryption_algorithm, keys.aad_prefix)
         key = keys.footer_key(crypto.key_metadata)
         opened = cipher.open(key, Module.FOOTER, data[end:])
-    raw = _without_padding(opened, where)
+    raw = _strip_padding(opened, where)
     return Footer(raw, start, where, SealedFooter(data[:end], cipher, key, keys))
 
 
 def verify_signed_footer(footer: Footer, keys: Keys | None) -> Footer:
-    """The footer without its signature, which must fit if there is a key to verify it with.
+    """The footer without its signature, which is verified if there is a key for it.
 
-    Raises TamperedError if it does not, FooterError if there is none.
+    Raises TamperedError if the signature is wrong, FooterError if there is none.
     """
     keys = keys or Keys()
     where = footer.where
-    raw = _without_padding(footer.raw, where)
+    raw = _strip_padding(footer.raw, where)
     signature = footer.raw[len(raw) :]
     if len(signature) != SIGNATURE_BYTES:
         raise FooterError(
-            f"{where}: footer: has encrypted columns and {len(signature)} bytes behind it, expected"
-            f" a signature of {SIGNATURE_BYTES}"
+            f"{where}: footer: followed by {len(signature)} bytes, expected a signature of"
+            f" {SIGNATURE_BYTES}, as columns are encrypted"
         )
     with named(where):
         protection = _signed(footer, raw, signature, keys)
@@ -221,8 +219,8 @@ def _signed(
     return SignedFooter(cipher, key, keys)
 
 
-def _without_padding(data: bytes, where: str) -> bytes:
-    """The struct in the beginning; behind those that parquet-java seals there are zeros."""
+def _strip_padding(data: bytes, where: str) -> bytes:
+    """The struct at the start of `data`; parquet-java pads those that it seals with zeros."""
     try:
         return data[: _kernel.struct_end(data)]
     except _kernel.ScanError as error:

@@ -1,10 +1,10 @@
-"""How a column chunk's pages, its filter and its ColumnMetaData lie in the file.
+"""How a column chunk's pages, its filter and its ColumnMetaData are stored.
 
-    plain     as they are
+    plain     not encrypted
     sealed    each header and each body in an envelope of its own (see sealed_modules)
     locked    sealed, and there is no key
 
-Readers ask the chunk's Modules, and need not know which it is.
+Readers go through the chunk's Modules and need not know which it is.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 MAX_PAGE_HEADER_BYTES = 16 << 20
 
-# A filter's header of ours takes 11 to 16 bytes; unknown fields can make another writer's longer.
+# Filter headers normally take 11 to 16 bytes; unknown fields can make one longer.
 FILTER_HEADER_GUESS = 64
 MAX_FILTER_HEADER_BYTES = 64 << 10
-# parquet-java seals 100 bytes; a header that is not sealed never begins with so small a number.
+# parquet-java seals 100 bytes; a plaintext header never starts with such a small number.
 MAX_SEALED_HEADER_BYTES = 4 << 10
 
-# The bits of a filter: (start, length) -> so many bytes of the bitset.
+# Reads `length` bytes of a bitset from `start`: (start, length) -> bytes.
 ReadBits = Callable[[int, int], bytes]
 
 
 @contextmanager
 def named(where: str) -> Iterator[None]:
-    """Modules that do not open in here are those of this place, and the errors say so."""
+    """Make errors about encryption name `where`."""
     try:
         yield
     except (EncryptionError, UnsupportedError) as error:
@@ -45,15 +45,15 @@ def named(where: str) -> Iterator[None]:
 
 
 class Modules(Protocol):
-    """How what belongs to one column chunk lies in the file.
+    """How the parts of one column chunk are stored.
 
-    Everything that reads raises MissingKeyError if there is no key, TamperedError if it does not
-    fit; the caller says where.
+    Methods that read raise MissingKeyError if there is no key, TamperedError if decryption fails;
+    the caller adds where.
     """
 
     @property
     def bitset_overhead(self) -> int:
-        """The bytes that a bitset takes in the file beyond those that its header counts."""
+        """The stored bytes of a bitset beyond the size in its header."""
 
     def check_readable(self) -> None:
         """Raise MissingKeyError if there is no key."""
@@ -64,38 +64,38 @@ class Modules(Protocol):
     def page_header(
         self, ahead: ReadAhead, at: int, ordinal: int, expected: Sequence[int]
     ) -> tuple[PageHeader, int]:
-        """The page header at `at`, and the bytes that it takes in the file.
+        """The page header at `at`, and its size in the file.
 
-        `ordinal` counts the data pages before it; `expected` are the PageTypes that the page may
-        have, the likely one first. Raises PageError if there is none.
+        `ordinal`: the number of data pages before it. `expected`: the PageTypes that it may have,
+        the likeliest first. Raises PageError if there is none.
         """
 
     def page_body(self, stored: memoryview, page: Page) -> memoryview:
         """The page as its writer compressed it."""
 
     def filter_header(self, source: Source, offset: int, end: int) -> tuple[bytes, int]:
-        """Bytes that begin with the filter header at `offset`, and the bytes that it takes in the
-        file. Raises _kernel.ScanError if there is none before `end`."""
+        """Bytes that start with the filter header at `offset`, and its size in the file. Raises
+        _kernel.ScanError if there is none before `end`."""
 
     def another_module(self, source: Source, offset: int, end: int) -> str | None:
-        """What an envelope at `offset` holds instead of a filter header, in words; None if it opens
-        as nothing of this chunk."""
+        """The name of another module of this chunk whose envelope is at `offset`, where a filter
+        header should be; None if there is none."""
 
     def bits(self, source: Source, offset: int, num_bytes: int) -> ReadBits:
-        """How to read the bitset at `offset`."""
+        """A function that reads the bitset at `offset`."""
 
     def seal_filter(self, header: bytes, bitset: memoryview) -> tuple[bytes, bytes | memoryview]:
-        """What is written for them."""
+        """The bytes to store for them."""
 
     def open_meta_data(self, sealed: bytes) -> bytes:
-        """The ColumnMetaData in an encrypted_column_metadata."""
+        """Decrypt an encrypted_column_metadata."""
 
     def seal_meta_data(self, meta_data: bytes) -> bytes:
-        """The encrypted_column_metadata for it."""
+        """Encrypt a ColumnMetaData."""
 
 
 class PlainModules:
-    """Of a chunk that is not encrypted."""
+    """For a chunk that is not encrypted."""
 
     bitset_overhead = 0
 
@@ -110,7 +110,7 @@ class PlainModules:
     ) -> tuple[PageHeader, int]:
         size = 1
         while True:
-            window = ahead.at(at, min(size, ahead.end - at))
+            window = ahead.read(at, min(size, ahead.end - at))
             try:
                 return compact.decode(PageHeader, window)
             except _kernel.ScanError as error:
@@ -152,7 +152,7 @@ PLAIN = PlainModules()
 
 
 class LockedModules:
-    """Of an encrypted chunk without a key; `reason` says which is missing."""
+    """For an encrypted chunk without a key; `reason` says which one is missing."""
 
     bitset_overhead = 0
 

@@ -1,11 +1,11 @@
 """The column chunks of a footer, each with its ColumnMetaData, even if that is sealed.
 
-    text     | FileMetaData as it is | list of ColumnChunk, each with nothing but its ColumnMetaData,
-             |                       | opened from encrypted_column_metadata, in file order
+    text     | FileMetaData as stored | list of ColumnChunk, each with only the ColumnMetaData
+             |                        | decrypted from encrypted_column_metadata, in file order
 
-The positions in the table are those in `text`, so that nobody who reads need know which of the two
-parts a ColumnMetaData is in. An edit seals those of the second part again, puts them back where
-they came from, and leaves every other byte of the footer as it is.
+Positions in the table refer to `text`, so that readers need not know which of the two parts holds a
+ColumnMetaData. An edit seals those in the second part again, puts them back in place, and keeps
+every other byte of the footer.
 
 Spec: parquet-format, Encryption.md section 5.
 """
@@ -35,21 +35,21 @@ _KINDS = {
     _ENCRYPTED_COLUMN_METADATA: compact.TYPE_BINARY,
 }
 
-# What stands around a ColumnMetaData in the ColumnChunk that the kernel scans.
+# The rest of a ColumnChunk with nothing but a ColumnMetaData, for the kernel to scan.
 _BEFORE = bytes([_META_DATA << 4 | compact.TYPE_STRUCT])
-_BEHIND = b"\0"
+_AFTER = b"\0"
 
 # Thrift fields to set: id -> (type, encoded value), or None to drop it.
 Fields = Mapping[int, tuple[int, bytes] | None]
 
-# What is written for a ColumnMetaData.
+# Returns the bytes to store for a ColumnMetaData.
 Seal = Callable[[Modules, bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Fields of one ColumnMetaData. Of a redacted copy those that it has change, too; with
-    `is_shown` it gets all of them."""
+    """Fields to set in one ColumnMetaData. A redacted copy gets those that it already has; with
+    `is_shown` all of them."""
 
     fields: Fields
     is_shown: bool
@@ -57,8 +57,8 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class SealedMetaData:
-    """A ColumnChunk from `start` to `end` whose ColumnMetaData is sealed; `copy_start` is where its
-    redacted copy in plaintext begins, None if there is none."""
+    """A ColumnChunk from `start` to `end` whose ColumnMetaData is sealed; `copy_start` is the start
+    of its redacted plaintext copy, None if there is none."""
 
     start: int
     end: int
@@ -66,16 +66,16 @@ class SealedMetaData:
     modules: Modules
 
     def edited(self, raw: bytes, meta_data: bytes, edit: Edit, seal: Seal) -> bytes:
-        """The ColumnChunk with another ColumnMetaData."""
+        """The ColumnChunk with a new ColumnMetaData."""
         sealed = seal(self.modules, meta_data)
         binary = compact.varint(len(sealed)) + sealed
         new = {_ENCRYPTED_COLUMN_METADATA: (compact.TYPE_BINARY, binary)}
         if self.copy_start is not None:
-            told = {field[0] for field in _kernel.fields(raw, self.copy_start)}
+            present = {field[0] for field in _kernel.fields(raw, self.copy_start)}
             shown = {
                 number: field
                 for number, field in edit.fields.items()
-                if edit.is_shown or number in told
+                if edit.is_shown or number in present
             }
             copy = compact.splice(raw, self.copy_start, shown)
             new[_META_DATA] = (compact.TYPE_STRUCT, copy)
@@ -83,7 +83,7 @@ class SealedMetaData:
 
 
 class OpenedChunks:
-    """The chunks of one footer. `table` has the numbers of each, `text` its ColumnMetaData."""
+    """The chunks of one footer: `table` has their numbers, `text` their ColumnMetaData."""
 
     def __init__(
         self,
@@ -94,11 +94,11 @@ class OpenedChunks:
         ordinal_of: Callable[[int], int | None],
         scanned: ChunkTable,
     ) -> None:
-        """`raw`: FileMetaData, of the file that messages call `where`. `ordinal_of`: what a row
-        group says is its own. `scanned`: what the scan of `raw` found; opened ones get the numbers
-        that are theirs.
+        """`raw`: FileMetaData of the file that messages call `where`. `ordinal_of`: the ordinal
+        stored in a row group. `scanned`: the result of scanning `raw`; the numbers of decrypted
+        chunks are filled in.
 
-        Raises EncryptionError for what does not open, FooterError for what opens and is no
+        Raises EncryptionError if decryption fails, FooterError if the plaintext is not a
         ColumnMetaData.
         """
         self.table = scanned
@@ -122,12 +122,12 @@ class OpenedChunks:
             self._take_opened()
 
     def modules(self, row_group: int, column: int) -> Modules:
-        """How a chunk lies in the file."""
+        """How a chunk is stored."""
         return self._modules.get((row_group, column), PLAIN)
 
     def shown(self, row_group: int, column: int) -> int | None:
-        """Where the ColumnMetaData of an encrypted chunk is that the footer shows without the
-        chunk's key; None if it shows none."""
+        """The position of an encrypted chunk's ColumnMetaData that can be read without the chunk's
+        key; None if there is none."""
         sealed = self._sealed.get((row_group, column))
         if sealed is not None:
             return sealed.copy_start
@@ -149,7 +149,7 @@ class OpenedChunks:
             self._opened[key] = self._meta_data(key, modules.open_meta_data(sealed))
 
     def _spans(self, start: int) -> dict[int, tuple[int, int]]:
-        """Where the values of the fields are that a ColumnChunk has for encryption."""
+        """The spans of a ColumnChunk's fields for encryption."""
         return {
             number: (value, end)
             for number, kind, _, value, end in _kernel.fields(self._raw, start)
@@ -157,36 +157,36 @@ class OpenedChunks:
         }
 
     def _named(self, key: ChunkKey) -> str:
-        """How a message names a chunk."""
+        """The chunk's name in messages."""
         return f"{self._where}: row group {key[0]}, column {self._leaves[key[1]].name}"
 
     def _binary(self, span: tuple[int, int]) -> bytes:
-        """A binary value without its length."""
+        """A binary value without its length prefix."""
         value, end = span
         while self._raw[value] >= 0x80:
             value += 1
         return self._raw[value + 1 : end]
 
     def _meta_data(self, key: ChunkKey, opened: bytes) -> bytes:
-        """An opened ColumnMetaData; writers leave zeros behind it."""
+        """A decrypted ColumnMetaData without the zeros that writers pad it with."""
         try:
             return opened[: _kernel.struct_end(opened)]
         except _kernel.ScanError as error:
             raise FooterError(f"{self._named(key)}: no ColumnMetaData: {error.problem}") from None
 
     def _take_opened(self) -> None:
-        """What was opened is what the chunks have."""
+        """Enter the decrypted ColumnMetaData into `text` and `table`."""
         header = compact.list_header(compact.TYPE_STRUCT, len(self._opened))
-        chunks = (_BEFORE + meta_data + _BEHIND for meta_data in self._opened.values())
+        chunks = (_BEFORE + meta_data + _AFTER for meta_data in self._opened.values())
         self.text = b"".join([self._raw, header, *chunks])
-        # This cannot fail: each is one struct, and the scan passes over what it does not know.
+        # Cannot fail: each is one struct, and the scan skips unknown fields.
         scanned = _kernel.chunks(self.text, len(self._raw), len(self._opened))
         table = ChunkTable([scanned], len(self._opened))
         for index, key in enumerate(self._opened):
             self.table.take_meta_data(*key, table, index)
 
     def edited(self, edits: Mapping[ChunkKey, Edit], seal: Seal) -> bytes:
-        """FileMetaData with `edits` in the ColumnMetaData of chunks."""
+        """FileMetaData with `edits` applied to the ColumnMetaData of chunks."""
         pieces: list[bytes] = []
         done = 0
         for key in sorted(edits):
@@ -196,7 +196,7 @@ class OpenedChunks:
         return b"".join([*pieces, self._raw[done:]])
 
     def _edit(self, key: ChunkKey, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
-        """What stands from where to where instead."""
+        """The start and end of the bytes to replace, and the new bytes."""
         found = self.table.of(*key)
         start, end = found["meta_start"], found["meta_end"]
         meta_data = compact.splice(self.text, start, edit.fields)

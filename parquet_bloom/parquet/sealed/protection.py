@@ -1,8 +1,8 @@
-"""How a file's footer is protected: what follows it, and where the keys of column chunks come from.
+"""How a file's footer is protected, which decides what follows it and where column keys come from.
 
     plain     FileMetaData | length (4) | PAR1
     signed    FileMetaData | signature (28) | length (4) | PAR1
-    unsigned  the same, of whose encryption somebody has taken away what the footer said
+    unsigned  encrypted columns, but a plain footer that does not describe the encryption
     sealed    FileCryptoMetaData | sealed FileMetaData | length (4) | PARE
 
 Spec: parquet-format, README.md "File format", Encryption.md section 5.
@@ -20,16 +20,15 @@ from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
 MAGIC = b"PAR1"
 MAGIC_ENCRYPTED = b"PARE"
 
-UNSIGNED = "columns are encrypted, and the footer neither says how nor is signed"
+UNSIGNED = "columns are encrypted, but the footer neither says how nor is signed"
 
 
 @dataclass(frozen=True, slots=True)
 class EncryptedChunk:
-    """What tells the key of an encrypted column chunk, and what it is bound to.
+    """What identifies the key of an encrypted column chunk, and its AAD.
 
-    `ordinal` is the one that its row group says it has, None if it says nothing; `row_group` and
-    `column` are positions. `path` are the steps to the leaf column, `crypto` is its
-    encoded crypto_metadata.
+    `ordinal`: the one stored in its row group, None if there is none. `row_group` and `column` are
+    positions. `crypto`: the chunk's encoded crypto_metadata.
     """
 
     row_group: int
@@ -42,9 +41,9 @@ class EncryptedChunk:
 class Protection(Protocol):
     """How a footer is protected.
 
-    `hides_footer`: nobody reads it without its key. `has_untagged_pages`: encrypted pages can be
-    changed by who has no key, and nobody sees it. `unverified`: why the footer can be another one
-    than was signed, empty if it cannot. `fixed`: of the tail, what an edit must leave as it is.
+    `hides_footer`: it cannot be read without its key. `has_untagged_pages`: encrypted pages can be
+    altered without a key, and undetected. `unverified`: why the footer may not be the one that was
+    signed; empty if it is. `fixed`: the part of the tail that an edit must keep.
     """
 
     @property
@@ -63,7 +62,8 @@ class Protection(Protocol):
     def fixed(self) -> bytes: ...
 
     def doubt(self, path: tuple[str, ...]) -> str:
-        """Why it is not believed that the leaf column at `path` is not encrypted; empty if it is."""
+        """Why the footer's claim that the leaf column at `path` is in plaintext is in doubt; empty if
+        it is not."""
 
     def tail(self, raw: bytes) -> bytes:
         """FileMetaData with what precedes and follows it, to the end of the file.
@@ -72,15 +72,15 @@ class Protection(Protocol):
         """
 
     def check_writable(self) -> None:
-        """Raise EncryptionError or UnsupportedError if no other footer can be put in its place."""
+        """Raise EncryptionError or UnsupportedError if the footer cannot be replaced."""
 
     @property
     def modules(self) -> Callable[[EncryptedChunk], Modules]:
-        """Tells how an encrypted chunk lies in the file."""
+        """A function that returns how an encrypted chunk is stored."""
 
 
 class Unprotected:
-    """Of a file that is not encrypted."""
+    """For a file that is not encrypted."""
 
     is_encrypted = False
     hides_footer = False
@@ -102,7 +102,7 @@ class Unprotected:
 
 
 class UnsignedFooter(Unprotected):
-    """Of a file with encrypted columns, whose footer nobody vouches for."""
+    """For a file with encrypted columns whose footer is not authenticated."""
 
     is_encrypted = True
     unverified = UNSIGNED
@@ -115,7 +115,7 @@ class UnsignedFooter(Unprotected):
 
 
 def tail_end(length: int, magic: bytes) -> bytes:
-    """The last 8 bytes of a file, `length` bytes of footer before them."""
+    """The last 8 bytes of a file with a footer of `length` bytes."""
     return length.to_bytes(4, "little") + magic
 
 

@@ -1,4 +1,4 @@
-"""What belongs to an encrypted column chunk, each header and each body in an envelope of its own.
+"""The parts of an encrypted column chunk: each header and each body in an envelope of its own.
 
     | sealed page header | sealed page | sealed page header | sealed page | ...
     bloom_filter_offset →  | sealed BloomFilterHeader | sealed bitset |
@@ -6,7 +6,7 @@
     v2 body   one envelope around levels and values      (Arrow C++, Polars)
               repetition levels | definition levels | sealed values      (parquet-java)
 
-Behind the Thrift structs that parquet-java seals there are zeros.
+parquet-java pads the Thrift structs that it seals with zeros.
 
 Spec: parquet-format, Encryption.md section 5.
 """
@@ -46,7 +46,7 @@ _HEADERS = {
     PageType.DICTIONARY_PAGE: Module.DICTIONARY_PAGE_HEADER,
     PageType.DATA_PAGE: Module.DATA_PAGE_HEADER,
 }
-# What an envelope can be taken for that is not a filter header, and has no page's number.
+# Modules that could be mistaken for a filter header; their AAD needs no page ordinal.
 _WITHOUT_PAGE = (
     Module.COLUMN_META_DATA,
     Module.DICTIONARY_PAGE,
@@ -59,7 +59,7 @@ _WITHOUT_PAGE = (
 
 @dataclass(frozen=True, slots=True)
 class SealedModules:
-    """Of an encrypted chunk, with its key. `doubt`: why nothing may be sealed, empty if it may."""
+    """For an encrypted chunk with its key. `doubt`: why nothing may be sealed, empty if it may."""
 
     cipher: FileCipher
     key: Key
@@ -91,17 +91,17 @@ class SealedModules:
     ) -> tuple[PageHeader, int]:
         limit = min(ahead.end - at, MAX_PAGE_HEADER_BYTES)
         try:
-            size = envelope_size(bytes(ahead.at(at, LENGTH_BYTES)[:LENGTH_BYTES]), limit)
+            size = envelope_size(bytes(ahead.read(at, LENGTH_BYTES)[:LENGTH_BYTES]), limit)
         except TamperedError as error:
             raise TamperedError(f"{_HEADERS[expected[0]].words} at {at}: {error}") from None
-        header = self._open_header(ahead.at(at, size)[:size], ordinal, expected)
+        header = self._open_header(ahead.read(at, size)[:size], ordinal, expected)
         try:
             return compact.decode(PageHeader, header)[0], size
         except (_kernel.ScanError, FormatError) as error:
             raise PageError(f"page header at {at}: {error}") from None
 
     def _open_header(self, envelope: memoryview, ordinal: int, expected: Sequence[int]) -> bytes:
-        """As the first kind of page that it opens as; the footer need not say which comes first."""
+        """Try each kind of page: the footer need not say whether the dictionary comes first."""
         first: TamperedError | None = None
         for kind in expected:
             module = _HEADERS[kind]
@@ -110,7 +110,7 @@ class SealedModules:
                 return self._open(module, envelope, page)
             except TamperedError as error:
                 first = first or error
-        raise first or ValueError("no kind of page is expected")
+        raise first or ValueError("no kind of page expected")
 
     def page_body(self, stored: memoryview, page: Page) -> memoryview:
         if page.header.type == PageType.DICTIONARY_PAGE:
@@ -175,7 +175,7 @@ def _short_envelope(source: Source, offset: int, end: int) -> memoryview:
 
 
 def _plain_levels(stored: memoryview, page: Page) -> int:
-    """The bytes before the envelope: the levels, if they are not in it."""
+    """The size of the levels in front of the envelope; 0 if they are inside it."""
     header = page.header.data_page_header_v2
     if page.header.type != PageType.DATA_PAGE_V2 or header is None or _envelope_at(stored, 0):
         return 0
@@ -186,7 +186,7 @@ def _plain_levels(stored: memoryview, page: Page) -> int:
 
 
 def _envelope_at(stored: memoryview, start: int) -> bool:
-    """Whether the rest could be one envelope."""
+    """Whether everything from `start` on could be one envelope."""
     rest = len(stored) - start
     return (
         rest >= LENGTH_BYTES
