@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Generator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -43,12 +43,13 @@ def work_in_order(
     work: Callable[[Item], Result],
     room: Callable[[Item], int],
     threads: int | None,
-) -> Iterator[tuple[Item, Result]]:
+) -> Generator[tuple[Item, Result]]:
     """Each chunk with what `work` makes of it, in the order of `chunks`.
 
     `threads`: one for each processor if None. `room` says how many bytes the work takes at most: the
     next chunks begin as far as there is room beside those whose result nobody has taken yet. Whoever
-    keeps a result when asking for another keeps its memory, too.
+    keeps a result when asking for another keeps its memory, too. Whoever does not take all of them
+    closes it: the garbage collector may do so in one of the threads that it waits for.
     """
     threads = threads or len(os.sched_getaffinity(0))
     ahead = deque(chunks)

@@ -389,7 +389,10 @@ def test_a_connection_that_says_nothing_is_pyarrows_own():
             ),
         ),
         ("make.kms_lab:MASTER_KEYS", "KMS client make.kms_lab:MASTER_KEYS: cannot be called"),
-        ("make.kms_lab:open_all", "KMS client make.kms_lab:open_all: TypeError: open_all() missing 1"),
+        (
+            "make.kms_lab:open_all",
+            "KMS client make.kms_lab:open_all: TypeError: open_all() missing 1",
+        ),
         ("builtins:repr", "KMS client builtins:repr: no method unwrap_key"),
     ],
 )
