@@ -37,11 +37,12 @@ def write_build(report: BuildReport) -> None:
 
 def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Row:
     first = filters[0]
+    largest = size(max(built.num_bytes for built in filters))
     return (
         column,
         str(sum(built.num_filters for built in filters)),
         size(sum(built.length for built in filters)),
-        size(max(built.num_bytes for built in filters)),
+        largest if first.num_bits is None else "",
         "" if first.num_bits is None else str(first.num_bits),
         "" if first.num_hashes is None else str(first.num_hashes),
         percent(max(built.fpp for built in filters)),

@@ -377,9 +377,9 @@ def test_the_command(path, out, monkeypatch):
     lines = result.stdout.splitlines()
     assert lines[0].startswith("out.orc: 11 filters, 13.1 KiB added (")
     assert lines[1:] == [
-        "column\tfilters\tbytes\tlargest\tbits of each\thashes\thighest FPP",
-        "id\t7\t8.3 KiB\t1.2 KiB\t9600\t7\t1 %",
-        "name\t4\t4.8 KiB\t1.2 KiB\t9600\t7\t1 %",
+        "column\tfilters\tbytes\tbits of each\thashes\thighest FPP",
+        "id\t7\t8.3 KiB\t9600\t7\t1 %",
+        "name\t4\t4.8 KiB\t9600\t7\t1 %",
         "skipped tags, stripes 0, 1, 2: LIST: its filters hold only how many elements there are",
         "skipped name, stripe 1: no non-null values",
     ]
