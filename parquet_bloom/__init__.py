@@ -49,13 +49,11 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.dump import DumpedFilter, dump
     from parquet_bloom.verbs.dump_older import DumpedOlder
     from parquet_bloom.verbs.inspect import FileInspection, inspect
-    from parquet_bloom.verbs.orc.build import OrcBuildReport
     from parquet_bloom.verbs.orc.diff import OrcFileDiff
     from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
     from parquet_bloom.verbs.orc.inspect import OrcInspection
     from parquet_bloom.verbs.orc.probe import OrcProbeReport
     from parquet_bloom.verbs.orc.repair import OrcRepairReport
-    from parquet_bloom.verbs.orc.strip import OrcStripReport
     from parquet_bloom.verbs.probe import ProbeReport, explain, probe
     from parquet_bloom.verbs.repair import RepairReport, repair
     from parquet_bloom.verbs.report import FileReport, report
@@ -89,13 +87,11 @@ _HOME = {
     "MissingKeyError": "errors",
     "Murmur3": "legacy.murmur3.dialect",
     "NotSupportedFileError": "errors",
-    "OrcBuildReport": "verbs.orc.build",
     "OrcFile": "orc.file",
     "OrcFileDiff": "verbs.orc.diff",
     "OrcInspection": "verbs.orc.inspect",
     "OrcProbeReport": "verbs.orc.probe",
     "OrcRepairReport": "verbs.orc.repair",
-    "OrcStripReport": "verbs.orc.strip",
     "PageError": "errors",
     "ParquetBloomError": "errors",
     "ParquetFile": "parquet.file",
@@ -153,13 +149,11 @@ __all__ = [
     "MissingKeyError",
     "Murmur3",
     "NotSupportedFileError",
-    "OrcBuildReport",
     "OrcFile",
     "OrcFileDiff",
     "OrcInspection",
     "OrcProbeReport",
     "OrcRepairReport",
-    "OrcStripReport",
     "PageError",
     "ParquetBloomError",
     "ParquetFile",

@@ -5,7 +5,7 @@
     group       what readers skip: the row group itself, or one index group of a stripe
     Chunk       one column in one part
     Place       a part, and in it a group where it is about one
-    Change      what becomes of a file; storage.new_version writes it
+    Change      what becomes of a file, see storage.new_version, which writes it
 
 `parquet.file` and `orc.file` are the containers, `files.open` chooses. Verbs, renderers, commands
 and Spark know nothing else of a format.
@@ -13,15 +13,17 @@ and Spark know nothing else of a format.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from parquet_bloom.storage.new_version import Change
 from parquet_bloom.vocabulary import Format, Verdict
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
 
 # Of a field that is left out of JSON where it is None: not every format has such a thing.
@@ -194,8 +196,8 @@ class Explanation(Located):
 class BuiltFilters(Located):
     """Filters that were added for one chunk: one, or one for each group.
 
-    `num_values`: non-null values of the chunk; `num_bytes`: the largest bitset; `fpp`: the highest,
-    computed from the bits. `offset` and `length`: where they lie, `offset` None where they became a
+    `num_values`: of the chunk, in a Parquet file with nulls; `num_bytes`: the largest bitset; `fpp`:
+    the highest, computed from the bits. `offset` and `length`: where they lie, `offset` None where they became a
     part of the footer. `num_bits` and `num_hashes`: of each k-hash filter.
     """
 
@@ -214,13 +216,14 @@ class BuiltFilters(Located):
 @dataclass(frozen=True, slots=True)
 class RemovedFilters(Located):
     """Filters that were removed from one chunk. `offset`: where they lay, None inside the footer or
-    where nobody knows; `stream`: the kind of the stream that they were."""
+    where nobody knows; `stream` and `length`: the kind and size of the stream that they were."""
 
     place: Place
     column: str
     num_filters: int
     offset: int | None
     stream: str | None = field(default=None, metadata=WHERE_KNOWN)
+    length: int | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,39 +235,33 @@ class LeftChunk(Located):
     reason: str
 
 
-class Version(Protocol):
-    """A new version of a file while it is written from front to back: `size` bytes so far."""
+class BuildChange(Change):
+    """New filters. Once it is composed, `filters` and `skipped` say what became of each chunk, and
+    `notes` what to know of the filters."""
 
-    size: int
-
-    def append(self, data: bytes | memoryview) -> int:
-        """Write `data`; returns its offset."""
-
-    def append_from(self, source: Source, start: int, end: int) -> None:
-        """Write the bytes [start, end) of `source`."""
-
-
-class Change(Protocol):
-    """What becomes of a file.
-
-    The new version has the first `prefix` bytes of the old one, without those that are `erased`,
-    and what `compose` writes behind them.
-    """
-
-    prefix: int
+    filters: list[BuiltFilters]
+    skipped: list[LeftChunk]
+    notes: Sequence[str] = ()
 
     @property
-    def is_idle(self) -> bool:
-        """Whether nothing changes, so that a file in its place need not be written."""
+    def planned(self) -> Sequence[Any]:
+        """The Chunks that want filters which can be built elsewhere: by `built` of the same change
+        of the same file."""
+        return ()
 
-    def compose(self, version: Version) -> None:
-        """Write everything behind the prefix."""
+    def built(self, chunks: Sequence[Any]) -> Generator[tuple[Any, Any]]:
+        """Each of these Chunks, in turn, with its filter, or with why it gets none."""
+        yield from ()
 
-    def erased(self) -> Sequence[tuple[int, int]]:
-        """Ranges of the prefix to overwrite with zeros; known once it is composed."""
+    def take(self, filters: Generator[tuple[Any, Any]]) -> None:
+        """Write what `built` has given elsewhere for all that is planned."""
 
-    def verify(self, written: Source) -> None:
-        """Raise RewriteError unless what was written is the old file but for this change."""
+
+class StripChange(Change):
+    """No filters any more: which are `removed`, and what of them is `left`."""
+
+    removed: Sequence[RemovedFilters] = ()
+    left: Sequence[LeftChunk] = ()
 
 
 # ------------------------------------------------------------------------------------------------
@@ -294,6 +291,10 @@ class Chunk(Protocol):
     @property
     def where(self) -> str: ...
     @property
+    def stored_bytes(self) -> int:
+        """What its values take in the file."""
+
+    @property
     def has_filters(self) -> bool:
         """Whether the file says that there are filters of the format's own kind."""
 
@@ -320,6 +321,9 @@ class Container(Protocol):
     def num_rows(self) -> int: ...
     @property
     def num_parts(self) -> int: ...
+    @property
+    def fingerprint(self) -> str:
+        """The same only for a file that has not changed."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -339,3 +343,11 @@ class Container(Protocol):
 
     def chunks(self, part: int, columns: Sequence[Any]) -> Iterator[Any]:
         """The Chunks of these columns, which `select` gave, in one part."""
+
+    def build(self, options: Any, progress: Progress | None = None) -> BuildChange:
+        """Filters of the format's own kind, by BuildOptions. `progress`: told how many Chunks are
+        done, and of how many. Raises ColumnError, UnsupportedError, RewriteError, FormatError,
+        EncryptionError."""
+
+    def strip(self, selection: Any) -> StripChange:
+        """No filters of the format's own kind for a Selection. Raises as build."""

@@ -6,16 +6,16 @@ import os
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import NotSupportedFileError, UnsupportedError
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.container import ParquetContainer
 from parquet_bloom.parquet.footer.tail import check_may_be_plain
 from parquet_bloom.storage.open_source import open_source
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.orc.container import OrcContainer
 
 
-def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile | OrcFile:
+def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetContainer | OrcContainer:
     """Open a local path or URL, with the keys of what is encrypted in it, a Parquet file's.
 
     Raises OSError, FormatError if it is no Parquet and no ORC file, EncryptionError if it is
@@ -25,14 +25,14 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile 
     try:
         keys = None if keys is None else keys.for_file(source.path)
         try:
-            return ParquetFile(source, keys)
+            return ParquetContainer(source, keys)
         except NotSupportedFileError:
-            from parquet_bloom.orc.file import OrcFile
+            from parquet_bloom.orc.container import OrcContainer
             from parquet_bloom.orc.tail import is_orc
 
             if not is_orc(source):
                 raise
-        file = OrcFile(source)
+        file = OrcContainer(source)
         check_may_be_plain(keys, source.path)
         return file
     except BaseException:
@@ -40,7 +40,7 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile 
         raise
 
 
-def open_parquet(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile:
+def open_parquet(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetContainer:
     """As open, for those who take nothing but Parquet: an ORC file is an UnsupportedError."""
     file = open(path, keys)
     if file.format == "parquet":

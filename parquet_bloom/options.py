@@ -7,12 +7,14 @@ differ. Every class raises ValueError for what nobody could mean.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.storage.new_version import Target, resolve_target
 from parquet_bloom.vocabulary import Dialect, Existing, LiteralType, OrcStreams, check_word
 
 DEFAULT_FPP = 0.01
@@ -33,11 +35,17 @@ class Destination:
     overwrite: an output that exists is replaced. verify: what was written is read back.
     """
 
-    output: str | None = None
+    output: str | os.PathLike[str] | None = None
     in_place: bool = False
     overwrite: bool = False
     dry_run: bool = False
     verify: bool = True
+
+    def target(self, source: str | os.PathLike[str]) -> Target:
+        """Where that is for one file. Raises RewriteError for anything that nobody has asked for."""
+        if self.dry_run:
+            return Target(None, in_place=self.in_place)
+        return resolve_target(source, self.output, self.in_place, self.overwrite)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

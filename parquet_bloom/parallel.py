@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Generator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -42,12 +42,13 @@ def work_in_order(
     work: Callable[[Item], Result],
     room: Callable[[Item], int],
     threads: int | None,
-) -> Iterator[tuple[Item, Result]]:
+) -> Generator[tuple[Item, Result]]:
     """Yield each chunk with the result of `work`, in the order of `chunks`.
 
     `threads`: None for one per processor. `room`: the most memory that a chunk takes, in bytes. A
     chunk starts once it fits the budget beside all results not yet consumed; a consumer that holds
-    on to a result holds on to its memory, too.
+    on to a result holds on to its memory, too. A consumer that does not take every result must
+    close this: otherwise the garbage collector may do so in a thread that it waits for.
     """
     threads = threads or len(os.sched_getaffinity(0))
     ahead = deque(chunks)

@@ -53,7 +53,6 @@ HOMES = {
     "xxhash": {
         "diagnosis/hashes.py",
         "orc/writer.py",
-        "parquet/filter_builder.py",
         "parquet/writer.py",
         "verbs/validate.py",
     },

@@ -27,7 +27,7 @@ from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc.build import OrcSize, room_of_values
 from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn, above
-from parquet_bloom.orc.file import OrcFile
+from parquet_bloom.orc.container import OrcContainer
 from parquet_bloom.orc.injection import check_indexed, check_injectable
 from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import encode_literal, insertion_hashes, never_absent
@@ -75,7 +75,7 @@ class OrcSurveyor:
     # There are many index groups, and every value is looked for in each.
     num_drawn: Final = 1024
 
-    def __init__(self, file: OrcFile, options: AdviseOptions) -> None:
+    def __init__(self, file: OrcContainer, options: AdviseOptions) -> None:
         """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group."""
         refuse(file.path, options, ["max_bytes"], "ORC files")
         self.file = file

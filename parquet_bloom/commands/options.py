@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.program import FINE, TROUBLE
+from parquet_bloom.vocabulary import Existing, words
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import Destination
     from parquet_bloom.rules.policy import Policy
 
 
@@ -37,11 +39,14 @@ def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> in
     return None if text is None else _size(text)
 
 
-def filter_size(ctx: click.Context, param: click.Parameter, text: str) -> int:
+def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     """The same, of a filter that can be written."""
+    if text is None:
+        return None
     from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 
-    return click.IntRange(MIN_BYTES, MAX_BYTES).convert(_size(text), param, ctx)
+    size: int = click.IntRange(MIN_BYTES, MAX_BYTES).convert(_size(text), param, ctx)
+    return size
 
 
 def _size(text: str) -> int:
@@ -146,6 +151,9 @@ threads_option = click.option(
 )
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 
+
+# For the inputs, what gives for each path where its new version goes.
+Destinations = Callable[["Inputs"], Callable[[str], "Destination"]]
 
 # Parameter -> what it sets, by the names of a keys file; how its value looks; help.
 _KEY_PARAMETERS = {
@@ -257,24 +265,56 @@ def output_of(
     return lambda path: with_parent(outputs[path])
 
 
+def destination_options(command: Any) -> Any:
+    """The same; the command gets `destinations`, which gives for its inputs what gives for each path
+    its Destination."""
+
+    @wraps(command)
+    def with_destinations(
+        *args: Any, output: Path | None, output_dir: Path | None, in_place: bool, overwrite: bool,
+        dry_run: bool, no_verify: bool, **given: Any,
+    ) -> Any:  # fmt: skip
+        from parquet_bloom.options import Destination
+
+        def destinations(inputs: Inputs) -> Callable[[str], Destination]:
+            target = output_of(inputs, output, output_dir, in_place, dry_run)
+            return lambda path: Destination(
+                output=target(path),
+                in_place=in_place,
+                overwrite=overwrite,
+                dry_run=dry_run,
+                verify=not no_verify,
+            )
+
+        return command(*args, destinations=destinations, **given)
+
+    return output_options(with_destinations)
+
+
 def filter_options(command: Any) -> Any:
-    """What filters are to be built, and beside which."""
+    """What filters are to be built, and beside which; None is what is not given."""
     for option in (
         click.option("--force", is_flag=True, help="Also write filters that miss the target."),
         click.option(
-            "--existing", type=click.Choice(["keep", "replace", "error"]), default="keep",
+            "--existing", type=click.Choice(words(Existing)), default="keep",
             show_default=True, help="What to do with a filter that is there.",
         ),
         click.option(
             "--exact-blocks", is_flag=True,
             help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
         ),
-        max_bytes_option,
+        click.option(
+            "--max-bytes", callback=filter_size, metavar="SIZE",
+            help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
+        ),
         click.option(
             "--ndv", type=click.IntRange(1, 1 << 62),
             help="Size for this many distinct values per chunk.",
         ),
-        fpp_option,
+        click.option(
+            "--fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            help="Target false positive rate.  [default: 0.01]",
+        ),
     ):  # fmt: skip
         command = option(command)
     return command

@@ -3,14 +3,12 @@ what reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from parquet_bloom.filters.verdict import NO_FILTER
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -26,19 +24,6 @@ KEY_VALUE_METADATA: Final = 8
 STATISTICS: Final = 12
 PRIVATE_FIELD: Final = 31420
 FIELD_IDS: Final = (PRIVATE_FIELD, 7, 5)
-
-
-@dataclass(frozen=True, slots=True)
-class OlderFilters:
-    """Chunks with filters to which bloom_filter_offset does not lead: where a note leads, a range of
-    bytes if it is certain; and those with filters inside their Statistics."""
-
-    noted: Mapping[ChunkKey, tuple[int, int] | None] = field(default_factory=dict)
-    in_statistics: Collection[ChunkKey] = ()
-
-    @property
-    def keys(self) -> set[ChunkKey]:
-        return {*self.noted, *self.in_statistics}
 
 
 def may_have_hidden(footer: Footer, chunks: Collection[ColumnChunk]) -> bool:

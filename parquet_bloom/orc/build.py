@@ -6,7 +6,7 @@ index group has rows, as ORC's own writers have it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,7 +22,7 @@ from parquet_bloom.orc.keys.key_hashes import insertion_hashes, never_absent
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, Stripe
 from parquet_bloom.orc.values import group_values
 from parquet_bloom.parallel import work_in_order
-from parquet_bloom.parquet.filter_builder import NO_VALUES
+from parquet_bloom.vocabulary import NO_VALUES
 
 # A filter at its size has half of its bits set, and no codec makes that smaller: zstd, LZ4 and
 # deflate gain less than a tenth between these.
@@ -95,7 +95,7 @@ class OrcFilterBuilder:
         self._kinds = kinds
         self._threads = threads
 
-    def built(self, wanted: Sequence[OrcChunk]) -> Iterator[tuple[OrcChunk, BuiltStreams | str]]:
+    def built(self, wanted: Sequence[OrcChunk]) -> Generator[tuple[OrcChunk, BuiltStreams | str]]:
         """Each with its filters in turn, or with why it gets none.
 
         Raises UnsupportedError for values that cannot be read, FormatError for damaged ones.

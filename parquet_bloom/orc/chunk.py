@@ -35,5 +35,13 @@ class OrcChunk:
         return self.stripe.streams_of(self.column.id, FILTER_KINDS)
 
     @property
+    def stored_bytes(self) -> int:
+        return sum(
+            each.length
+            for each in self.stripe.streams
+            if each.column == self.column.id and not each.is_index
+        )
+
+    @property
     def has_filters(self) -> bool:
         return bool(self.filter_streams)

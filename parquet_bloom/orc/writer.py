@@ -1,14 +1,13 @@
-"""A new version of an ORC file, written stripe by stripe: the same data, other filters.
+"""What changes in an ORC file: the filters of each stripe, and so the places of all stripes.
 
-What build and strip share, as rewrite is what they share for Parquet.
+What build, repair and strip share. Whoever changes filters says for each stripe which streams it is
+to have; the data streams are copied as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Protocol
+from abc import abstractmethod
+from collections.abc import Mapping
 
 from xxhash import xxh3_64_intdigest
 
@@ -20,6 +19,7 @@ from parquet_bloom.orc.injection import (
     Piece,
     Span,
     changed_stripe,
+    check_injectable,
     end_of_file,
     footer_without_places,
     header,
@@ -30,70 +30,89 @@ from parquet_bloom.orc.injection import (
 )
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcStream, Stripe, read_stripe
 from parquet_bloom.orc.tail import StripePlace, Tail, read_tail
-from parquet_bloom.storage.local_output import Output
-from parquet_bloom.storage.new_version import Target, mode_of, verifying
-from parquet_bloom.storage.open_source import open_source
+from parquet_bloom.storage.new_version import Change, Version
 from parquet_bloom.storage.source import Source
 
 # What is compared of both ends of what was copied.
 COMPARED_BYTES = 64 << 10
 
 # The filter streams that a stripe is to have, by column id.
-Changes = Mapping[int, FilterStreams]
+Streams = Mapping[int, FilterStreams]
+
+# Where new streams lie, by column id and kind.
+Offsets = Mapping[tuple[int, int], int]
 
 # The XXH3 of each stream, by column id and kind: of a large file the streams are too much to keep.
 Digests = Mapping[int, Mapping[int, int]]
 
 
-class OrcRewrite(Protocol):
-    """The new version while it grows; `output` is None if it is only imagined."""
+class StripesChange(Change):
+    """Other filters in the stripes of `file`; all of it is written anew. Raises UnsupportedError for
+    files that cannot get other filters."""
 
-    @property
-    def output(self) -> str | None: ...
+    def __init__(self, file: OrcFile) -> None:
+        check_injectable(file.tail)
+        self.file = file
+        self._places: list[StripePlace] = []
+        self._digests: list[Digests] = []
 
-    @property
-    def size(self) -> int:
-        """Its bytes so far."""
+    @abstractmethod
+    def streams_of(self, stripe: int) -> Streams:
+        """The filters of a stripe, of the columns where they change. Asked once for each stripe, in
+        order."""
 
-    def write_stripe(self, index: int, changes: Changes) -> Mapping[tuple[int, int], int]:
-        """Write the next stripe of the old file with other filters. Returns the offset of each new
-        stream by column id and kind."""
+    def placed(self, stripe: int, offsets: Offsets) -> None:
+        """Told where they lie."""
+        return
 
-    def finish(self) -> None:
-        """Write the rest, verify, take the target's name."""
-
-
-@dataclass
-class _Layout:
-    """What the new file is made of, so far."""
-
-    file: OrcFile
-    places: list[StripePlace] = field(default_factory=list)
-    digests: list[Digests] = field(default_factory=list)
-
-    def next_stripe(self, index: int, changes: Changes, offset: int) -> NewStripe:
+    def compose(self, version: Version) -> None:
         tail = self.file.tail
-        stripe = (
-            changed_stripe(tail, self.file.stripe(index), changes)
-            if changes
-            else unchanged_stripe(tail.stripes[index])
-        )
-        self.places.append(stripe.place(offset))
-        self.digests.append(
-            {
-                column: {kind: xxh3_64_intdigest(data) for kind, data in streams.items()}
-                for column, streams in changes.items()
-            }
-        )
-        return stripe
+        self._append(version, header(tail))
+        for index in range(self.file.num_stripes):
+            streams = self.streams_of(index)
+            start = version.size
+            stripe = (
+                changed_stripe(tail, self.file.stripe(index), streams)
+                if streams
+                else unchanged_stripe(tail.stripes[index])
+            )
+            for piece in stripe.pieces:
+                self._append(version, piece)
+            self._places.append(stripe.place(start))
+            self._digests.append(_digests(streams))
+            self.placed(index, _stream_offsets(stripe, streams, start))
+        for piece in end_of_file(tail, self._places):
+            self._append(version, piece)
+
+    def _append(self, version: Version, piece: Piece) -> None:
+        if isinstance(piece, Span):
+            version.append_from(self.file.source, piece.start, piece.end)
+        else:
+            version.append(piece)
+
+    def verify(self, written: Source) -> None:
+        """Data, row indexes and statistics must be the old ones, and the filters those that were
+        meant to be written."""
+        new = read_tail(written)
+        _verify_tail(self.file, new, written)
+        for index, expected in enumerate(self._digests):
+            verify_stripe = _verify_changed if expected else _verify_unchanged
+            verify_stripe(self.file, read_stripe(written, new, index), written, expected)
 
 
-def _stream_offsets(stripe: NewStripe, changes: Changes, offset: int) -> dict[tuple[int, int], int]:
+def _digests(streams: Streams) -> Digests:
+    return {
+        column: {kind: xxh3_64_intdigest(data) for kind, data in of_column.items()}
+        for column, of_column in streams.items()
+    }
+
+
+def _stream_offsets(stripe: NewStripe, streams: Streams, offset: int) -> Offsets:
     """Where each new stream lies of a stripe that begins at `offset`."""
     new = {
         id(data): (column, kind)
-        for column, streams in changes.items()
-        for kind, data in streams.items()
+        for column, of_column in streams.items()
+        for kind, data in of_column.items()
     }
     offsets = {}
     for piece in stripe.index:
@@ -101,99 +120,6 @@ def _stream_offsets(stripe: NewStripe, changes: Changes, offset: int) -> dict[tu
             offsets[new[id(piece)]] = offset
         offset += size_of(piece)
     return offsets
-
-
-class DryOrcRewrite:
-    """Sizes and offsets as they would be."""
-
-    output: str | None = None
-
-    def __init__(self, file: OrcFile) -> None:
-        self._layout = _Layout(file)
-        self.size = size_of(header(file.tail))
-
-    def write_stripe(self, index: int, changes: Changes) -> Mapping[tuple[int, int], int]:
-        start = self.size
-        stripe = self._layout.next_stripe(index, changes, start)
-        self.size += sum(map(size_of, stripe.pieces))
-        return _stream_offsets(stripe, changes, start)
-
-    def finish(self) -> None:
-        tail = self._layout.file.tail
-        self.size += sum(map(size_of, end_of_file(tail, self._layout.places)))
-
-
-class OrcFileRewrite:
-    """The new version in a temporary file."""
-
-    def __init__(self, file: OrcFile, target: Target, written: Output) -> None:
-        self.output: str | None = target.name
-        self._file = file
-        self._written = written
-        self._layout = _Layout(file)
-        self._append(header(file.tail))
-
-    @property
-    def size(self) -> int:
-        return self._written.size
-
-    def _append(self, piece: Piece) -> None:
-        if isinstance(piece, Span):
-            self._written.append_from(self._file.source, piece.start, piece.end)
-        else:
-            self._written.append(piece)
-
-    def write_stripe(self, index: int, changes: Changes) -> Mapping[tuple[int, int], int]:
-        start = self.size
-        stripe = self._layout.next_stripe(index, changes, start)
-        for piece in stripe.pieces:
-            self._append(piece)
-        return _stream_offsets(stripe, changes, start)
-
-    def finish(self) -> None:
-        for piece in end_of_file(self._file.tail, self._layout.places):
-            self._append(piece)
-        self._written.flush()
-        with verifying(self.output, self._written):
-            self.verify()
-        self._file.source.check_unchanged()
-        self._written.commit()
-
-    def verify(self) -> None:
-        """Open what was written and compare; nothing has the target's name yet."""
-        _verify(self._file, self._written, self._layout.digests)
-
-
-class UnverifiedOrcRewrite(OrcFileRewrite):
-    """The same, taking what was written for granted."""
-
-    def verify(self) -> None:
-        return
-
-
-@contextmanager
-def rewriting(file: OrcFile, target: Target | None, verify: bool) -> Iterator[OrcRewrite]:
-    """A rewrite; without finish() nothing remains of it. Without a target it is only imagined."""
-    if target is None:
-        yield DryOrcRewrite(file)
-        return
-    with target.output(mode_of(file.source), 0) as written:
-        yield (OrcFileRewrite if verify else UnverifiedOrcRewrite)(file, target, written)
-
-
-def _verify(old: OrcFile, written: Output, digests: list[Digests]) -> None:
-    """Raise RewriteError unless the new file is the old one but for the filters in `digests`."""
-    source = open_source(written.temporary)
-    try:
-        new = read_tail(source)
-        if source.size != written.size:
-            raise RewriteError(f"{source.size} bytes, expected {written.size}")
-        _verify_tail(old, new, source)
-        for index, expected in enumerate(digests):
-            verify_stripe = _verify_changed if expected else _verify_unchanged
-            verify_stripe(old, read_stripe(source, new, index), source, expected)
-    finally:
-        source.close()
 
 
 def _verify_tail(old: OrcFile, new: Tail, source: Source) -> None:

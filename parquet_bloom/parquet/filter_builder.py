@@ -1,83 +1,19 @@
-"""Filters of many column chunks, built by several threads and written in file order."""
+"""Filters of many column chunks, built by several threads and given in file order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import count
-
-from xxhash import xxh3_64_intdigest
+from collections.abc import Generator, Sequence
 
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
-from parquet_bloom.filters.sizing import BLOCK_BYTES, MeasuredFilter, Size
+from parquet_bloom.filters.sizing import BLOCK_BYTES, Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import work_in_order
-from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.build import build_filter, reason_for_none
 from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.footer import FilterPlace
 from parquet_bloom.parquet.pages.pages import check_readable, chunk_runs, located
-from parquet_bloom.parquet.writer import Rewrite
-
-# Why a chunk gets none, if filters that are there are to be kept.
-HAS_ONE = "has a filter already"
-
-# Why a chunk gets none, whatever is asked for.
-NO_VALUES = "no non-null values"
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltFilter:
-    """One filter that was added. `fpp` is computed from its bits; `offset` is None where it became a
-    part of the footer."""
-
-    row_group: int
-    column: str
-    num_values: int
-    num_bytes: int
-    fpp: float
-    offset: int | None
-    length: int
-
-    @classmethod
-    def of(
-        cls, chunk: ColumnChunk, filter: MeasuredFilter, offset: int | None, length: int
-    ) -> BuiltFilter:
-        """That of `chunk`; header and bitset take `length` bytes."""
-        return cls(
-            row_group=chunk.row_group,
-            column=chunk.leaf.name,
-            num_values=chunk.num_values or 0,
-            num_bytes=filter.num_bytes,
-            fpp=filter.fpp,
-            offset=offset,
-            length=length,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedChunk:
-    """One column chunk that got no filter, and why."""
-
-    row_group: int
-    column: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """What was written so far: filters, chunks that got none, and what a rewrite must know."""
-
-    filters: list[BuiltFilter] = field(default_factory=list)
-    skipped: list[SkippedChunk] = field(default_factory=list)
-    places: dict[ChunkKey, FilterPlace | None] = field(default_factory=dict)
-    digests: dict[ChunkKey, int] = field(default_factory=dict)
-
-
-# A chunk with its filter, or with why it gets none.
-Built = tuple[ColumnChunk, SplitBlockBloomFilter | str]
+from parquet_bloom.parquet.writer import Built
+from parquet_bloom.vocabulary import NO_VALUES
 
 
 class FilterBuilder:
@@ -89,7 +25,7 @@ class FilterBuilder:
         self._size = size
         self._threads = threads
 
-    def built(self, chunks: Sequence[ColumnChunk]) -> Iterator[Built]:
+    def built(self, chunks: Sequence[ColumnChunk]) -> Generator[Built]:
         """Each chunk in turn with its filter."""
         return work_in_order(chunks, self._build_located, self._room, self._threads)
 
@@ -126,41 +62,3 @@ class TolerantFilterBuilder(FilterBuilder):
             return reason_for_none(chunk.leaf.type) or self._build(chunk)
         except (EncryptionError, FormatError, UnsupportedError) as error:
             return str(error)
-
-
-def append_filters(
-    file: ParquetFile,
-    built: Iterable[Built],
-    rewrite: Rewrite,
-    reason_against: Callable[[MeasuredFilter], str],
-    progress: Callable[[int], None] = lambda done: None,
-) -> Appended:
-    """Write filters in the order in which they come. `reason_against` says why one is not to be
-    written, "" if it is; `progress` is told how many chunks are done."""
-    appended = Appended()
-    done = count(1)
-    for chunk, filter in built:
-        reason = filter if isinstance(filter, str) else reason_against(filter)
-        if isinstance(filter, str) or reason:
-            appended.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, reason))
-        else:
-            with located(file.footer, chunk):
-                _append_filter(chunk, filter, rewrite, appended)
-        # It can take 128 MiB, and the next one begins when it is asked for.
-        del filter
-        progress(next(done))
-    return appended
-
-
-def _append_filter(
-    chunk: ColumnChunk, filter: SplitBlockBloomFilter, rewrite: Rewrite, appended: Appended
-) -> None:
-    plain_header = bloom.encode_header(filter.num_bytes)
-    header, bitset = chunk.modules.seal_filter(plain_header, filter.bitset)
-    offset = rewrite.append(header)
-    rewrite.append(bitset)
-    length = len(header) + len(bitset)
-    key = chunk.key
-    appended.places[key] = FilterPlace(offset, length)
-    appended.digests[key] = xxh3_64_intdigest(filter.bitset)
-    appended.filters.append(BuiltFilter.of(chunk, filter, offset, length))

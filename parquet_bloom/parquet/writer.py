@@ -1,39 +1,55 @@
-"""A new version of a file: the same data, other filters, another footer.
+"""What changes in a Parquet file: filters behind the data that stays, and a footer that tells of them.
 
-What build, repair and strip share: which files may be rewritten and onto what, how much of the old
-file stays, and the proof that the new one is the old one but for its filters.
+What build, repair and strip share, for filters of every kind: which files may be changed, how much
+of the old file stays, and the proof that the new one is the old one but for its filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from abc import abstractmethod
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import Protocol
 
-from xxhash import xxh3_64
+from xxhash import xxh3_64, xxh3_64_intdigest
 
+from parquet_bloom.container import BuiltFilters, LeftChunk
 from parquet_bloom.errors import (
     EncryptionError,
     FilterError,
     FooterError,
     RewriteError,
+    UnsupportedError,
 )
+from parquet_bloom.filters.sizing import MeasuredFilter
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import Progress, of_all
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.footer import FilterPlace
+from parquet_bloom.parquet.footer.footer import NO_POINTER, FilterPlace
 from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.plaintext_filters import leaks
-from parquet_bloom.parquet.sealed.material_copy import MaterialCopy, material_copy
+from parquet_bloom.parquet.pages.pages import located
+from parquet_bloom.parquet.plaintext_filters import Leak, leaks
+from parquet_bloom.parquet.sealed.material_copy import material_copy
 from parquet_bloom.parquet.sealed.modules import named
-from parquet_bloom.storage.local_output import Output
-from parquet_bloom.storage.new_version import Target, mode_of, verifying
-from parquet_bloom.storage.open_source import open_source
+from parquet_bloom.parquet.sealed.opened_chunks import Fields
+from parquet_bloom.storage.new_version import Change, Version
+from parquet_bloom.storage.source import Source
 
 # How much of a bitset is read at once to be compared.
 VERIFY_BYTES = 4 << 20
@@ -45,6 +61,15 @@ def check_rewritable(file: ParquetFile) -> None:
     """Raise MissingKeyError for a signed footer that cannot be signed again."""
     with named(file.path):
         file.footer.protection.check_writable()
+
+
+def check_unencrypted(file: ParquetFile) -> None:
+    """Raise UnsupportedError for an encrypted file: bits in its footer would tell what is stored."""
+    is_encrypted = any(file.footer.chunks.every("has_crypto_metadata"))
+    if file.is_encrypted or is_encrypted:
+        raise UnsupportedError(
+            f"{file.path}: is encrypted: expected a plain file for filters of a legacy dialect"
+        )
 
 
 def check_pages(file: ParquetFile) -> None:
@@ -128,144 +153,196 @@ def _end_by_header(file: ParquetFile, row_group: int, column: int) -> int:
     return 0 if stored is None else stored.end
 
 
-class Rewrite(Protocol):
-    """The new version while it grows; `output` is None if it is only imagined."""
+class ParquetChange(Change):
+    """A change of `file`."""
 
-    @property
-    def output(self) -> str | None: ...
+    def __init__(self, file: ParquetFile) -> None:
+        self.file = file
 
-    @property
-    def size(self) -> int:
-        """Its bytes so far."""
+    def beside(self, output: Path, overwrite: bool) -> AbstractContextManager[object]:
+        """The key material of an encrypted file. One that stays in its place keeps its own."""
+        material = material_copy(self.file, output, overwrite)
+        return material.placed() if material else nullcontext()
 
-    def append(self, data: bytes | memoryview) -> int:
-        """Write a filter's header or bits; returns their offset."""
+    def verify(self, written: Source) -> None:
+        self.check(ParquetFile(written, self.file.keys))
 
-    def finish(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
-        """Write the footer with filters at `places`, verify, take the target's name."""
-
-
-class DryRewrite:
-    """Sizes and offsets as they would be."""
-
-    output: str | None = None
-
-    def __init__(self, file: ParquetFile, prefix: int) -> None:
-        self._file = file
-        self.size = prefix
-
-    def append(self, data: bytes | memoryview) -> int:
-        offset = self.size
-        self.size += len(data)
-        return offset
-
-    def finish(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
-        self.size += len(self._file.footer.tail(places))
+    @abstractmethod
+    def check(self, new: ParquetFile) -> None:
+        """Raise RewriteError unless `new` is the old file but for this change."""
 
 
-class FileRewrite:
-    """The new version in a temporary file."""
-
-    def __init__(self, file: ParquetFile, target: Target, written: Output) -> None:
-        self.output: str | None = target.name
-        self._file = file
-        self._material = material_for(file, target)
-        self._written = written
-        self._copier = ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy")
-        self._copied = self._copier.submit(written.copy_prefix, file.source)
-
-    @property
-    def size(self) -> int:
-        return self._written.size
-
-    def append(self, data: bytes | memoryview) -> int:
-        return self._written.append(data)
-
-    def finish(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
-        self._written.append(self._file.footer.tail(places))
-        self._copied.result()
-        for leak in leaks(self._file, places):
-            for start, end in leak.erasable:
-                self._written.erase(start, end)
-        self._written.flush()
-        with verifying(self.output, self._written):
-            self.verify(places, digests)
-        commit(self._file, self._written, self._material)
-
-    def verify(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
-        """Open what was written and compare; nothing has the target's name yet."""
-        verify_rewrite(self._file, self._written, places, digests)
-
-    def close(self) -> None:
-        self._copier.shutdown(wait=True, cancel_futures=True)
+# A chunk with its filter, or with why it gets none.
+Built = tuple[ColumnChunk, SplitBlockBloomFilter | str]
 
 
-class UnverifiedRewrite(FileRewrite):
-    """The same, taking what was written for granted."""
+@dataclass(frozen=True, slots=True)
+class NewFilters:
+    """Filters to write: `built` gives those of `chunks` in turn, `reason_against` says why one is
+    not to be written, "" if it is. `is_shown`: a plaintext footer says where filters of encrypted
+    columns lie."""
 
-    def verify(self, places: Places, digests: Mapping[ChunkKey, int]) -> None:
-        return
+    chunks: Sequence[ColumnChunk]
+    built: Callable[[Sequence[ColumnChunk]], Generator[Built]]
+    reason_against: Callable[[MeasuredFilter], str]
+    is_shown: bool = False
+    progress: Progress | None = None
 
 
-@contextmanager
-def rewriting(
-    file: ParquetFile, target: Target | None, prefix: int, verify: bool
-) -> Iterator[Rewrite]:
-    """A rewrite that keeps the first `prefix` bytes; without finish() nothing remains of it.
+class FilterChange(ParquetChange):
+    """Other filters: new ones behind the data that stays, and a footer that points to them.
 
-    Without a target it is only imagined.
+    Once they are written, `filters` and `skipped` say what became of the new ones, which were
+    `appended` there; `places` says where the filters of all chunks lie that change, None where there
+    are none any more, and `leaks` what of those was in plaintext.
     """
-    if target is None:
-        yield DryRewrite(file, prefix)
-        return
-    with target.output(mode_of(file.source), prefix) as written:
-        rewrite = (FileRewrite if verify else UnverifiedRewrite)(file, target, written)
-        try:
-            yield rewrite
-        finally:
-            rewrite.close()
 
+    def __init__(
+        self,
+        file: ParquetFile,
+        prefix: int,
+        places: Places,
+        new: NewFilters,
+        digests: Mapping[ChunkKey, int] | None = None,
+    ) -> None:
+        """`places`: of filters that are there, and `digests` of their bits; None where they go."""
+        super().__init__(file)
+        self.prefix = prefix
+        self.places = dict(places)
+        self.appended: dict[ChunkKey, FilterPlace] = {}
+        self.filters: list[BuiltFilters] = []
+        self.skipped: list[LeftChunk] = []
+        self.leaks: Sequence[Leak] = ()
+        self._new = new
+        self._ahead = new.chunks
+        self._digests = dict(digests or {})
 
-def material_for(file: ParquetFile, target: Target) -> MaterialCopy | None:
-    """What else has to be written for an encrypted file; one in its place keeps its keys."""
-    if target.in_place:
-        return None
-    return material_copy(file, Path(target.name).resolve(), target.overwrite)
+    @property
+    def is_idle(self) -> bool:
+        return not self.places and not self._ahead
 
+    def compose(self, version: Version) -> None:
+        with closing(self._new.built(self._new.chunks)) as built:
+            self._append_all(built, version)
+        self._ahead = ()
+        # An object that is replaced is not there any more to be looked at.
+        self.leaks = leaks(self.file, self.places)
+        version.append(self.file.footer.tail(self.places))
 
-def commit(file: ParquetFile, written: Output, material: MaterialCopy | None) -> None:
-    """Let `written` take the target's name, if `file` is still what it was made of."""
-    file.source.check_unchanged()
-    with material.placed() if material else nullcontext():
-        written.commit()
+    def _append_all(self, built: Iterable[Built], version: Version) -> None:
+        progress = of_all(self._new.progress, self._new.chunks)
+        done = count(1)
+        for chunk, filter in built:
+            reason = filter if isinstance(filter, str) else self._new.reason_against(filter)
+            if isinstance(filter, str) or reason:
+                self.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
+            else:
+                with located(self.file.footer, chunk):
+                    self._append(chunk, filter, version)
+            # It can take 128 MiB, and the next one begins when it is asked for.
+            del filter
+            progress(next(done))
 
+    def _append(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, version: Version) -> None:
+        plain_header = bloom.encode_header(filter.num_bytes)
+        header, bitset = chunk.modules.seal_filter(plain_header, filter.bitset)
+        offset = version.append(header)
+        version.append(bitset)
+        length = len(header) + len(bitset)
+        place = FilterPlace(offset, length, self._new.is_shown)
+        self.appended[chunk.key] = self.places[chunk.key] = place
+        self._digests[chunk.key] = xxh3_64_intdigest(filter.bitset)
+        self.filters.append(built_filter(chunk, filter, offset, length))
 
-def verify_rewrite(
-    old: ParquetFile,
-    written: Output,
-    places: Places,
-    digests: Mapping[ChunkKey, int],
-) -> None:
-    """Raise RewriteError unless the new file is the old one but for the filters at `places`.
+    def erased(self) -> Iterator[Range]:
+        for leak in self.leaks:
+            yield from leak.erasable
 
-    Its size, its footer without these filters, and each filter's header, range and bits
-    (`digests`: the XXH3 of each bitset) must be what was meant to be written.
-    """
-    with ParquetFile(open_source(written.temporary), old.keys) as new:
-        if new.source.size != written.size:
-            raise RewriteError(f"{new.source.size} bytes, expected {written.size}")
-        if new.footer.without_filters(places) != old.footer.without_filters(places):
+    def check(self, new: ParquetFile) -> None:
+        """Footer, and header, range and bits of each filter must be what was meant to be written."""
+        old = self.file
+        if new.footer.without_filters(self.places) != old.footer.without_filters(self.places):
             raise RewriteError("the footer differs in more than the filters")
-        if new.footer.protection.fixed != old.footer.protection.fixed:
-            raise RewriteError("the footer is not encrypted as it was")
-        for (row_group, column), place in places.items():
+        check_protection(old, new)
+        for (row_group, column), place in self.places.items():
             chunk = new.footer.chunk(row_group, new.footer.leaves[column])
             stored = bloom.read_usable_header(new.source, new.footer, chunk)
             found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
             if found != place:
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
-            if stored is not None and bitset_digest(new, stored) != digests[row_group, column]:
+            if stored is not None and bitset_digest(new, stored) != self._digests[chunk.key]:
                 raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
+
+
+class FieldsChange(ParquetChange):
+    """Other fields in the ColumnMetaData of chunks, and an end of the data that may come earlier."""
+
+    def __init__(
+        self, file: ParquetFile, prefix: int, edits: Mapping[ChunkKey, Fields] | None = None
+    ) -> None:
+        super().__init__(file)
+        self.prefix = prefix
+        self.edits = dict(edits or {})
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.edits
+
+    def compose(self, version: Version) -> None:
+        raw = self.footer()
+        with named(self.file.path):
+            version.append(self.file.footer.protection.tail(raw))
+
+    def footer(self) -> bytes:
+        """The new FileMetaData."""
+        return self.file.footer.with_fields(self.edits)
+
+    def check(self, new: ParquetFile) -> None:
+        old = self.file
+        before = {
+            key: {**old.footer.fields(chunk_of(old, key), edit), **_of_no_copy(edit)}
+            for key, edit in self.edits.items()
+        }
+        if new.footer.with_opened_fields(before) != old.footer.with_opened_fields(before):
+            raise RewriteError("the footer differs in more than the filters")
+        check_protection(old, new)
+        for key, edit in self.edits.items():
+            chunk = chunk_of(new, key)
+            if new.footer.fields(chunk, edit) != edit:
+                raise RewriteError(f"{chunk.where}: the footer differs from what was written")
+
+
+def _of_no_copy(edit: Fields) -> Fields:
+    """The fields of an edit that a redacted copy does not take back."""
+    return {number: None for number in NO_POINTER if number in edit}
+
+
+def check_protection(old: ParquetFile, new: ParquetFile) -> None:
+    """Raise RewriteError unless both footers are encrypted in the same way."""
+    if new.footer.protection.fixed != old.footer.protection.fixed:
+        raise RewriteError("the footer is not encrypted as it was")
+
+
+def chunk_of(file: ParquetFile, key: ChunkKey) -> ColumnChunk:
+    """The chunk of a row group and the index of a leaf."""
+    row_group, column = key
+    return file.footer.chunk(row_group, file.footer.leaves[column])
+
+
+def built_filter(
+    chunk: ColumnChunk, filter: MeasuredFilter, offset: int | None, length: int
+) -> BuiltFilters:
+    """What to report of a filter that was built; header and bitset take `length` bytes."""
+    return BuiltFilters(
+        place=chunk.place,
+        column=chunk.leaf.name,
+        num_values=chunk.num_values or 0,
+        num_filters=1,
+        num_bytes=filter.num_bytes,
+        fpp=filter.fpp,
+        offset=offset,
+        length=length,
+    )
 
 
 def bitset_digest(file: ParquetFile, stored: bloom.StoredFilter) -> int:

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from parquet_bloom.container import BuiltFilters, number_of
 from parquet_bloom.render.chunks import lines_by_reason
-from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
+from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.wording import percent, size, without_empty
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.filter_builder import BuiltFilter
     from parquet_bloom.verbs.build import BuildReport
+
+_HEADER = ("column", "filters", "bytes", "largest", "bits of each", "hashes", "highest FPP")
 
 
 def write_build(report: BuildReport) -> None:
     """What was added to one file, by column; what was skipped, by reason."""
     target = report.output or f"{report.path} (dry run)"
     write_line(
-        f"{target}: {len(report.filters)} filters, {size(report.bytes_added)} added"
+        f"{target}: {number_of(report.num_filters, 'filter')}, {size(report.bytes_added)} added"
         f" ({percent(report.bytes_added / report.size_before)}), {report.seconds:.2f} s"
     )
-    if report.filters:
-        write_table(
-            ("column", "filters", "bytes", "largest", "highest FPP"),
-            [
-                _column_row(column, [item for item in report.filters if item.column == column])
-                for column in dict.fromkeys(item.column for item in report.filters)
-            ],
-        )
+    of_columns: dict[str, list[BuiltFilters]] = {}
+    for built in report.filters:
+        of_columns.setdefault(built.column, []).append(built)
+    if of_columns:
+        rows = [_column_row(column, filters) for column, filters in of_columns.items()]
+        write_table(*without_empty(_HEADER, rows))
     for line in lines_by_reason("skipped", report.skipped):
         write_line(line)
     for note in report.notes:
         write_line(f"note: {note}")
 
 
-def _column_row(column: str, filters: list[BuiltFilter]) -> Row:
+def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Row:
+    first = filters[0]
+    largest = size(max(built.num_bytes for built in filters))
     return (
         column,
-        str(len(filters)),
-        size(sum(item.length for item in filters)),
-        size(max(item.num_bytes for item in filters)),
-        percent(max(item.fpp for item in filters)),
+        str(sum(built.num_filters for built in filters)),
+        size(sum(built.length for built in filters)),
+        largest if first.num_bits is None else "",
+        "" if first.num_bits is None else str(first.num_bits),
+        "" if first.num_hashes is None else str(first.num_hashes),
+        percent(max(built.fpp for built in filters)),
     )

@@ -12,15 +12,22 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, TextIO
+
+from parquet_bloom import container
+from parquet_bloom.render import wording
 
 # Nothing shorter than this needs a progress bar.
 PATIENCE_SECONDS = 1.0
 
 Row = Sequence[str]
+
+# Until all that print take them from there.
+number_of, numbered, shortened = container.number_of, wording.numbered, wording.shortened
+percent, size = wording.percent, wording.size
 
 
 # C0, DEL and C1, which move cursors, paint terminals and end lines.
@@ -128,21 +135,6 @@ def write_table(header: Row, rows: Sequence[Row]) -> None:
         Console(file=out).print(table)
 
 
-def size(num_bytes: int) -> str:
-    """Bytes for people: `2.0 MiB`."""
-    amount = float(num_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(amount) < 1024:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    return f"{amount:.1f} TiB"
-
-
-def percent(fraction: float) -> str:
-    """`1.1 %`, with two significant digits."""
-    return f"{float(f'{100 * fraction:.2g}'):g} %"
-
-
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on a terminal's stderr, once it has been worth the wait."""
@@ -162,20 +154,3 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
             bars.update(task, completed=done, total=total, visible=late)
 
         yield show
-
-
-def number_of(count: int, noun: str) -> str:
-    """`1 stripe`, `5,000 rows`"""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def shortened(items: Sequence[str]) -> str:
-    """The first ten, and how many there are."""
-    shown = ", ".join(items[:10])
-    return f"{shown}, … ({len(items)} in all)" if len(items) > 10 else shown
-
-
-def numbered(noun: str, numbers: Collection[int]) -> str:
-    """`row groups 0, 1`"""
-    several = "s" if len(numbers) > 1 else ""
-    return f"{noun}{several} {shortened([str(number) for number in sorted(numbers)])}"

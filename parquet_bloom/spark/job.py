@@ -65,7 +65,7 @@ def _in_parts_at_best(
     spark: SparkSession, files: Sequence[LakeFile], slots: int, request: Mapping[str, Any]
 ) -> set[str]:
     """Those of huge files that are done earlier in parts, for which footers are read."""
-    if not files or request["verb"] != "build" or request["options"]["dry_run"]:
+    if not files or request["verb"] != "build" or request["options"]["destination"].dry_run:
         return set()
     from parquet_bloom.spark.schemas import SHARE
 

@@ -12,21 +12,17 @@ files: whoever writes one copies all of it and compares, which takes longer than
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, zip_longest
 from typing import Any
 
 import pyarrow as pa
 
+from parquet_bloom.container import Container
 from parquet_bloom.errors import ParquetBloomError, RewriteError
-from parquet_bloom.files import open_parquet
-from parquet_bloom.filters.sizing import Size
+from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.filter_builder import Built, FilterBuilder
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.worker import (
     Options,
@@ -37,8 +33,7 @@ from parquet_bloom.spark.worker import (
     outcome_of_build,
     row_of,
 )
-from parquet_bloom.verbs.build import build_with
-from parquet_bloom.verbs.build_plan import BuildOptions, plan_of
+from parquet_bloom.verbs.build import build_file
 
 # What stands for a row group in the row that says which file a part has seen.
 SEEN = -1
@@ -61,11 +56,11 @@ def column_shares(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterat
 
 def _share(path: str, options: Options) -> float:
     try:
-        with open_parquet(path) as file:
+        with open_file(path) as file:
             if not _is_wanted(file, options):
                 return 0.0
-            chunks = _chunks(file, options)
-            return sum(chunk.total_compressed_size or 0 for chunk in chunks) / file.source.size
+            chunks = file.build(options["build"]).planned
+            return sum(chunk.stored_bytes for chunk in chunks) / file.source.size
     except (ParquetBloomError, OSError, ValueError, MemoryError):
         # It is built as a whole, which says what is wrong.
         return 0.0
@@ -88,46 +83,31 @@ def _built_in(piece: Row, options: Options) -> Iterator[Row]:
     """The filters of one part; first of all, which file it has seen."""
     about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
     try:
-        with open_parquet(piece["path"]) as file:
-            chunks = _chunks(file, options) if _is_wanted(file, options) else []
-            yield about | {"row_group": SEEN, "message": version_of(file)}
-            size = size_of(options)
-            mine = _part(chunks, file.num_row_groups, piece["part"], piece["parts"])
-            for chunk, filter in FilterBuilder(file, size, 1).built(mine):
+        with open_file(piece["path"]) as file:
+            yield about | {"row_group": SEEN, "message": file.fingerprint}
+            if not _is_wanted(file, options):
+                return
+            change = file.build(options["build"])
+            mine = _part(change.planned, file.num_parts, piece["part"], piece["parts"])
+            for chunk, filter in change.built(mine):
+                row_group, column = chunk.key
                 result = {"message": filter} if isinstance(filter, str) else {"bits": filter.bitset}
-                place = {"row_group": chunk.row_group, "column": chunk.leaf.index}
-                yield about | place | result
+                yield about | {"row_group": row_group, "column": column} | result
     except (ParquetBloomError, OSError, ValueError, MemoryError):
         # Whoever writes the file meets the same, and says so.
         yield about | {"row_group": SEEN, "message": None}
 
 
-def _is_wanted(file: ParquetFile, options: Options) -> bool:
+def _is_wanted(file: Container, options: Options) -> bool:
     """Whether a file is to be built in parts."""
-    is_done = options["only_missing"] and has_been_built(file, options["columns"])
-    return not is_done and not file.footer.protection.is_encrypted
+    is_done = options["only_missing"] and has_been_built(file, options["build"].columns)
+    return not is_done and not file.is_encrypted
 
 
-def _chunks(file: ParquetFile, options: Options) -> list[ColumnChunk]:
-    return plan_of(file, options["columns"], None, options["existing"]).chunks
-
-
-def _part(
-    chunks: Sequence[ColumnChunk], num_row_groups: int, part: int, parts: int
-) -> list[ColumnChunk]:
+def _part(chunks: Sequence[Any], num_parts: int, part: int, parts: int) -> list[Any]:
     """Those whose row group is in this part."""
-    start, end = (num_row_groups * each // parts for each in (part, part + 1))
-    return [chunk for chunk in chunks if start <= chunk.row_group < end]
-
-
-def size_of(options: Options) -> Size:
-    """The size of filters that `options` ask for."""
-    return Size(**{name: options[name] for name in ("fpp", "max_bytes", "ndv", "exact_blocks")})
-
-
-def version_of(file: ParquetFile) -> str:
-    """The same only for a file that has not changed."""
-    return f"{file.source.size}:{_kernel.xxh64(file.footer.raw):016x}"
+    start, end = (num_parts * each // parts for each in (part, part + 1))
+    return [chunk for chunk in chunks if start <= chunk.place.part < end]
 
 
 def write_parts(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -151,8 +131,8 @@ def _is_as_seen(path: str, seen: set[str | None], options: Options) -> bool:
     # A part that could not open it, perhaps for want of a key, makes it a matter of the whole.
     if None in seen:
         return False
-    with open_parquet(path) as file:
-        return seen == {version_of(file)} and _is_wanted(file, options)
+    with open_file(path) as file:
+        return seen == {file.fingerprint} and _is_wanted(file, options)
 
 
 def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
@@ -163,11 +143,11 @@ def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
     if not _is_as_seen(path, seen, options):
         return build_outcome(path, options)
 
-    def built(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> Iterator[Built]:
-        if {version_of(file)} != seen:
+    def filters(file: Container, chunks: Sequence[Any]) -> Generator[tuple[Any, Any]]:
+        if {file.fingerprint} != seen:
             raise RewriteError(f"{path}: changed while it was built")
-        _, filters = next(kinds, (False, iter(())))
-        for chunk, row in zip_longest(chunks, filters):
+        _, built = next(kinds, (False, iter(())))
+        for chunk, row in zip_longest(chunks, built):
             place = chunk and chunk.key
             if place != (row and (row["row_group"], row["column"])):
                 raise RewriteError(f"{path}: filters of it got lost between two tasks")
@@ -175,15 +155,7 @@ def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
             yield chunk, row["message"] if bits is None else SplitBlockBloomFilter.from_bytes(bits)
 
     try:
-        wanted = BuildOptions(
-            columns=options["columns"],
-            size=size_of(options),
-            existing=options["existing"],
-            in_place=True,
-            force=options["force"],
-            verify=options["verify"],
-        )
-        report = build_with(built, path, wanted, dry_run=options["dry_run"])
+        report = build_file(path, options["build"], options["destination"], filters=filters)
     except RewriteError:
         # Another attempt at the same may have changed it meanwhile.
         return build_outcome(path, options)

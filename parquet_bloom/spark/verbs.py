@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.filters.sizing import MAX_BYTES, Size
-from parquet_bloom.options import AdviseOptions
+from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.options import AdviseOptions, BuildOptions, Destination, Selection
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
-from parquet_bloom.verbs.build_plan import Existing, check_existing
+from parquet_bloom.vocabulary import Existing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,9 +24,9 @@ def build(
     paths: Paths,
     *,
     columns: Sequence[str],
-    fpp: float = 0.01,
+    fpp: float | None = None,
     ndv: int | None = None,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     exact_blocks: bool = False,
     existing: Existing = "keep",
     force: bool = False,
@@ -43,20 +43,28 @@ def build(
     alone in which each column has a filter in some row group or stripe. since: only files that have
     changed since then. tasks: how many can run at the same time. keys_file: for encrypted files, a
     JSON file of keys that the executors can read. The others as of parquet_bloom.build; max_bytes
-    and exact_blocks mean nothing for ORC files, which are refused where they are given.
+    and exact_blocks are not supported for ORC files, which are refused where they are given.
 
     Raises TypeError and ValueError for what cannot be, SparkError if the job fails as a whole. What
     happens to single files is in the report.
     """
-    Size(fpp, max_bytes, ndv, exact_blocks)
-    check_existing(existing)
     if not columns:
         raise ValueError("columns: none, expected at least one")
     options = {
-        "columns": _texts("columns", columns), "fpp": fpp, "ndv": ndv, "max_bytes": max_bytes,
-        "exact_blocks": exact_blocks, "existing": existing, "force": force, "verify": verify,
-        "dry_run": dry_run, "only_missing": only_missing, "keys_file": keys_file,
-    }  # fmt: skip
+        "build": BuildOptions(
+            columns=_columns(columns),
+            fpp=fpp,
+            ndv=ndv,
+            max_bytes=max_bytes,
+            exact_blocks=exact_blocks,
+            existing=existing,
+            force=force,
+            threads=1,
+        ),
+        "destination": Destination(in_place=True, dry_run=dry_run, verify=verify),
+        "only_missing": only_missing,
+        "keys_file": keys_file,
+    }
     return _report(spark, paths, "build", options, tasks, since)
 
 
@@ -73,9 +81,8 @@ def strip(
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in its place. See build."""
     options = {
-        "columns": _texts("columns", columns),
-        "verify": verify,
-        "dry_run": dry_run,
+        "selection": Selection(columns=_columns(columns)),
+        "destination": Destination(in_place=True, dry_run=dry_run, verify=verify),
         "keys_file": keys_file,
     }
     return _report(spark, paths, "strip", options, tasks, since)
@@ -157,6 +164,11 @@ def advise(
     AdviseOptions(**options)
     options["keys_file"] = keys_file
     return _report(spark, paths, "advise", options, tasks, since)
+
+
+def _columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
+    texts = _texts("columns", columns)
+    return None if texts is None else tuple(texts)
 
 
 def _texts(name: str, texts: Sequence[str] | None) -> list[str] | None:

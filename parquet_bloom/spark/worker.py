@@ -24,14 +24,14 @@ from parquet_bloom.errors import (
     complaint_about,
 )
 from parquet_bloom.files import open as open_file
-from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.spark.outcome import Outcome, Status
+from parquet_bloom.verbs import documents
+from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.orc.file import OrcFile
     from parquet_bloom.verbs.build import BuildReport
-    from parquet_bloom.verbs.orc.build import OrcBuildReport
 
 Request = Mapping[str, Any]
 Options = dict[str, Any]
@@ -116,21 +116,19 @@ def keys_in(keys_file: str | None) -> Keys | None:
 
 def build_outcome(path: str, options: Options) -> Outcome:
     """Filters into one file, in its place."""
-    from parquet_bloom.verbs.build import build
+    from parquet_bloom.verbs.build import build_file
 
-    keys = keys_in(options.pop("keys_file"))
-    if options.pop("only_missing"):
+    keys = keys_in(options["keys_file"])
+    if options["only_missing"]:
         with open_file(path, keys) as file:
-            if has_been_built(file, options["columns"]):
+            if has_been_built(file, options["build"].columns):
                 return Outcome(path, "unchanged", message="each column has filters")
-    report = build(path, in_place=True, threads=1, keys=keys, **options)
+    report = build_file(path, options["build"], options["destination"], keys=keys)
     return outcome_of_build(report)
 
 
-def outcome_of_build(report: BuildReport | OrcBuildReport) -> Outcome:
+def outcome_of_build(report: BuildReport) -> Outcome:
     """What the report of a build says."""
-    from parquet_bloom.parquet.filter_builder import HAS_ONE
-
     reasons = list(dict.fromkeys(skip.reason for skip in report.skipped))
     status: Status = "skipped"
     if report.filters:
@@ -146,44 +144,31 @@ def outcome_of_build(report: BuildReport | OrcBuildReport) -> Outcome:
         filters=report.num_filters,
         bytes=report.bytes_added,
         message="; ".join(reasons if report.output else ["dry run", *reasons]) or None,
-        document=document_of(report),
+        document=document_of(documents.document_of(report)),
     )
 
 
-def has_been_built(file: ParquetFile | OrcFile, columns: Sequence[str]) -> bool:
-    """Whether each column has a filter in some row group or stripe; others may not be fit for one."""
-    if file.format == "orc":
-        return _has_orc_filters(file, columns)
-    return file.num_row_groups > 0 and all(
-        any(
-            file.footer.chunk(row_group, leaf).bloom_filter_offset is not None
-            for row_group in range(file.num_row_groups)
-        )
-        for leaf in file.leaves(columns)
-    )
-
-
-def _has_orc_filters(file: OrcFile, columns: Sequence[str]) -> bool:
-    from parquet_bloom.orc.stripe import FILTER_KINDS
-
-    stripes = [file.stripe(index) for index in range(file.num_stripes)]
-    return bool(stripes) and all(
-        any(stripe.streams_of(column.id, FILTER_KINDS) for stripe in stripes)
-        for column in file.named_columns(columns)
+def has_been_built(file: Container, columns: Sequence[str]) -> bool:
+    """Whether each column has a filter in some part of the file; others may not be fit for one."""
+    parts = file.parts(None)
+    return bool(parts) and all(
+        any(chunk.has_filters for part in parts for chunk in file.chunks(part, (column,)))
+        for column in file.select(columns)
     )
 
 
 def _strip(path: str, options: Options) -> Outcome:
-    from parquet_bloom.verbs.strip import strip
+    from parquet_bloom.verbs.strip import strip_file
 
-    report = strip(path, in_place=True, keys=keys_in(options.pop("keys_file")), **options)
+    keys = keys_in(options["keys_file"])
+    report = strip_file(path, options["selection"], options["destination"], keys=keys)
     return Outcome(
         path=path,
         status="removed" if report.removed else "unchanged",
         filters=report.num_filters,
         bytes=report.size_after - report.size_before,
         message=None if report.output else "dry run",
-        document=document_of(report),
+        document=document_of(documents.document_of(report)),
     )
 
 

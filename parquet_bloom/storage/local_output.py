@@ -45,7 +45,7 @@ class Output(ABC):
 
     def __init__(self, target: object, prefix: int) -> None:
         self._target = target
-        self._prefix = prefix
+        self.prefix = prefix
         self.size = prefix
 
     def __enter__(self) -> Self:
@@ -70,7 +70,7 @@ class Output(ABC):
 
         Another thread may append at the same time.
         """
-        self._copy(source, 0, self._prefix, 0)
+        self._copy(source, 0, self.prefix, 0)
 
     def _copy(self, source: Source, start: int, length: int, to: int) -> None:
         """Copy `length` bytes from `start` in `source` to `to`."""
@@ -118,7 +118,7 @@ class Output(ABC):
 
     def erase(self, start: int, end: int) -> None:
         """Overwrite with zeros what was copied from the source, but nothing that was appended."""
-        end = min(end, self._prefix)
+        end = min(end, self.prefix)
         for at in range(start, end, COPY_CHUNK):
             self._write_at(at, bytes(min(COPY_CHUNK, end - at)))
 

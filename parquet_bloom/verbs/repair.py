@@ -11,26 +11,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES, Size
-from parquet_bloom.parallel import Progress, of_all
+from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.filter_builder import Appended, TolerantFilterBuilder, append_filters
+from parquet_bloom.parquet.filter_builder import TolerantFilterBuilder
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace
-from parquet_bloom.parquet.plaintext_filters import leaks
 from parquet_bloom.parquet.writer import (
+    FilterChange,
+    NewFilters,
     bitset_digest,
     check_end,
     check_pages,
     check_rewritable,
-    rewriting,
 )
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.mends import (
@@ -41,7 +41,7 @@ from parquet_bloom.rules.mends import (
     mended_places,
     settle,
 )
-from parquet_bloom.storage.new_version import resolve_target
+from parquet_bloom.storage.new_version import Target, resolve_target, write_version
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -126,7 +126,11 @@ def repair(
     """
     started = time.perf_counter()
     size = Size(fpp, max_bytes)
-    target = None if dry_run else resolve_target(source, output, in_place, overwrite)
+    target = (
+        Target(None, in_place=in_place)
+        if dry_run
+        else resolve_target(source, output, in_place, overwrite)
+    )
     with open_file(source, keys) as file:
         if file.format == "orc":
             if max_bytes != MAX_BYTES:
@@ -148,33 +152,27 @@ def repair(
         wanting = _wanting(filters) if rebuild else []
         if wanting:
             check_end(file, mended)
-        # Most files of a lake have nothing to mend, and need not be copied to find that out.
-        is_idle = in_place and not mended and not wanting
-        written = None if is_idle else target
-        with rewriting(file, written, file.footer.start, verify) as rewrite:
-            builder = TolerantFilterBuilder(file, size, threads)
-            appended = append_filters(
-                file,
-                builder.built(wanting),
-                rewrite,
-                size.reason_against,
-                of_all(progress, wanting),
-            )
-            places = mended | appended.places
-            # An object that is replaced is not there any more to be looked at.
-            remains = tuple(_remains(file, places))
-            size_after = file.source.size
-            if places or not in_place:
-                rewrite.finish(places, _digests(file, filters) | appended.digests)
-                size_after = rewrite.size
-        outcomes = _Outcomes(appended)
+        change = FilterChange(
+            file,
+            file.footer.start,
+            mended,
+            NewFilters(
+                chunks=wanting,
+                built=TolerantFilterBuilder(file, size, threads).built,
+                reason_against=size.reason_against,
+                progress=progress,
+            ),
+            _digests(file, filters),
+        )
+        size_after = write_version(file.source, target, change, verify)
+        outcomes = _Outcomes(change)
         return RepairReport(
             path=file.path,
-            output=None if target is None else target.name,
+            output=target.name,
             repaired=tuple(done for each in filters for done in outcomes.repaired(each)),
             left=(
                 *(left for each in filters for left in outcomes.left(each)),
-                *remains,
+                *_remains(change),
                 *(_left(chunk, why, "") for chunk, why in locked(file, wanted)),
             ),
             bytes_added=size_after - file.source.size,
@@ -205,11 +203,9 @@ def _digests(file: ParquetFile, filters: Sequence[Examined]) -> dict[ChunkKey, i
     }
 
 
-def _remains(
-    file: ParquetFile, places: Mapping[ChunkKey, FilterPlace | None]
-) -> Iterator[LeftFilter]:
+def _remains(change: FilterChange) -> Iterator[LeftFilter]:
     """What is still in plaintext of encrypted columns' filters that nobody points to any more."""
-    for leak in leaks(file, places):
+    for leak in change.leaks:
         if leak.remains:
             yield LeftFilter(leak.chunk.row_group, leak.chunk.leaf.name, "PB501", leak.remains)
 
@@ -217,9 +213,9 @@ def _remains(
 class _Outcomes:
     """What became of each chunk, in words."""
 
-    def __init__(self, appended: Appended) -> None:
-        self._places = appended.places
-        self._skipped = {(skip.row_group, skip.column): skip.reason for skip in appended.skipped}
+    def __init__(self, change: FilterChange) -> None:
+        self._places = change.appended
+        self._skipped = {(skip.row_group, skip.column): skip.reason for skip in change.skipped}
 
     def repaired(self, each: Examined) -> Iterator[RepairedFilter]:
         """What was done."""

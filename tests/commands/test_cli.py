@@ -69,12 +69,14 @@ def test_build_json(run):
         fpp = [file.bloom_filter(group, "user_id").fpp for group in range(2)]
     assert document == {
         "path": "events.parquet",
+        "format": "parquet",
         "output": "out.parquet",
         "filters": [
             {
                 "row_group": group,
                 "column": "user_id",
                 "num_values": ROWS // 2,
+                "num_filters": 1,
                 "num_bytes": 2048,
                 "fpp": fpp[group],
                 "offset": metadata.row_group(group).column(0).bloom_filter_offset,

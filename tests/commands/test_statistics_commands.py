@@ -12,11 +12,11 @@ from make.statistics_files import with_field, with_struct
 
 import parquet_bloom as pb
 from parquet_bloom.commands import dialect_options
-from parquet_bloom.legacy.murmur3.headers import WRITTEN_FORMS
 from parquet_bloom.legacy.presence import FIELD_IDS
-from parquet_bloom.legacy.statistics.filter_struct import FORMS, StatisticsStruct
+from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.parquet.footer import compact
+from parquet_bloom.vocabulary import BitsetEncoding, HeaderLayout, words
 
 ROWS = 400
 
@@ -83,7 +83,9 @@ def test_strip_gives_the_old_file_back(source, built, tmp_path):
     bare = tmp_path / "bare.parquet"
     report = answer("strip", output, "-o", bare)
     assert bare.read_bytes() == source.read_bytes()
-    assert report["removed"][0] == {"row_group": 0, "column": "id", "offset": None}
+    assert report["removed"][0] == {
+        "row_group": 0, "column": "id", "num_filters": 1, "offset": None,
+    }  # fmt: skip
     assert len(report["removed"]) == 4
 
 
@@ -142,9 +144,9 @@ def test_the_choices_are_those_of_the_library():
         for option in map(_option, dialect_options._OPTIONS)
         if hasattr(option.type, "choices")
     }
-    assert choices["header"] == WRITTEN_FORMS
+    assert choices["header_layout"] == words(HeaderLayout)
     assert choices["strategy"] == tuple(STRATEGIES)
-    assert choices["form"] == FORMS
+    assert choices["encoding"] == words(BitsetEncoding)
     assert choices["field_id"] == tuple(map(str, FIELD_IDS))
 
 
@@ -169,7 +171,9 @@ def in_footer(path, column):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_option_counts(source, tmp_path, strategy):
-    arguments = "--dialect statistics --expected-entries 1000 --fpp 0.01 --form java --field-id 7"
+    arguments = (
+        "--dialect statistics --expected-entries 1000 --fpp 0.01 --encoding java --field-id 7"
+    )
     code, out, output = build(
         source, tmp_path, "-c", "id", *arguments.split(), "--strategy", strategy
     )
@@ -231,7 +235,7 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
             "--fpp: --conf says it: expected one of the two",
         ),
         ((*STATISTICS, "--field-id", "6"), "Invalid value for '--field-id'"),
-        ((*STATISTICS, "--force"), "force: has no meaning for filters of this dialect\n"),
+        ((*STATISTICS, "--force"), "force is not supported for statistics filters\n"),
         ((*STATISTICS, "--existing", "keep", "-c", "nope"), "nope"),
     ],
 )
@@ -249,8 +253,8 @@ def test_the_dialect_alone_says_how_large_filters_are(source, tmp_path, options)
     (name,) = options
     with pytest.raises(pb.UnsupportedError) as refused:
         pb.build(source, output, columns=["id"], dialect=pb.StatisticsFilter(), **options)
-    complaint = "a StatisticsFilter says itself how large filters are"
-    assert str(refused.value) == f"{source}: {name}: {complaint}"
+    complaint = "statistics filters: a StatisticsFilter says itself how large they are"
+    assert str(refused.value) == f"{source}: {name} is not supported for {complaint}"
     assert not output.exists()
 
 

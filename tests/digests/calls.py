@@ -31,9 +31,13 @@ def _refusals() -> Iterator[None]:
 def _facts(items: Iterable[Any], parquet: str, orc: str) -> Facts:
     """The attributes of these names, which are others for what is in a stripe."""
     return [
-        tuple(getattr(item, name) for name in (orc if hasattr(item, "stripe") else parquet).split())
+        tuple(getattr(item, name) for name in (parquet if _stripe(item) is None else orc).split())
         for item in items
     ]
+
+
+def _stripe(item: Any) -> int | None:
+    return getattr(item, "stripe", None)
 
 
 def _to(output: Path | None) -> dict[str, Any]:
@@ -56,12 +60,12 @@ def keys(footer: bytes, columns: Mapping[str, bytes], prefix: bytes | None = Non
 
 def murmur3(header: str, placement: str, *, published: bool, **more: Any) -> Any:
     """The dialect of 2018; `more`: seed."""
-    return pb.Murmur3(header=header, placement=placement, publish_offset=published, **more)
+    return pb.Murmur3(header_layout=header, placement=placement, publish_offset=published, **more)
 
 
 def statistics(strategy: str, form: str, **more: Any) -> Any:
     """The dialect of 2015; `more`: field_id, fpp, expected_entries."""
-    return pb.StatisticsFilter(strategy=strategy, form=form, **more)
+    return pb.StatisticsFilter(strategy=strategy, encoding=form, **more)
 
 
 def columns(path: Path, keys: Any = None) -> list[str]:
@@ -104,7 +108,7 @@ def build(
     built = _facts(
         report.filters,
         "row_group column num_values num_bytes fpp offset length",
-        "stripe column num_values index_groups num_bits num_hashes fpp offset length",
+        "stripe column num_values num_filters num_bits num_hashes fpp offset length",
     )
     return built + _facts(report.skipped, "row_group column", "stripe column")
 
@@ -118,9 +122,9 @@ def strip(
     with _refusals():
         report = pb.strip(source, **_to(output), **options)
     removed = _facts(
-        report.removed, "row_group column offset", "stripe column index_groups offset length"
+        report.removed, "row_group column offset", "stripe column num_filters offset length"
     )
-    return removed + [(left.row_group, left.column) for left in getattr(report, "left", ())]
+    return removed + [(left.row_group, left.column) for left in report.left]
 
 
 def repair(

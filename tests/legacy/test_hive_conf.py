@@ -24,7 +24,7 @@ def test_the_four_keys_of_the_document():
         ]
     )
     assert conf == HiveConf(True, {}, Expected(5000, 0.01))
-    applied = conf.applied_to(StatisticsFilter("guava-64", form="java"))
+    applied = conf.applied_to(StatisticsFilter("guava-64", encoding="java"))
     assert applied == StatisticsFilter("guava-64", 5000, 0.01, "java")
 
 

@@ -22,6 +22,7 @@ from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy.murmur3 import headers
 from parquet_bloom.legacy.of_chunk import leads_to_older, published
 from parquet_bloom.parquet.bloom import encode_header
+from parquet_bloom.vocabulary import HeaderLayout, words
 
 ABSENT = texts(1000, "other")
 
@@ -113,7 +114,7 @@ def test_the_header_of_today_is_no_older_one(tmp_path):
         assert headers.read(encode_header(num_bytes) + bytes(80)) == ()
 
 
-@pytest.mark.parametrize("form", headers.WRITTEN_FORMS)
+@pytest.mark.parametrize("form", words(HeaderLayout))
 @pytest.mark.parametrize("num_bytes", [32, 1024, 128 << 20])
 def test_what_is_written_is_what_was_read(form, num_bytes):
     expected = {

@@ -116,7 +116,7 @@ def test_a_size_has_a_limit():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"header": "8-byte"}, "header: 8-byte, expected 12-byte, thrift, page"),
+        ({"header_layout": "8-byte"}, "header_layout: 8-byte, expected 12-byte, thrift, page"),
         ({"placement": "middle"}, "placement: middle, expected footer, chunk"),
         ({"seed": -1}, "seed: -1, expected 0 to 4294967295"),
         ({"seed": 1 << 32}, "seed: 4294967296, expected 0 to 4294967295"),

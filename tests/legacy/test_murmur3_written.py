@@ -27,13 +27,15 @@ COLUMNS = ["id", "name", "score"]
 HEADERS = {"12-byte": lambda size: plain_header(size, 12), "thrift": thrift_header,
            "page": page_header}  # fmt: skip
 EVERY = [
-    pb.Murmur3(header=header, placement=placement, publish_offset=publish_offset)
+    pb.Murmur3(header_layout=header, placement=placement, publish_offset=publish_offset)
     for header in HEADERS
     for placement in ("footer", "chunk")
     for publish_offset in (False, True)
 ]
 each_dialect = pytest.mark.parametrize(
-    "dialect", EVERY, ids=lambda each: f"{each.header}-{each.placement}-{each.publish_offset}"
+    "dialect",
+    EVERY,
+    ids=lambda each: f"{each.header_layout}-{each.placement}-{each.publish_offset}",
 )
 CHUNK = pb.Murmur3(placement="chunk")
 
@@ -64,7 +66,7 @@ def source(tmp_path_factory):
 
 
 @pytest.fixture(
-    params=EVERY, ids=lambda each: f"{each.header}-{each.placement}-{each.publish_offset}"
+    params=EVERY, ids=lambda each: f"{each.header_layout}-{each.placement}-{each.publish_offset}"
 )
 def written(request, source, tmp_path):
     """A file with old filters, and the dialect that they are of."""
@@ -90,7 +92,7 @@ def test_header_and_bits_are_those_of_the_transliteration(source, written):
             for column in COLUMNS:
                 filter = noted(file, file.chunk(row_group, column))
                 header, bits = filter.header_and_bitset()
-                assert header == HEADERS[dialect.header](len(bits))
+                assert header == HEADERS[dialect.header_layout](len(bits))
                 assert bits == bitset(values_of(source, column, row_group), len(bits) // 32)
 
 

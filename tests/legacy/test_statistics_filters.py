@@ -160,7 +160,7 @@ def test_every_type_but_boolean(source, tmp_path, strategy, form):
     """The document says Integer; a chunk without a value gets none."""
     output = tmp_path / "out.parquet"
     columns = [*VALUES, "int96", "some", "none"]
-    built = with_filters(source, output, StatisticsFilter(strategy, form=form), columns)
+    built = with_filters(source, output, StatisticsFilter(strategy, encoding=form), columns)
     assert [filter.column for filter in built.filters] == [*VALUES, "int96", "some"]
     assert [(each.column, each.reason) for each in built.skipped] == [
         ("none", "no non-null values")
@@ -224,7 +224,7 @@ def test_a_filter_too_large_for_a_footer_is_not_built(source, tmp_path):
     ("options", "message"),
     [
         ({"strategy": "murmur3"}, "strategy: murmur3, expected hive, guava-32, guava-64"),
-        ({"form": "json"}, "form: json, expected list, binary, java"),
+        ({"encoding": "json"}, "encoding: json, expected list, binary, java"),
         ({"field_id": 6}, "field_id: 6, expected 31420, 7, 5"),
         ({"fpp": 1.0}, "fpp: 1.0, expected more than 0 and less than 1"),
         ({"expected_entries": 0}, "expected_entries: 0, expected 1 or more"),

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import missing
 from make.encrypting import Recipe, encrypt
-from make.statistics_files import statistics_of, with_filters, with_struct
+from make.statistics_files import statistics_of, with_edits, with_filters, with_struct
 from oracle.arrow import pyarrow_rows
 from oracle.engines import spark_rows
 
@@ -16,12 +16,11 @@ from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.statistics.build import check_unencrypted
 from parquet_bloom.legacy.statistics.dialect import MAX_WORDS, StatisticsFilter
-from parquet_bloom.legacy.statistics.edits import removed, write_edits
+from parquet_bloom.legacy.statistics.edits import removed
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.legacy.statistics.stored import read_stored
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.storage.new_version import resolve_target
 
 ROWS = 200
 TABLE = pa.table(
@@ -44,14 +43,15 @@ def source(tmp_path_factory):
 
 
 def stripped(path, output):
-    with open_file(path) as file:
+    def edits(file):
         chunks = [
             file.footer.chunk(group, leaf)
             for group in range(file.num_row_groups)
             for leaf in file.footer.leaves
         ]
-        edits = {chunk.key: removed(file.footer, chunk) for chunk in chunks}
-        write_edits(file, resolve_target(path, output, False, False), edits, True)
+        return {chunk.key: removed(file.footer, chunk) for chunk in chunks}
+
+    with_edits(path, output, edits, verify=True)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -59,7 +59,7 @@ def stripped(path, output):
 def test_a_filter_comes_and_goes_without_a_trace(source, tmp_path, form, field_id):
     """max_value and is_max_value_exact come back where it had their place."""
     filtered, bare = tmp_path / "filtered.parquet", tmp_path / "bare.parquet"
-    with_filters(source, filtered, StatisticsFilter(form=form, field_id=field_id))
+    with_filters(source, filtered, StatisticsFilter(encoding=form, field_id=field_id))
     assert filtered.read_bytes() != source.read_bytes()
     stripped(filtered, bare)
     assert bare.read_bytes() == source.read_bytes()
@@ -114,11 +114,13 @@ def test_fields_that_nobody_knows_stay(source, tmp_path):
         tmp_path / name for name in ("in.parquet", "out.parquet", "bare.parquet")
     )
     unknown = {999: (compact.TYPE_BINARY, b"\x03abc")}
-    with open_file(source) as file:
+
+    def edits(file):
         chunk = file.chunk(1, "name")
         statistics = compact.splice(statistics_of(file, chunk), 0, unknown)
-        edits = {chunk.key: unknown | {12: (compact.TYPE_STRUCT, statistics)}}
-        write_edits(file, resolve_target(source, strange, False, False), edits, False)
+        return {chunk.key: unknown | {12: (compact.TYPE_STRUCT, statistics)}}
+
+    with_edits(source, strange, edits)
     with_filters(strange, output, StatisticsFilter())
     stripped(output, bare)
     assert bare.read_bytes() == strange.read_bytes()
@@ -127,11 +129,10 @@ def test_fields_that_nobody_knows_stay(source, tmp_path):
 def test_a_new_version_that_differs_is_not_written(source, tmp_path, monkeypatch):
     output = tmp_path / "out.parquet"
 
-    def edited(file, edits):
-        raw = file.footer.with_fields(edits).replace(b"name", b"nemo")
-        return file.footer.protection.tail(raw)
+    def footer(change):
+        return change.file.footer.with_fields(change.edits).replace(b"name", b"nemo")
 
-    monkeypatch.setattr("parquet_bloom.legacy.statistics.edits.edited", edited)
+    monkeypatch.setattr("parquet_bloom.legacy.statistics.build.StatisticsBuild.footer", footer)
     message = "verification failed, not written: the footer differs in more than the filters"
     with pytest.raises(RewriteError, match=message):
         with_filters(source, output, StatisticsFilter())
@@ -150,7 +151,7 @@ def test_an_encrypted_file_is_refused(source, tmp_path, plaintext_footer):
     ):
         check_unencrypted(file)
     assert str(found.value) == (
-        f"{path}: is encrypted: expected a plain file for filters of older dialects"
+        f"{path}: is encrypted: expected a plain file for filters of a legacy dialect"
     )
 
 
@@ -162,7 +163,7 @@ def test_an_encrypted_file_is_refused(source, tmp_path, plaintext_footer):
 def private(request, source, tmp_path_factory):
     """With filters in the private field, in each form."""
     output = tmp_path_factory.mktemp("private") / "out.parquet"
-    with_filters(source, output, StatisticsFilter(form=request.param))
+    with_filters(source, output, StatisticsFilter(encoding=request.param))
     return output
 
 

@@ -1,34 +1,44 @@
 """Files with filters inside Statistics, ours and as others may have written them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from parquet_bloom.files import open_parquet
-from parquet_bloom.legacy.statistics.build import statistics_edits
+from parquet_bloom.legacy.statistics.build import StatisticsBuild
 from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
-from parquet_bloom.legacy.statistics.edits import added, write_edits
+from parquet_bloom.legacy.statistics.edits import added
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.native import _kernel
+from parquet_bloom.options import BuildOptions
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.storage.new_version import resolve_target
+from parquet_bloom.parquet.sealed.opened_chunks import Fields
+from parquet_bloom.parquet.writer import FieldsChange
+from parquet_bloom.storage.new_version import Target, write_version
+
+Edits = Mapping[ChunkKey, Fields]
 
 
 def with_filters(
     source: Path, output: Path, dialect: StatisticsFilter, columns: Sequence[str] | None = None
-) -> Any:
-    """Give `source` filters; returns what was built."""
+) -> StatisticsBuild:
+    """Give `source` filters, in the place of those that it has; returns what was built."""
+    chosen = None if columns is None else tuple(columns)
     with open_parquet(source) as file:
-        chunks = [
-            file.footer.chunk(row_group, leaf)
-            for row_group in range(file.num_row_groups)
-            for leaf in file.leaves(columns)
-        ]
-        built = statistics_edits(file, chunks, dialect)
-        write_edits(file, resolve_target(source, output, False, False), built.edits, True)
+        built = StatisticsBuild(file, dialect, BuildOptions(columns=chosen, existing="replace"))
+        write_version(file.source, Target(str(output)), built)
         return built
+
+
+def with_edits(
+    source: Path, output: Path, edits: Callable[[ParquetFile], Edits], verify: bool = False
+) -> None:
+    """Give the ColumnMetaData of chunks other fields: `edits` of the file."""
+    with open_parquet(source) as file:
+        change = FieldsChange(file, file.footer.start, edits(file))
+        write_version(file.source, Target(str(output)), change, verify)
 
 
 def with_struct(
@@ -40,21 +50,25 @@ def with_struct(
     row_group: int = 0,
 ) -> None:
     """Give one chunk the filter of a StatisticsStruct."""
-    with open_parquet(source) as file:
+
+    def edits(file: ParquetFile) -> Edits:
         chunk = file.chunk(row_group, column)
-        edits = {chunk.key: added(file.footer, chunk, field_id, struct)}
-        write_edits(file, resolve_target(source, output, False, False), edits, False)
+        return {chunk.key: added(file.footer, chunk, field_id, struct)}
+
+    with_edits(source, output, edits)
 
 
 def with_field(
     source: Path, output: Path, column: str, field_id: int, field: tuple[int, bytes]
 ) -> None:
     """Give the Statistics of the first chunk a Thrift field, (type, value), whatever it is."""
-    with open_parquet(source) as file:
+
+    def edits(file: ParquetFile) -> Edits:
         chunk = file.chunk(0, column)
         statistics = compact.splice(statistics_of(file, chunk), 0, {field_id: field})
-        edits = {chunk.key: {12: (compact.TYPE_STRUCT, statistics)}}
-        write_edits(file, resolve_target(source, output, False, False), edits, False)
+        return {chunk.key: {12: (compact.TYPE_STRUCT, statistics)}}
+
+    with_edits(source, output, edits)
 
 
 def statistics_of(file: ParquetFile, chunk: ColumnChunk) -> bytes:

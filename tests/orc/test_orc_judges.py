@@ -160,7 +160,7 @@ def test_every_codec(parquet_java, tmp_path):
         orc.write_table(table, path, row_index_stride=STRIDE, compression=codec)
         report = pb.build(path, columns=["few", "many"], fpp=FPP, in_place=True)
         few, many = report.filters
-        plain_bytes = few.index_groups * few.num_bits // 8
+        plain_bytes = few.num_filters * few.num_bits // 8
         assert (few.length < plain_bytes // 4) == (codec != "uncompressed")
         assert many.length > 0.8 * plain_bytes
         assert orc.read_table(path).equals(table)

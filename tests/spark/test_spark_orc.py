@@ -175,7 +175,7 @@ def test_options_of_parquet_are_refused_file_by_file(spark, table):
     report = lake.build(spark, table, columns=["id"], existing="replace", exact_blocks=True)
     assert report.counts == {"added": 1, "refused": 2}
     assert [each.message for each in report.troubles] == [
-        f"{table}/{name}.orc: exact_blocks: has no meaning for an ORC file" for name in "ab"
+        f"{table}/{name}.orc: exact_blocks is not supported for an ORC file" for name in "ab"
     ]
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.spark_requests import build_request
 
 import parquet_bloom as pb
 from parquet_bloom.spark import parts
@@ -17,11 +18,7 @@ from parquet_bloom.spark.schemas import BUILT, WORK
 to_arrow_schema = pytest.importorskip("pyspark.sql.pandas.types").to_arrow_schema
 
 GROUPS, PARTS = 6, 4
-OPTIONS = {
-    "columns": ["id", "name"], "fpp": 0.01, "ndv": None, "max_bytes": 128 << 20,
-    "exact_blocks": False, "existing": "keep", "force": False, "verify": True, "dry_run": False,
-    "only_missing": False, "keys_file": None,
-}  # fmt: skip
+COLUMNS = ("id", "name")
 
 
 @pytest.fixture
@@ -37,7 +34,7 @@ def write(path, start=0):
 
 
 def request(**options):
-    return {"verb": "build", "options": OPTIONS | options}
+    return build_request(COLUMNS, **options)
 
 
 def work(*paths):
@@ -87,7 +84,7 @@ def whole(monkeypatch):
 def expected(path, **options):
     """The bytes of a local build."""
     output = path.with_suffix(".expected")
-    pb.build(path, output, columns=OPTIONS["columns"], overwrite=True, **options)
+    pb.build(path, output, columns=COLUMNS, overwrite=True, **options)
     return output.read_bytes()
 
 
@@ -100,10 +97,10 @@ def test_the_rows_between(path):
         (group, column) for group in range(GROUPS) for column in range(2)
     ]
     local = path.with_suffix(".local")
-    pb.build(path, local, columns=OPTIONS["columns"])
+    pb.build(path, local, columns=COLUMNS)
     with pb.open(local) as file:
         for row in filters:
-            column = OPTIONS["columns"][row["column"]]
+            column = COLUMNS[row["column"]]
             assert row["bits"] == file.bloom_filter(row["row_group"], column).bitset
 
 
@@ -218,13 +215,13 @@ def test_another_file_in_the_middle_of_the_building(path, whole):
 
 def test_another_file_while_it_is_written(path, whole, monkeypatch):
     """After the last look at what the parts have seen."""
-    rows, build_with = built(path), parts.build_with
+    rows, build_file = built(path), parts.build_file
 
     def late(*arguments, **options):
         write(path, 5000)
-        return build_with(*arguments, **options)
+        return build_file(*arguments, **options)
 
-    monkeypatch.setattr(parts, "build_with", late)
+    monkeypatch.setattr(parts, "build_file", late)
     (outcome,) = written(rows)
     assert outcome["status"] == "added"
     assert path.read_bytes() == expected(write(path.with_name("again.parquet"), 5000))

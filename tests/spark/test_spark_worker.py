@@ -5,18 +5,12 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.spark_requests import build_request, strip_request
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.orc.writer import OrcFileRewrite
+from parquet_bloom.orc.writer import StripesChange
 from parquet_bloom.spark.worker import outcome_of
-
-OPTIONS = {
-    "columns": ["id"], "fpp": 0.01, "ndv": None, "max_bytes": MAX_BYTES, "exact_blocks": False,
-    "existing": "keep", "force": False, "verify": True, "dry_run": False, "only_missing": False,
-    "keys_file": None,
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -28,8 +22,8 @@ def path(tmp_path):
     return path
 
 
-def built(path, **options):
-    return outcome_of({"verb": "build", "options": OPTIONS | options}, str(path))
+def built(path, columns=("id",), **options):
+    return outcome_of(build_request(columns, **options), str(path))
 
 
 def test_added_and_then_unchanged_although_a_chunk_can_have_none(path):
@@ -45,7 +39,7 @@ def test_added_and_then_unchanged_although_a_chunk_can_have_none(path):
 
 def test_only_missing_reads_no_page_again(path, monkeypatch):
     built(path)
-    monkeypatch.setattr("parquet_bloom.verbs.build.build_with", None)
+    monkeypatch.setattr("parquet_bloom.verbs.build.build_file", None)
     outcome = built(path, only_missing=True)
     assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
 
@@ -99,16 +93,16 @@ def test_two_attempts_at_an_orc_file_give_the_same_bytes(orc_path, tmp_path, ver
 
 def test_an_attempt_that_comes_second_finds_it_done(orc_path, monkeypatch):
     """Both have begun before either was done."""
-    verify = OrcFileRewrite.verify
+    verify = StripesChange.verify
     done = []
 
-    def meanwhile(rewrite):
-        verify(rewrite)
+    def meanwhile(change, written):
+        verify(change, written)
         if not done:
             done.append(None)
             done[0] = built(orc_path)
 
-    monkeypatch.setattr(OrcFileRewrite, "verify", meanwhile)
+    monkeypatch.setattr(StripesChange, "verify", meanwhile)
     second = built(orc_path)
     assert (done[0].status, done[0].filters) == ("added", 2)
     assert (second.status, second.message) == ("unchanged", "has a filter already")
@@ -118,7 +112,7 @@ def test_an_attempt_that_comes_second_finds_it_done(orc_path, monkeypatch):
 
 def test_only_missing_reads_no_stream_again(orc_path, monkeypatch):
     assert built(orc_path, only_missing=True).status == "added"
-    monkeypatch.setattr("parquet_bloom.verbs.orc.build.build_orc", None)
+    monkeypatch.setattr("parquet_bloom.verbs.build.build_file", None)
     outcome = built(orc_path, only_missing=True)
     assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
 
@@ -128,11 +122,11 @@ def test_only_missing_reads_no_stream_again(orc_path, monkeypatch):
     [
         ({"columns": ["flag"]}, "skipped", "BOOLEAN: "),
         ({"columns": ["ids"]}, "refused", "{path}: no column ids"),
-        ({"max_bytes": 1 << 20}, "refused", "{path}: max_bytes: has no meaning for an ORC file"),
+        ({"max_bytes": 1 << 20}, "refused", "{path}: max_bytes is not supported for an ORC file"),
         (
             {"exact_blocks": True},
             "refused",
-            "{path}: exact_blocks: has no meaning for an ORC file",
+            "{path}: exact_blocks is not supported for an ORC file",
         ),
         ({"dry_run": True}, "added", "dry run"),
     ],
@@ -166,5 +160,4 @@ def test_orc_filters_that_are_stripped(orc_path):
 
 
 def stripped(path):
-    options = {"columns": None, "verify": True, "dry_run": False, "keys_file": None}
-    return outcome_of({"verb": "strip", "options": options}, str(path))
+    return outcome_of(strip_request(), str(path))

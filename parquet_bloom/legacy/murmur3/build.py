@@ -6,7 +6,7 @@ read once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,10 @@ from parquet_bloom.legacy.murmur3.dialect import Murmur3, num_bytes_for
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.parquet.build import special_values
 from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.filter_builder import NO_VALUES
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
+from parquet_bloom.parquet.writer import Built
+from parquet_bloom.vocabulary import NO_VALUES
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,13 @@ class OldSize:
         return num_bytes_for(ndv, self.fpp, self.max_bytes) // BLOCK_BYTES
 
 
-# A chunk with its filter, or with why it gets none.
-Built = tuple[ColumnChunk, SplitBlockBloomFilter | str]
-
-
 def built(
     file: ParquetFile,
     chunks: Sequence[ColumnChunk],
     dialect: Murmur3,
     size: OldSize,
     threads: int | None,
-) -> Iterator[Built]:
+) -> Generator[Built]:
     """Each of `chunks`, which have been found readable, with its filter.
 
     Raises PageError, UnsupportedError.

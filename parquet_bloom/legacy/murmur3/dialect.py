@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import Final, Literal, get_args
+from typing import Final
 
-from parquet_bloom.legacy.murmur3.headers import MAX_BYTES, MIN_BYTES, WRITTEN_FORMS, HeaderForm
+from parquet_bloom.legacy.murmur3.headers import MAX_BYTES, MIN_BYTES
 from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, PARQUET_SEED, Scheme
-
-Placement = Literal["footer", "chunk"]
+from parquet_bloom.vocabulary import HeaderLayout, Placement, check_word
 
 # Source: measured with DuckDB 2.0, Spark 4.3, DataFusion 55, polars 2.1 and pyarrow 26.
 ON_PUBLISHED: Final = (
@@ -24,8 +23,8 @@ _LEAST_RATE: Final = 2.0**-53
 class Murmur3:
     """Split block filters of MurmurHash3, as parquet-mr and parquet-cpp wrote them until 2019.
 
-    header: one of headers.WRITTEN_FORMS; `12-byte` is what they wrote, `thrift` and `page` are what
-    the specification said then. seed: of the hash, 32 bits. placement: `footer`, before the footer,
+    header_layout: what stands before the bits; `12-byte` is what they wrote, `thrift` and `page` are
+    what the specification said then. seed: of the hash, 32 bits. placement: `footer`, before the footer,
     or `chunk`, before the chunk's first page, for which everything behind it moves. publish_offset:
     let bloom_filter_offset lead there, where readers of today look for something else; otherwise
     only a note does that they pass over.
@@ -33,18 +32,14 @@ class Murmur3:
     Raises ValueError for anything else.
     """
 
-    header: HeaderForm = "12-byte"
+    header_layout: HeaderLayout = "12-byte"
     seed: int = PARQUET_SEED
     placement: Placement = "footer"
     publish_offset: bool = False
 
     def __post_init__(self) -> None:
-        for name, value, expected in (
-            ("header", self.header, WRITTEN_FORMS),
-            ("placement", self.placement, get_args(Placement)),
-        ):
-            if value not in expected:
-                raise ValueError(f"{name}: {value}, expected {', '.join(expected)}")
+        check_word("header_layout", self.header_layout, HeaderLayout)
+        check_word("placement", self.placement, Placement)
         if type(self.seed) is not int or not 0 <= self.seed <= MAX_SEED:
             raise ValueError(f"seed: {self.seed}, expected 0 to {MAX_SEED}")
 
@@ -57,7 +52,7 @@ class Murmur3:
         """What readers of today make of filters that are published."""
         if not self.publish_offset:
             return ()
-        return (f"bloom_filter_offset leads to filters of an older dialect: {ON_PUBLISHED}",)
+        return (f"bloom_filter_offset leads to filters of a legacy dialect: {ON_PUBLISHED}",)
 
 
 def num_bytes_for(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int:

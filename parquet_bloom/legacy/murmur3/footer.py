@@ -31,8 +31,8 @@ _MOVING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What becomes of a file: what was `added`, and which filters that had a note are `replaced`."""
+class FooterEdit:
+    """What the footer has to say: what was `added`, and which filters that had a note are `replaced`."""
 
     file: ParquetFile
     dialect: Murmur3
@@ -46,33 +46,33 @@ class Change:
 
     @property
     def keys(self) -> set[ChunkKey]:
-        """The chunks whose pointers change."""
+        """The chunks whose pointers edit."""
         return {*self.added.notes, *self.replaced}
 
 
-def new_footer(change: Change, start: int) -> Footer:
+def new_footer(edit: FooterEdit, start: int) -> Footer:
     """The footer with the pointers to what was added, at `start`."""
-    old, added = change.file.footer, change.added
+    old, added = edit.file.footer, edit.added
     moved = Footer(
         moved_footer(old.raw, added.moves, added.lengths), start, old.where, old.protection
     )
     notes: dict[ChunkKey, Note | None] = {
-        **_moved_notes(change.file, added.moves), **dict.fromkeys(change.replaced), **change.notes,
+        **_moved_notes(edit.file, added.moves), **dict.fromkeys(edit.replaced), **edit.notes,
     }  # fmt: skip
     fields = {
-        key: {**note_fields(moved, _chunk(moved, key), note), **_pointer(change, key)}
+        key: {**note_fields(moved, _chunk(moved, key), note), **_pointer(edit, key)}
         for key, note in notes.items()
     }
     return Footer(moved.with_fields(fields), start, old.where, old.protection)
 
 
-def _pointer(change: Change, key: ChunkKey) -> Fields:
+def _pointer(edit: FooterEdit, key: ChunkKey) -> Fields:
     """What becomes of bloom_filter_offset. Old writers gave it no length."""
-    note = change.added.notes.get(key)
-    if note is not None and change.dialect.publish_offset:
+    note = edit.added.notes.get(key)
+    if note is not None and edit.dialect.publish_offset:
         return {**NO_POINTER, _OFFSET: (compact.TYPE_I64, compact.zigzag(note.offset))}
-    replaced = change.replaced.get(key)
-    offset = _chunk(change.file.footer, key).bloom_filter_offset
+    replaced = edit.replaced.get(key)
+    offset = _chunk(edit.file.footer, key).bloom_filter_offset
     if replaced is not None and offset == replaced.offset:
         return NO_POINTER
     return {}
@@ -98,16 +98,16 @@ def _chunk(footer: Footer, key: ChunkKey) -> ColumnChunk:
     return footer.chunk(row_group, footer.leaves[column])
 
 
-def check_version(change: Change, new: ParquetFile) -> None:
+def check_version(edit: FooterEdit, new: ParquetFile) -> None:
     """Raise RewriteError unless the new file is the old one but for what was added."""
-    old, added = change.file, change.added
+    old, added = edit.file, edit.added
     for name in _MOVING:
         places = new.footer.chunks.every(name)
         if list(places) != list(map(added.moves, old.footer.chunks.every(name))):
             raise RewriteError(f"{name} is not where it has been moved to")
-    if _restored(change, new.footer) != old.footer.raw:
+    if _restored(edit, new.footer) != old.footer.raw:
         raise RewriteError("the footer differs in more than the filters")
-    for key, note in change.notes.items():
+    for key, note in edit.notes.items():
         chunk = _chunk(new.footer, key)
         if note_of(new.footer, chunk) != note:
             raise RewriteError(f"{chunk.where}: the note differs from what was written")
@@ -126,18 +126,18 @@ def check_version(change: Change, new: ParquetFile) -> None:
             raise RewriteError(f"the offset index at {start} differs in more than its offsets")
 
 
-def _restored(change: Change, new: Footer) -> bytes:
+def _restored(edit: FooterEdit, new: Footer) -> bytes:
     """The new FileMetaData with every change undone."""
-    old, moves = change.file.footer, change.added.moves
-    noted = {chunk.key for chunk, _ in every_note(new)} | change.keys
+    old, moves = edit.file.footer, edit.added.moves
+    noted = {chunk.key for chunk, _ in every_note(new)} | edit.keys
     without_new = {key: dict(old.fields(_chunk(old, key), (KEY_VALUE_METADATA,))) for key in noted}
-    for key in change.keys:
+    for key in edit.keys:
         without_new[key] |= NO_POINTER
-    lengths = {moves(start): _old_length(old, start) for start in change.added.lengths}
+    lengths = {moves(start): _old_length(old, start) for start in edit.added.lengths}
     raw = moved_footer(new.with_fields(without_new), moves.back, lengths)
     moved_back = Footer(raw, old.start, old.where, old.protection)
     return moved_back.with_fields(
-        {key: old.fields(_chunk(old, key), NO_POINTER) for key in change.keys}
+        {key: old.fields(_chunk(old, key), NO_POINTER) for key in edit.keys}
     )
 
 

@@ -24,6 +24,7 @@ from parquet_bloom.legacy import varints
 from parquet_bloom.legacy.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
+from parquet_bloom.vocabulary import HeaderLayout
 
 HeaderForm = Literal["8-byte", "12-byte", "16-byte", "thrift", "page"]
 
@@ -153,17 +154,14 @@ def _is_first(data: bytes, span: tuple[int, int, int]) -> bool:
     return members == [(1, compact.TYPE_STRUCT)]
 
 
-WRITTEN_FORMS: Final[tuple[HeaderForm, ...]] = ("12-byte", "thrift", "page")
-
-
-def encode(form: HeaderForm, num_bytes: int) -> bytes:
-    """The header of a bitset of `num_bytes`, in one of WRITTEN_FORMS."""
-    if form == "12-byte":
+def encode(layout: HeaderLayout, num_bytes: int) -> bytes:
+    """The header of a bitset of `num_bytes`."""
+    if layout == "12-byte":
         return num_bytes.to_bytes(_INT32, "little") + bytes(2 * _INT32)
     size = (compact.TYPE_I32, compact.zigzag(num_bytes))
     member = (compact.TYPE_STRUCT, compact.splice(_EMPTY, 0, {1: (compact.TYPE_STRUCT, _EMPTY)}))
     details = compact.splice(_EMPTY, 0, {_NUM_BYTES: size, _ALGORITHM: member, _HASH: member})
-    if form == "thrift":
+    if layout == "thrift":
         return details
     return compact.splice(
         _EMPTY,

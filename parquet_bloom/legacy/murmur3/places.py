@@ -13,21 +13,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from parquet_bloom.container import BuiltFilters, LeftChunk
 from parquet_bloom.errors import FooterError, UnsupportedError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.murmur3 import headers
-from parquet_bloom.legacy.murmur3.build import Built
 from parquet_bloom.legacy.murmur3.dialect import Murmur3
 from parquet_bloom.legacy.murmur3.pointers import Note
-from parquet_bloom.legacy.new_version import Version
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.footer.moved import Moves, moved_offset_index
+from parquet_bloom.parquet.writer import Built, built_filter
+from parquet_bloom.storage.new_version import Version
 from parquet_bloom.storage.source import Source
 
 
@@ -37,8 +37,8 @@ class Added:
     `copied`: from where to where in the old file, and to where; `lengths`: of offset indexes now,
     by where they began."""
 
-    filters: list[BuiltFilter] = field(default_factory=list)
-    skipped: list[SkippedChunk] = field(default_factory=list)
+    filters: list[BuiltFilters] = field(default_factory=list)
+    skipped: list[LeftChunk] = field(default_factory=list)
     notes: dict[ChunkKey, Note] = field(default_factory=dict)
     digests: dict[ChunkKey, int] = field(default_factory=dict)
     inserted: list[tuple[int, int]] = field(default_factory=list)
@@ -59,19 +59,19 @@ class Added:
         self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, out: Version, dialect: Murmur3
     ) -> int:
         """Write a filter; returns what it takes."""
-        data = headers.encode(dialect.header, filter.num_bytes) + filter.to_bytes()
+        data = headers.encode(dialect.header_layout, filter.num_bytes) + filter.to_bytes()
         offset = out.append(data)
         self.digests[chunk.key] = _kernel.xxh64(data)
         self.notes[chunk.key] = Note(
             offset=offset,
             length=len(data),
             pages=chunk.pages_start or 0,
-            header=dialect.header,
+            header=dialect.header_layout,
             hash="MURMUR3",
             seed=dialect.seed,
             selection="mask",
         )
-        self.filters.append(BuiltFilter.of(chunk, filter, offset, len(data)))
+        self.filters.append(built_filter(chunk, filter, offset, len(data)))
         return len(data)
 
 
@@ -82,7 +82,7 @@ def append_all(
     added = Added()
     for done, (chunk, filter) in enumerate(filters, 1):
         if isinstance(filter, str):
-            added.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
+            added.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, filter))
         else:
             added.append(chunk, filter, out, dialect)
         progress(done)
@@ -102,7 +102,7 @@ def insert_all(
     at = out.size
     for done, (chunk, filter) in enumerate(filters, 1):
         if isinstance(filter, str):
-            added.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
+            added.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, filter))
         else:
             start = chunk.pages_start or 0
             added.copy(file.source, at, start, out)

@@ -1,71 +1,110 @@
-"""Filters inside Statistics for the column chunks of a file, from their values to its new footer."""
+"""Add filters inside Statistics to a Parquet file, from the values of column chunks to its new footer.
+
+Spec: parquet-format, pull request 28, Statistics.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.container import BuildChange, LeftChunk
+from parquet_bloom.errors import FilterError, RewriteError
 from parquet_bloom.filters.hashers import Hashes, distinct
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.legacy.statistics.dialect import MAX_WORDS, StatisticsFilter
 from parquet_bloom.legacy.statistics.edits import added
 from parquet_bloom.legacy.statistics.filter_struct import WORD_BITS, StatisticsStruct, encode
-from parquet_bloom.parallel import work_in_order
+from parquet_bloom.legacy.statistics.stored import read_stored
+from parquet_bloom.options import BuildOptions, refuse
+from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.parquet.build import special_values
 from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.filter_builder import NO_VALUES, BuiltFilter, SkippedChunk
-from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
-from parquet_bloom.parquet.sealed.opened_chunks import Fields
+from parquet_bloom.parquet.plan import plan_of
+from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted, chunk_of
+from parquet_bloom.storage.new_version import Version
+from parquet_bloom.vocabulary import NO_VALUES
+
+# The length of a footer is a 32-bit number, signed in most readers.
+MAX_FOOTER_BYTES = (1 << 31) - 1
+
+_NOT_SUPPORTED = ("exact_blocks", "expose_filter_location", "force", "orc_streams")
+_OF_THE_DIALECT = ("fpp", "ndv", "max_bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class StatisticsEdits:
-    """What is to be written: the edits of chunks, their filters, and chunks that get none."""
+class StatisticsBuild(FieldsChange, BuildChange):
+    """Filters of `dialect` for the column chunks that `options` name."""
 
-    edits: dict[ChunkKey, Fields] = field(default_factory=dict)
-    filters: list[BuiltFilter] = field(default_factory=list)
-    skipped: list[SkippedChunk] = field(default_factory=list)
+    def __init__(
+        self,
+        file: ParquetFile,
+        dialect: StatisticsFilter,
+        options: BuildOptions,
+        progress: Progress | None = None,
+    ) -> None:
+        refuse(file.path, options, _NOT_SUPPORTED, "statistics filters")
+        refuse(
+            file.path, options, _OF_THE_DIALECT,
+            "statistics filters: a StatisticsFilter says itself how large they are",
+        )  # fmt: skip
+        check_unencrypted(file)
+        file.footer.check_row_counts()
+        super().__init__(file, file.footer.start)
+        plan = plan_of(file, options, self._has_one)
+        self.filters = []
+        self.skipped = plan.skipped
+        self._dialect = dialect
+        self._threads = options.threads
+        self._progress = of_all(progress, plan.chunks)
+        self._ahead: Sequence[ColumnChunk] = plan.chunks
 
+    @property
+    def is_idle(self) -> bool:
+        return not self.edits and not self._ahead
 
-def check_unencrypted(file: ParquetFile) -> None:
-    """Raise UnsupportedError for an encrypted file: bits in its footer would tell what is stored."""
-    is_encrypted = any(file.footer.chunks.every("has_crypto_metadata"))
-    if file.footer.protection.is_encrypted or is_encrypted:
-        raise UnsupportedError(
-            f"{file.path}: is encrypted: expected a plain file for filters of older dialects"
-        )
+    def _has_one(self, chunk: ColumnChunk) -> bool:
+        try:
+            return read_stored(self.file.footer, chunk) is not None
+        except FilterError:
+            return True
 
+    def compose(self, version: Version) -> None:
+        builder = _Builder(self.file, self._dialect)
+        with closing(work_in_order(self._ahead, builder.built, _room, self._threads)) as built:
+            for done, (chunk, filter) in enumerate(built, 1):
+                self._take(chunk, filter)
+                self._progress(done)
+        self._ahead = ()
+        self.notes = self._dialect.notes if self.filters else ()
+        super().compose(version)
 
-def statistics_edits(
-    file: ParquetFile,
-    chunks: Sequence[ColumnChunk],
-    dialect: StatisticsFilter,
-    threads: int | None = None,
-    progress: Callable[[int], None] = lambda done: None,
-) -> StatisticsEdits:
-    """Build the filters of `chunks`, which have been found readable.
-
-    threads: one for each processor if None; progress: told how many chunks are done. Raises
-    PageError, UnsupportedError.
-    """
-    result = StatisticsEdits()
-    builder = _Builder(file, dialect)
-    built = work_in_order(chunks, builder.built, _room, threads)
-    for done, (chunk, filter) in enumerate(built, 1):
+    def _take(self, chunk: ColumnChunk, filter: KHashFilter | str) -> None:
         if isinstance(filter, str):
-            result.skipped.append(SkippedChunk(chunk.row_group, chunk.leaf.name, filter))
-        else:
-            struct = _struct(filter, dialect)
-            result.edits[chunk.key] = added(file.footer, chunk, dialect.field_id, struct)
-            # Without an offset: the filter lies in the footer.
-            result.filters.append(BuiltFilter.of(chunk, filter, None, len(encode(struct))))
-        progress(done)
-    return result
+            self.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, filter))
+            return
+        struct = _struct(filter, self._dialect)
+        self.edits[chunk.key] = added(self.file.footer, chunk, self._dialect.field_id, struct)
+        # Without an offset: the filter lies in the footer.
+        self.filters.append(built_filter(chunk, filter, None, len(encode(struct))))
+
+    def footer(self) -> bytes:
+        raw = super().footer()
+        if len(raw) > MAX_FOOTER_BYTES:
+            raise RewriteError(
+                f"{self.file.path}: a footer of {len(raw)} bytes, expected at most"
+                f" {MAX_FOOTER_BYTES}: filters inside Statistics are a part of it"
+            )
+        return raw
+
+    def check(self, new: ParquetFile) -> None:
+        super().check(new)
+        for key in self.edits:
+            read_stored(new.footer, chunk_of(new, key))
 
 
 def _room(chunk: ColumnChunk) -> int:
@@ -75,7 +114,7 @@ def _room(chunk: ColumnChunk) -> int:
 
 def _struct(filter: KHashFilter, dialect: StatisticsFilter) -> StatisticsStruct:
     return StatisticsStruct(
-        form=dialect.form,
+        form=dialect.encoding,
         bitset=bytes(filter.bitset),
         num_bits=filter.num_bits,
         num_hashes=filter.num_hashes,

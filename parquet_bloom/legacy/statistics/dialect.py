@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from parquet_bloom.legacy.presence import FIELD_IDS, PRIVATE_FIELD
-from parquet_bloom.legacy.statistics.filter_struct import FORMS, Form
-from parquet_bloom.legacy.statistics.strategies import STRATEGIES, Strategy, StrategyName
+from parquet_bloom.legacy.statistics.strategies import STRATEGIES, Strategy
+from parquet_bloom.vocabulary import BitsetEncoding, check_word
+from parquet_bloom.vocabulary import Strategy as StrategyName
 
 DEFAULT_FPP: Final = 0.05
 
@@ -35,10 +36,10 @@ class Expected:
 class StatisticsFilter:
     """Filters inside the Statistics of column chunks, the dialect of parquet-format pull request 28.
 
-    strategy: how values are hashed, see parquet_bloom.legacy.statistics.strategies. expected_entries: size
-    for this many distinct values per chunk; None counts them. fpp: the target false positive rate,
-    0 to 1, exclusive. form: `list` of longs, `binary` with little-endian ones, or `java`, a long[]
-    as Java serializes it. field_id: of Statistics; 31420 is ours, and all readers pass over it; 5
+    strategy: how values are hashed, see legacy.statistics.strategies. expected_entries: size for
+    this many distinct values per chunk; None counts them. fpp: the target false positive rate, 0 to
+    1, exclusive. encoding: `list` of longs, `binary` with little-endian ones, or `java`, a long[] as
+    Java serializes it. field_id: of Statistics; 31420 is ours, and all readers pass over it; 5
     and 7 are historic ones, with which some do not open the file. of_columns: what is expected of
     single columns instead, by their dotted paths.
 
@@ -48,18 +49,16 @@ class StatisticsFilter:
     strategy: StrategyName = "hive"
     expected_entries: int | None = None
     fpp: float = DEFAULT_FPP
-    form: Form = "list"
+    encoding: BitsetEncoding = "list"
     field_id: int = PRIVATE_FIELD
     of_columns: Mapping[str, Expected] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value, choices in (
-            ("strategy", self.strategy, tuple(STRATEGIES)),
-            ("form", self.form, FORMS),
-            ("field_id", self.field_id, FIELD_IDS),
-        ):
-            if value not in choices:
-                raise ValueError(f"{name}: {value}, expected {', '.join(map(str, choices))}")
+        check_word("strategy", self.strategy, StrategyName)
+        check_word("encoding", self.encoding, BitsetEncoding)
+        if self.field_id not in FIELD_IDS:
+            expected_ids = ", ".join(map(str, FIELD_IDS))
+            raise ValueError(f"field_id: {self.field_id}, expected {expected_ids}")
         for expected in (self.expected_of(""), *self.of_columns.values()):
             if expected.entries is not None and expected.entries < 1:
                 raise ValueError(f"expected_entries: {expected.entries}, expected 1 or more")

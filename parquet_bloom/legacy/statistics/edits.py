@@ -6,32 +6,21 @@ the struct and comes back when the filter goes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import FilterError, RewriteError
-from parquet_bloom.legacy.new_version import Version, unchecked, write_version
+from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy.presence import FIELD_IDS, STATISTICS
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct, decode, encode
-from parquet_bloom.legacy.statistics.stored import read_stored
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.footer.footer import NO_POINTER
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.file import ParquetFile
-    from parquet_bloom.parquet.footer.chunk_table import ChunkKey
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.parquet.sealed.opened_chunks import Fields
-    from parquet_bloom.storage.new_version import Target
 
 _EMPTY = b"\0"
-
-# The length of a footer is a 32-bit number, signed in most readers.
-MAX_FOOTER_BYTES = (1 << 31) - 1
 
 
 def added(footer: Footer, chunk: ColumnChunk, field_id: int, struct: StatisticsStruct) -> Fields:
@@ -72,59 +61,3 @@ def _displaced(struct: bytes) -> tuple[int, bytes] | None:
         return decode(struct).displaced
     except FilterError:
         return None
-
-
-def write_edits(
-    file: ParquetFile, target: Target | None, edits: Mapping[ChunkKey, Fields], verify: bool
-) -> int:
-    """Write the file with `edits` to `target`, or without one only imagine it; returns its size.
-
-    Raises RewriteError, OSError.
-    """
-    tail = edited(file, edits)
-
-    def compose(version: Version) -> None:
-        version.append(tail)
-
-    check = partial(check_edited, file, edits) if verify else unchecked
-    return write_version(file, target, file.footer.start, compose, check)
-
-
-def edited(file: ParquetFile, edits: Mapping[ChunkKey, Fields]) -> bytes:
-    """The end of the file with `edits`: its footer, and what follows it. Raises RewriteError."""
-    raw = file.footer.with_fields(edits)
-    if len(raw) > MAX_FOOTER_BYTES:
-        raise RewriteError(
-            f"{file.path}: a footer of {len(raw)} bytes, expected at most {MAX_FOOTER_BYTES}:"
-            " filters inside Statistics are a part of it"
-        )
-    return file.footer.protection.tail(raw)
-
-
-def check_edited(old: ParquetFile, edits: Mapping[ChunkKey, Fields], new: ParquetFile) -> None:
-    """Raise RewriteError unless the new footer is the old one but for `edits`, and its filters can
-    be read."""
-    check_fields(old, edits, new)
-    for key in edits:
-        read_stored(new.footer, _chunk(new, key))
-
-
-def check_fields(old: ParquetFile, edits: Mapping[ChunkKey, Fields], new: ParquetFile) -> None:
-    """Raise RewriteError unless the new footer is the old one but for the fields in `edits`."""
-    before = {key: _compared(old.footer, _chunk(old, key), of) for key, of in edits.items()}
-    if new.footer.with_opened_fields(before) != old.footer.with_opened_fields(before):
-        raise RewriteError("the footer differs in more than the filters")
-
-
-def _compared(footer: Footer, chunk: ColumnChunk, edit: Fields) -> Fields:
-    """What both footers are given to be compared: what was there before the edit, but no pointer,
-    which a redacted copy does not take back."""
-    return {
-        **footer.fields(chunk, edit),
-        **{number: None for number in NO_POINTER if number in edit},
-    }
-
-
-def _chunk(file: ParquetFile, key: ChunkKey) -> ColumnChunk:
-    row_group, column = key
-    return file.footer.chunk(row_group, file.footer.leaves[column])

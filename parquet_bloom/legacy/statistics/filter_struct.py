@@ -95,7 +95,6 @@ _ENCODED: Mapping[Form, Callable[[bytes], Field]] = {
     "binary": _binary,
     "java": _java,
 }
-FORMS: tuple[Form, ...] = tuple(_ENCODED)
 
 
 def decode(data: bytes) -> StatisticsStruct:

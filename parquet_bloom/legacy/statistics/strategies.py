@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -32,8 +32,7 @@ from parquet_bloom.filters.hashers import (
 from parquet_bloom.filters.k_hash import KHashFilter, WideKHashFilter, guava_size, hive_size
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.types import LeafType
-
-StrategyName = Literal["hive", "guava-32", "guava-64"]
+from parquet_bloom.vocabulary import Strategy as StrategyName
 
 NUMBERS: Final = ("INT32", "INT64", "FLOAT", "DOUBLE")
 

@@ -48,6 +48,10 @@ class ColumnChunk:
         return Place(self.row_group)
 
     @property
+    def stored_bytes(self) -> int:
+        return self.total_compressed_size or 0
+
+    @property
     def has_filters(self) -> bool:
         return self.bloom_filter_offset is not None
 

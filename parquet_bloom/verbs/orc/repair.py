@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -19,11 +20,11 @@ from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.injection import FilterStreams, check_injectable
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
-from parquet_bloom.orc.writer import OrcRewrite, rewriting
+from parquet_bloom.orc.writer import Offsets, Streams, StripesChange
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.catalogue import Finding
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.storage.new_version import Target
+from parquet_bloom.storage.new_version import Target, Version, write_version
 from parquet_bloom.verbs.orc.validate import orc_findings
 
 Action = Literal["filters dropped", "rebuilt"]
@@ -131,7 +132,7 @@ class _Broken:
 
 def repair_orc(
     file: OrcFile,
-    target: Target | None,
+    target: Target,
     options: OrcRepairOptions,
     *,
     verify: bool,
@@ -148,17 +149,11 @@ def repair_orc(
     findings = _findings(file, options, reads_values, progress)
     broken = list(_broken(file, findings))
     mended = [each for each in broken if options.rebuild or (reads_values and each.is_fatal)]
-    is_idle = target is not None and target.in_place and not mended
-    size_after = file.source.size
-    with rewriting(file, None if is_idle else target, verify) as rewrite:
-        _Mending(file, rewrite, options).write_all(mended)
-        if not is_idle:
-            rewrite.finish()
-            size_after = rewrite.size
+    size_after = write_version(file.source, target, _Mending(file, mended, options), verify)
     done = [each for each in mended if each.is_rebuilt or each.is_fatal]
     return OrcRepairReport(
         path=file.path,
-        output=None if target is None else target.name,
+        output=target.name,
         repaired=tuple(_repaired(each) for each in done),
         left=(
             *(_left(each) for each in broken if each not in done),
@@ -201,52 +196,57 @@ def _shared_names(file: OrcFile) -> set[str | None]:
     return {name for name, count in counts.items() if count > 1}
 
 
-class _Mending:
-    """Writes the stripes with other filters, or with fewer."""
+class _Mending(StripesChange):
+    """Stripes with other filters, or with fewer."""
 
-    def __init__(self, file: OrcFile, rewrite: OrcRewrite, options: OrcRepairOptions) -> None:
-        self._file = file
-        self._rewrite = rewrite
+    def __init__(self, file: OrcFile, mended: Sequence[_Broken], options: OrcRepairOptions) -> None:
+        """`mended`: in file order; they are told where their filters lie."""
+        super().__init__(file)
+        self._mended = mended
         self._rebuilds = options.rebuild
         self._threads = options.threads
         self._size = OrcSize(options.fpp, max(1, file.tail.row_index_stride))
-
-    def write_all(self, mended: Sequence[_Broken]) -> None:
-        """Write every stripe. `mended`: in file order; they are told where their filters lie."""
-        of_stripes: dict[int, list[_Broken]] = {}
+        self._of_stripes: dict[int, list[_Broken]] = {}
         for each in mended:
-            of_stripes.setdefault(each.item.stripe.index, []).append(each)
-        built = self._built([each.item for each in mended])
-        for index in range(self._file.num_stripes):
-            self._write(index, of_stripes.get(index, []), built)
+            self._of_stripes.setdefault(each.item.stripe.index, []).append(each)
+        self._streams: dict[int, FilterStreams] = {}
 
-    def _built(self, items: Sequence[OrcChunk]) -> Iterator[BuiltStreams | str]:
+    @property
+    def is_idle(self) -> bool:
+        return not self._mended
+
+    def _built(self, items: Sequence[OrcChunk]) -> Generator[BuiltStreams | str]:
         """The filters of each, or why it gets none."""
         if not self._rebuilds:
             yield from ("" for _ in items)
             return
-        kinds = _kinds(self._file, items)
-        builder = TolerantOrcFilterBuilder(self._file, self._size, kinds, self._threads)
-        for _, built in builder.built(items):
-            reason = built if isinstance(built, str) else self._size.reason_against(built)
-            yield reason or built
+        kinds = _kinds(self.file, items)
+        builder = TolerantOrcFilterBuilder(self.file, self._size, kinds, self._threads)
+        with closing(builder.built(items)) as all_built:
+            for _, built in all_built:
+                reason = built if isinstance(built, str) else self._size.reason_against(built)
+                yield reason or built
 
-    def _write(
-        self, index: int, mended: Sequence[_Broken], built: Iterator[BuiltStreams | str]
-    ) -> None:
-        changes: dict[int, FilterStreams] = {}
-        for each in mended:
-            streams = next(built)
+    def compose(self, version: Version) -> None:
+        with closing(self._built([each.item for each in self._mended])) as self._new:
+            super().compose(version)
+
+    def streams_of(self, stripe: int) -> Streams:
+        self._streams = {}
+        for each in self._of_stripes.get(stripe, ()):
+            streams = next(self._new)
             if not isinstance(streams, str):
-                changes[each.item.column.id] = streams.streams
+                self._streams[each.item.column.id] = streams.streams
                 continue
             each.not_rebuilt = streams
             if each.is_fatal:
-                changes[each.item.column.id] = {}
-        offsets = self._rewrite.write_stripe(index, changes)
-        for each in mended:
+                self._streams[each.item.column.id] = {}
+        return self._streams
+
+    def placed(self, stripe: int, offsets: Offsets) -> None:
+        for each in self._of_stripes.get(stripe, ()):
             column = each.item.column.id
-            lengths = {kind: len(data) for kind, data in changes.get(column, {}).items()}
+            lengths = {kind: len(data) for kind, data in self._streams.get(column, {}).items()}
             if lengths:
                 each.offset = min(offsets[column, kind] for kind in lengths)
                 each.length = sum(lengths.values())

@@ -1,0 +1,115 @@
+"""Add old split block filters to a Parquet file.
+
+Spec: parquet-format before 2.7.0, BloomFilter.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from parquet_bloom.container import BuildChange
+from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.legacy.murmur3.build import OldSize, built
+from parquet_bloom.legacy.murmur3.dialect import Murmur3
+from parquet_bloom.legacy.murmur3.footer import FooterEdit, check_version, new_footer
+from parquet_bloom.legacy.murmur3.places import Added, append_all, in_order_of_pages, insert_all
+from parquet_bloom.legacy.murmur3.pointers import every_note
+from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
+from parquet_bloom.parallel import Progress, of_all
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.plan import plan_of
+from parquet_bloom.parquet.writer import ParquetChange, check_end, check_unencrypted, kept_end
+from parquet_bloom.storage.new_version import Version
+
+_NOT_SUPPORTED = ("exact_blocks", "expose_filter_location", "force", "orc_streams")
+
+
+class Murmur3Build(ParquetChange, BuildChange):
+    """Filters of `dialect` for the column chunks that `options` name."""
+
+    def __init__(
+        self,
+        file: ParquetFile,
+        dialect: Murmur3,
+        options: BuildOptions,
+        progress: Progress | None = None,
+    ) -> None:
+        refuse(file.path, options, _NOT_SUPPORTED, "murmur3 filters")
+        check_unencrypted(file)
+        file.footer.check_row_counts()
+        super().__init__(file)
+        self._dialect = dialect
+        self._threads = options.threads
+        self._size = OldSize(
+            DEFAULT_FPP if options.fpp is None else options.fpp,
+            options.ndv,
+            MAX_BYTES if options.max_bytes is None else options.max_bytes,
+        )
+        self._notes = {chunk.key: note for chunk, note in every_note(file.footer)}
+        plan = plan_of(file, options, self._has_one)
+        self._is_inserted = dialect.placement == "chunk" and bool(plan.chunks)
+        self._chunks = in_order_of_pages(file, plan.chunks) if self._is_inserted else plan.chunks
+        self._progress = of_all(progress, self._chunks)
+        self._edit: FooterEdit | None = None
+        self.filters = []
+        self.skipped = plan.skipped
+        self.prefix = self._kept_end(self._chunks)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._chunks if self._edit is None else not self._edit.keys
+
+    def _has_one(self, chunk: ColumnChunk) -> bool:
+        """Whether the chunk has a filter of the dialect, or another one in its place."""
+        is_taken = self._dialect.publish_offset and chunk.has_filters
+        return is_taken or chunk.key in self._notes
+
+    def _kept_end(self, chunks: Sequence[ColumnChunk]) -> int:
+        """How much of the file stays at its beginning."""
+        file = self.file
+        keys = {chunk.key for chunk in chunks}
+        gone = [note for key, note in self._notes.items() if key in keys]
+        kept = [note for key, note in self._notes.items() if key not in keys]
+        offsets = {note.offset for note in gone}
+        pointing = {
+            chunk.key: chunk
+            for chunk in chunks
+            if self._dialect.publish_offset or chunk.bloom_filter_offset in offsets
+        }
+        check_end(file, pointing)
+        if self._is_inserted:
+            return chunks[0].pages_start or 0
+        return kept_end(
+            file,
+            {key: chunk for key, chunk in pointing.items() if chunk.bloom_filter_offset},
+            [(note.offset, note.offset + note.length) for note in gone],
+            max((note.offset + note.length for note in kept), default=0),
+        )
+
+    def compose(self, version: Version) -> None:
+        with closing(
+            built(self.file, self._chunks, self._dialect, self._size, self._threads)
+        ) as filters:
+            added = (
+                insert_all(self.file, version, filters, self._dialect, self._progress)
+                if self._is_inserted
+                else append_all(version, filters, self._dialect, self._progress)
+            )
+        self._edit = self._edit_of(added)
+        footer = new_footer(self._edit, version.size)
+        version.append(footer.protection.tail(footer.raw))
+        self.filters = added.filters
+        self.skipped += added.skipped
+        self.notes = self._dialect.notes if added.filters else ()
+
+    def _edit_of(self, added: Added) -> FooterEdit:
+        replaced = {
+            chunk.key: self._notes[chunk.key] for chunk in self._chunks if chunk.key in self._notes
+        }
+        return FooterEdit(self.file, self._dialect, added, replaced)
+
+    def check(self, new: ParquetFile) -> None:
+        if self._edit is not None:
+            check_version(self._edit, new)
