@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import Answer, Explanation
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.encryption.keys_file import read_keys
     from parquet_bloom.errors import (
@@ -38,26 +39,25 @@ if TYPE_CHECKING:
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
     from parquet_bloom.legacy.murmur3.dialect import Murmur3
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
-    from parquet_bloom.orc.file import IndexGroupVerdict, OrcFile
+    from parquet_bloom.orc.column_filter import OrcColumnFilter
+    from parquet_bloom.orc.file import OrcFile
     from parquet_bloom.parquet.column_filter import ColumnFilter
-    from parquet_bloom.parquet.file import ParquetFile, RowGroupVerdict
+    from parquet_bloom.parquet.file import ParquetFile
     from parquet_bloom.rules.catalogue import Diagnosis, Finding, Severity, ValidationReport
     from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
     from parquet_bloom.verbs.advise import AdviceReport, Advisor, advise
     from parquet_bloom.verbs.build import BuildReport, build
-    from parquet_bloom.verbs.diff import FileDiff, diff
+    from parquet_bloom.verbs.diff import FileDiff, FilterDiff, diff
     from parquet_bloom.verbs.dump import DumpedFilter, dump
     from parquet_bloom.verbs.dump_older import DumpedOlder
     from parquet_bloom.verbs.inspect import FileInspection, inspect
     from parquet_bloom.verbs.orc.advise import OrcAdviceReport
     from parquet_bloom.verbs.orc.build import OrcBuildReport
-    from parquet_bloom.verbs.orc.diff import OrcFileDiff
     from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
     from parquet_bloom.verbs.orc.inspect import OrcInspection
-    from parquet_bloom.verbs.orc.probe import OrcProbeReport
     from parquet_bloom.verbs.orc.repair import OrcRepairReport
     from parquet_bloom.verbs.orc.strip import OrcStripReport
-    from parquet_bloom.verbs.probe import ProbeReport, explain, probe
+    from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe
     from parquet_bloom.verbs.repair import RepairReport, repair
     from parquet_bloom.verbs.report import FileReport, report
     from parquet_bloom.verbs.strip import StripReport, strip
@@ -68,6 +68,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AdviceReport": "verbs.advise",
     "Advisor": "verbs.advise",
+    "Answer": "container",
     "BuildReport": "verbs.build",
     "ColumnError": "errors",
     "ColumnFilter": "parquet.column_filter",
@@ -78,24 +79,24 @@ _HOME = {
     "DumpedIndexGroup": "verbs.orc.dump",
     "DumpedOlder": "verbs.dump_older",
     "EncryptionError": "errors",
+    "Explanation": "container",
     "FileDiff": "verbs.diff",
     "FileInspection": "verbs.inspect",
     "FileReport": "verbs.report",
+    "FilterDiff": "verbs.diff",
     "FilterError": "errors",
     "Finding": "rules.catalogue",
     "FooterError": "errors",
     "FormatError": "errors",
-    "IndexGroupVerdict": "orc.file",
     "Keys": "encryption.keys",
     "MissingKeyError": "errors",
     "Murmur3": "legacy.murmur3.dialect",
     "NotSupportedFileError": "errors",
     "OrcAdviceReport": "verbs.orc.advise",
     "OrcBuildReport": "verbs.orc.build",
+    "OrcColumnFilter": "orc.column_filter",
     "OrcFile": "orc.file",
-    "OrcFileDiff": "verbs.orc.diff",
     "OrcInspection": "verbs.orc.inspect",
-    "OrcProbeReport": "verbs.orc.probe",
     "OrcRepairReport": "verbs.orc.repair",
     "OrcStripReport": "verbs.orc.strip",
     "PageError": "errors",
@@ -103,9 +104,9 @@ _HOME = {
     "ParquetFile": "parquet.file",
     "Policy": "rules.policy",
     "ProbeReport": "verbs.probe",
+    "ProbedValue": "verbs.probe",
     "RepairReport": "verbs.repair",
     "RewriteError": "errors",
-    "RowGroupVerdict": "parquet.file",
     "Severity": "rules.catalogue",
     "SplitBlockBloomFilter": "filters.split_block",
     "StatisticsFilter": "legacy.statistics.dialect",
@@ -118,7 +119,6 @@ _HOME = {
     "build": "verbs.build",
     "diff": "verbs.diff",
     "dump": "verbs.dump",
-    "explain": "verbs.probe",
     "inspect": "verbs.inspect",
     "open": "files",
     "probe": "verbs.probe",
@@ -133,6 +133,7 @@ _HOME = {
 __all__ = [
     "AdviceReport",
     "Advisor",
+    "Answer",
     "BuildReport",
     "ColumnError",
     "ColumnFilter",
@@ -143,24 +144,24 @@ __all__ = [
     "DumpedIndexGroup",
     "DumpedOlder",
     "EncryptionError",
+    "Explanation",
     "FileDiff",
     "FileInspection",
     "FileReport",
+    "FilterDiff",
     "FilterError",
     "Finding",
     "FooterError",
     "FormatError",
-    "IndexGroupVerdict",
     "Keys",
     "MissingKeyError",
     "Murmur3",
     "NotSupportedFileError",
     "OrcAdviceReport",
     "OrcBuildReport",
+    "OrcColumnFilter",
     "OrcFile",
-    "OrcFileDiff",
     "OrcInspection",
-    "OrcProbeReport",
     "OrcRepairReport",
     "OrcStripReport",
     "PageError",
@@ -168,9 +169,9 @@ __all__ = [
     "ParquetFile",
     "Policy",
     "ProbeReport",
+    "ProbedValue",
     "RepairReport",
     "RewriteError",
-    "RowGroupVerdict",
     "Severity",
     "SplitBlockBloomFilter",
     "StatisticsFilter",
@@ -183,7 +184,6 @@ __all__ = [
     "build",
     "diff",
     "dump",
-    "explain",
     "inspect",
     "open",
     "probe",

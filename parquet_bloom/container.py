@@ -17,12 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.vocabulary import Format, Verdict
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from parquet_bloom.storage.source import Source
+    from parquet_bloom.vocabulary import Dialect, LiteralType
 
 # Of a field that is left out of JSON where it is None: not every format has such a thing.
 WHERE_KNOWN: Final[Mapping[str, Any]] = {"where_known": True}
@@ -160,12 +162,9 @@ class Answer(Located):
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Located):
-    """How one hash of a value meets the filter of one group.
+    """How one hash of a value meets the filter of one group: see filters.look_up.LookUp.
 
-    `plain`: the stored bytes that are hashed, in hexadecimal. Of a split block filter, `bits` has
-    for each of the eight words the bit (0 to 31) that the hash sets, and `clear` the words where it
-    is clear; of a k-hash filter, `bits` are the positions that it sets, and `clear` those that are
-    clear. Any of them proves the value absent. `reason`: why the filter was not asked.
+    `plain`: the stored bytes that are hashed, in hexadecimal. `reason`: why the verdict is `unknown`.
     """
 
     place: Place
@@ -179,6 +178,24 @@ class Explanation(Located):
     num_blocks: int | None = field(default=None, metadata=WHERE_KNOWN)
     num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
     num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFilter:
+    """One filter that was read whole. `says`: what must be the same in two filters beside the bits,
+    and how a message names it."""
+
+    bits: Bits
+    description: FilterDescription
+    says: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NoFilters:
+    """Why there are none in a chunk; or why those of so many groups are `unreadable`."""
+
+    reason: str
+    unreadable: int = 0
 
 
 # ------------------------------------------------------------------------------------------------
@@ -334,3 +351,50 @@ class Container(Protocol):
 
     def chunks(self, part: int, columns: Sequence[Any]) -> Iterator[Any]:
         """The Chunks of these columns, which `select` gave, in one part."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The dotted paths of all Columns."""
+
+    def column(self, name: str) -> Any:
+        """The Column with this dotted path. Raises ColumnError, naming the close ones."""
+
+    def encode(self, column: Any, value: Any) -> Any:
+        """A Python or numpy value of a Column, to ask Probers about. Raises ValueTypeError if the
+        column cannot hold it."""
+
+    def read_literal(self, column: Any, text: str, read_as: LiteralType | None) -> Any:
+        """A literal, likewise; `read_as`: what type it is of, None: the column's."""
+
+    def probers(self, column: Any, dialect: Dialect | None, seed: int | None) -> Iterator[Prober]:
+        """One for each part in order, for the filters of this dialect, or those that readers of
+        today are led to; `seed`: of their hash, if nothing in the file tells it. Raises
+        UnsupportedError for a dialect that the format does not have, FooterError."""
+
+    @property
+    def row_index_stride(self) -> int | None:
+        """Rows of an index group, 0 without an index; None in a format that has none."""
+
+    def read_filters(self, part: int, column: Any) -> Sequence[ReadFilter] | NoFilters:
+        """The filters of one Chunk, those of the format's own kind, group by group."""
+
+    def private_filters(self, columns: Sequence[Any]) -> Mapping[str, int]:
+        """How many legacy filters of these Columns only pbloom looks for, by dialect."""
+
+
+class Prober(Protocol):
+    """Asks the filters of one column in one part, which are read once for all values."""
+
+    def answers(self, asked: Any) -> tuple[Answer, ...]:
+        """One for each group, about what `encode` or `read_literal` gave. Raises TamperedError."""
+
+    def explained(self, asked: Any) -> tuple[tuple[Answer, ...], tuple[Explanation, ...]]:
+        """The same, and what led to it. Raises TamperedError."""
+
+
+def check_comparable(a: Container, b: Container) -> None:
+    """Raise UnsupportedError for files whose filters have nothing in common."""
+    if a.format != b.format:
+        raise UnsupportedError(
+            f"{a.path} and {b.path}: {a.format} and {b.format}, expected files of one format"
+        )

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import NotSupportedFileError, UnsupportedError
+from parquet_bloom.legacy import kind as legacy
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.tail import check_may_be_plain
 from parquet_bloom.storage.open_source import open_source
@@ -25,7 +26,7 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile 
     try:
         keys = None if keys is None else keys.for_file(source.path)
         try:
-            return ParquetFile(source, keys)
+            return ParquetFile(source, keys, legacy)
         except NotSupportedFileError:
             from parquet_bloom.orc.file import OrcFile
             from parquet_bloom.orc.tail import is_orc

@@ -113,7 +113,7 @@ class OrcSurvey:
             check_injectable(self._file.tail)
         except UnsupportedError as error:
             return self._without_path(error)
-        return never_absent(column) or reason_unreadable(self._file.columns, column) or ""
+        return never_absent(column) or reason_unreadable(self._file.tail.columns, column) or ""
 
     def _without_path(self, error: UnsupportedError) -> str:
         return str(error).removeprefix(f"{self._file.path}: ")

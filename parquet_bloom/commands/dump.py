@@ -17,7 +17,7 @@ from parquet_bloom.commands.options import (
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.legacy.of_chunk import Dialect
+    from parquet_bloom.vocabulary import Dialect
 
 
 @click.command()

@@ -50,7 +50,7 @@ def group_values(file: OrcFile, stripe: int, column: OrcColumn) -> Iterator[Any]
     for damage.
     """
     where = f"{file.path}: stripe {stripe}, column {column.name}"
-    columns = file.columns
+    columns = file.tail.columns
     if reason := reason_unreadable(columns, column):
         raise UnsupportedError(f"{where}: {reason}")
     if file.generation.file_version not in FILE_VERSIONS:

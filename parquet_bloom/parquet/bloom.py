@@ -30,6 +30,7 @@ from parquet_bloom.parquet.sealed.modules import (
     named,
 )
 from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.vocabulary import NO_FILTER, UNKNOWN
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
-UNKNOWN = "unknown"
 
 # The header's unions by field id, and the only member of each that the format defines (id 1).
 _UNIONS = {2: ("algorithm", SPLIT_BLOCK), 3: ("hash", XXHASH), 4: ("compression", UNCOMPRESSED)}
@@ -216,6 +216,15 @@ def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> St
     if stored is not None:
         check_usable(footer, chunk, stored)
     return stored
+
+
+def no_filter_reason(chunk: ColumnChunk) -> str:
+    """Why a chunk whose footer points to no filter has none, as far as the footer tells."""
+    if chunk.leaf.type.physical == "BOOLEAN":
+        return f"{NO_FILTER}: BOOLEAN columns get none"
+    if chunk.num_values == 0:
+        return f"{NO_FILTER}: the chunk has no values"
+    return NO_FILTER
 
 
 def header_of(source: Source, stored: StoredFilter) -> bytes:

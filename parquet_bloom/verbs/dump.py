@@ -16,13 +16,13 @@ from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.legacy.of_chunk import Dialect
 from parquet_bloom.legacy.presence import reason_for_none
 from parquet_bloom.parquet import bloom
 from parquet_bloom.storage.local_output import default_mode
 from parquet_bloom.storage.new_version import resolve_target
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.dump_older import DumpedOlder, dump_older, older_dialect
+from parquet_bloom.vocabulary import Dialect
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys

@@ -12,20 +12,15 @@ import numpy as np
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
-from parquet_bloom.legacy.of_chunk import (
-    NO_FILTER,
-    OLDER_DIALECTS,
-    Dialect,
-    OlderDialect,
-    check_asked,
-    leads_to_older,
-    of_dialect,
-)
+from parquet_bloom.legacy.chunk_filters import headers_at, of_dialect
+from parquet_bloom.options import check_dialect
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT
+from parquet_bloom.vocabulary import Dialect, LegacyDialect
 
 if TYPE_CHECKING:
-    from parquet_bloom.legacy.other_filter import OtherFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.legacy_kind import LegacyFilter
 
 # Of the words in .npy: shape (blocks, 8) for split blocks, (longs,) for k hashes.
 _WORDS = {"murmur3": ("<u4", (-1, 8)), "statistics": ("<u8", (-1,))}
@@ -39,7 +34,7 @@ class DumpedOlder:
     path: str
     row_group: int
     column: str
-    filter: OtherFilter
+    filter: LegacyFilter
     header: bytes
     bitset: bytes
 
@@ -100,21 +95,20 @@ _FORMATS: dict[str, Callable[[DumpedOlder], bytes]] = {
 
 def older_dialect(
     file: ParquetFile, chunk: ColumnChunk, dialect: Dialect | None, seed: int | None
-) -> OlderDialect | None:
+) -> LegacyDialect | None:
     """The older dialect that is asked for, or that bloom_filter_offset leads to; None if neither."""
-    check_asked(dialect, seed)
-    asked = next((older for older in OLDER_DIALECTS if older == dialect), None)
-    if dialect is None and leads_to_older(file, chunk):
+    check_dialect(dialect, seed)
+    if dialect is None and headers_at(file, chunk):
         return "murmur3"
-    return asked
+    return None if dialect == "xxhash" else dialect
 
 
 def dump_older(
-    file: ParquetFile, chunk: ColumnChunk, dialect: OlderDialect, seed: int | None
+    file: ParquetFile, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None
 ) -> DumpedOlder:
     """Read one filter. Raises FilterError if there is none that can be used."""
     filter = of_dialect(file, chunk, dialect, seed)
     if filter is None:
-        raise FilterError(f"{file.path}: {chunk.where}: {NO_FILTER}")
+        raise FilterError(f"{file.path}: {chunk.where}: {NOT_OF_DIALECT}")
     header, bitset = filter.header_and_bitset()
     return DumpedOlder(file.path, chunk.row_group, chunk.leaf.name, filter, header, bitset)

@@ -16,7 +16,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.files import open_parquet
 from parquet_bloom.legacy.presence import may_have_hidden
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.file import NO_KEY, ParquetFile, no_filter_reason
+from parquet_bloom.parquet.file import NO_KEY, ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _inspect_chunk(file: ParquetFile, chunk: ColumnChunk) -> ColumnInspection:
     try:
         stored = bloom.read_usable_header(file.source, file.footer, chunk)
         filter = None if stored is None else _inspect_filter(file, stored)
-        reason = None if filter else no_filter_reason(chunk)
+        reason = None if filter else bloom.no_filter_reason(chunk)
     except MissingKeyError:
         filter, reason = None, NO_KEY
     except TamperedError:
@@ -219,7 +219,7 @@ def _inspect_older(
 ) -> tuple[FilterInspection | None, str | None]:
     """What bloom_filter_offset leads to that is none of today's filters, for this reason."""
     # Only here is numpy needed, which takes longer to import than most files take to inspect.
-    from parquet_bloom.legacy.of_chunk import published
+    from parquet_bloom.legacy.chunk_filters import published
 
     try:
         found = published(file, chunk)
@@ -249,10 +249,11 @@ def _inspect_hidden(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherInsp
     if not may_have_hidden(file.footer, [chunk]):
         return
     # Only here is numpy needed.
-    from parquet_bloom.legacy.of_chunk import Unusable, hidden
+    from parquet_bloom.legacy.chunk_filters import private
+    from parquet_bloom.parquet.legacy_kind import UnusableLegacy
 
-    for found in hidden(file, chunk):
-        if isinstance(found, Unusable):
+    for found in private(file, chunk):
+        if isinstance(found, UnusableLegacy):
             yield OtherInspection(found.dialect, found.pointer, reason=found.reason)
         else:
             yield OtherInspection(

@@ -11,7 +11,7 @@ from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open_parquet
 from parquet_bloom.filters import occupancy
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.legacy.of_chunk import published
+from parquet_bloom.legacy.chunk_filters import published
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.membership import measured_fpp

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from parquet_bloom.errors import FilterError
+from parquet_bloom.legacy.chunk_filters import noted
 from parquet_bloom.legacy.murmur3.pointers import every_note, note_fields, note_of
 from parquet_bloom.legacy.new_version import Version, unchecked, write_version
-from parquet_bloom.legacy.of_chunk import noted
 from parquet_bloom.legacy.presence import OlderFilters
 from parquet_bloom.legacy.statistics.edits import check_fields, removed
 from parquet_bloom.legacy.statistics.stored import read_stored

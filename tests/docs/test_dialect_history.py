@@ -26,7 +26,7 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.murmur3.dialect import num_bytes_for
 from parquet_bloom.legacy.murmur3.headers import encode, read
 from parquet_bloom.legacy.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
-from parquet_bloom.legacy.of_chunk import in_statistics
+from parquet_bloom.legacy.chunk_filters import in_statistics
 from parquet_bloom.legacy.statistics.hive_conf import read_conf
 from parquet_bloom.legacy.statistics.stored import usable
 from parquet_bloom.native import _kernel

@@ -21,7 +21,7 @@ from xxhash import xxh64_intdigest
 import parquet_bloom as pb
 from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy.murmur3 import headers
-from parquet_bloom.legacy.of_chunk import leads_to_older, published
+from parquet_bloom.legacy.chunk_filters import headers_at, published
 from parquet_bloom.parquet.bloom import encode_header
 
 STORED = texts(100)
@@ -211,7 +211,7 @@ def test_a_filter_in_no_place_of_its_own_is_refused(stored, place, complaint, tm
     path = file_of(tmp_path, STORED, stored, place=place)
     assert complaint in refused(path)
     with pb.open(path) as file:
-        assert leads_to_older(file, file.chunk(0, "a"))
+        assert headers_at(file, file.chunk(0, "a"))
     assert pb.probe(path, "a", ["other 1"]).results[0].verdict == "unknown"
 
 

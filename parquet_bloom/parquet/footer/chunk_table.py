@@ -30,6 +30,10 @@ class ChunkTable:
         """One field of all chunks."""
         return self._numbers[_PLACE[field] :: _WIDTH]
 
+    def one(self, field: str, row_group: int, column: int) -> int:
+        """One field of one chunk."""
+        return self._numbers[(row_group * self._num_columns + column) * _WIDTH + _PLACE[field]]
+
     def of(self, row_group: int, column: int) -> dict[str, int]:
         """All fields of one chunk; what the footer lacks is _kernel.ABSENT."""
         start = (row_group * self._num_columns + column) * _WIDTH

@@ -121,7 +121,7 @@ class OrcTable:
         )
         self._columns = columns
         self._engines = [
-            orc_engine_uses(file.generation, file.columns, column) for column in columns
+            orc_engine_uses(file.generation, file.tail.columns, column) for column in columns
         ]
         self._with_dots = {
             column.id for column in columns if column.name.count(".") >= _depth(file, column)
@@ -250,7 +250,7 @@ def _depth(file: OrcFile, column: OrcColumn) -> int:
     parent = column.parent
     while parent is not None:
         depth += 1
-        parent = file.columns[parent].parent
+        parent = file.tail.columns[parent].parent
     return depth
 
 

@@ -173,7 +173,7 @@ def _plan_of(file: OrcFile, options: OrcBuildOptions) -> _Plan:
                 plan.skipped.append(SkippedStripeColumn(index, column.name, reason))
                 continue
             check_indexed(file.stripe(index), column)
-            if unreadable := reason_unreadable(file.columns, column):
+            if unreadable := reason_unreadable(file.tail.columns, column):
                 raise UnsupportedError(f"{file.path}: column {column.name}: {unreadable}")
             plan.wanted.append(OrcChunk(file.stripe(index), column))
     return plan
