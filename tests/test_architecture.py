@@ -22,8 +22,8 @@ LAYERS = [
     {"values"},
     {"encryption"},
     {"orc", "parquet"},
-    {"files"},
     {"legacy"},
+    {"files"},
     {"rules", "diagnosis", "advice"},
     {"verbs"},
     {"spark"},
@@ -161,6 +161,7 @@ def test_the_command_starts_without_numpy():
 QUICK = {
     "build": "pb.build({source!r}, {output!r}, columns=['int64'], existing='replace')",
     "inspect": "pb.inspect({source!r})",
+    "probe": "pb.probe({source!r}, 'int64', ['5'], explain=True)",
     "strip": "pb.strip({source!r}, {output!r})",
 }
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from parquet_bloom.filters.verdict import NO_FILTER
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.vocabulary import NO_FILTER
 
 # Of our own note in the key-value metadata of a ColumnMetaData.
 NOTE_KEY: Final = "pbloom.murmur3"

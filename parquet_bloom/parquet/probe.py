@@ -80,7 +80,7 @@ class ChunkProber:
     """Asks the filter of one chunk, which is opened for the first value."""
 
     def __init__(self, chunk: ColumnChunk, num_rows: int, first_row: int, finder: _Finder) -> None:
-        self._chunk = chunk
+        self._place = chunk.place
         self._num_rows = num_rows
         self._first_row = first_row
         self._finder = finder
@@ -111,7 +111,7 @@ class ChunkProber:
 
     def _answer(self, found: bool | None, reason: str | None) -> Answer:
         verdict: Verdict = "unknown" if found is None else "maybe" if found else "absent"
-        return Answer(self._chunk.place, verdict, reason, self._num_rows, self._first_row)
+        return Answer(self._place, verdict, reason, self._num_rows, self._first_row)
 
     def _gathered(
         self, asked: Asked, gather: Callable[[AskedFilter], Gathered]

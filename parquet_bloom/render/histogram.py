@@ -8,9 +8,9 @@ from dataclasses import asdict
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from parquet_bloom.filters.verdict import NO_FILTER
 from parquet_bloom.render.charts import Bin, bins
 from parquet_bloom.render.terminal import percent, size, write_json, write_line
+from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.inspect import FileInspection, FilterInspection

@@ -90,11 +90,12 @@ def probe(
 
 def _probe(file: Container, options: ProbeOptions) -> ProbeReport:
     column = file.column(options.column)
+    probers = file.probers(column, options.dialect, options.seed)
     asked = [file.read_literal(column, text, options.read_as) for text in options.values]
     answers: list[list[Answer]] = [[] for _ in asked]
     explanations: list[list[Explanation]] = [[] for _ in asked]
     # Part by part, so that each filter is read once for all values.
-    for prober in file.probers(column, options.dialect, options.seed):
+    for prober in probers:
         for place, value in enumerate(asked):
             if options.explain:
                 found, explained = prober.explained(value)

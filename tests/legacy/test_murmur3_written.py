@@ -15,9 +15,9 @@ from oracle.readers import DuckDB, pyarrow_rows, spark_rows
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.legacy.chunk_filters import noted, published
 from parquet_bloom.legacy.murmur3 import footer as murmur3_footer
 from parquet_bloom.legacy.murmur3.dialect import num_bytes_for
-from parquet_bloom.legacy.chunk_filters import noted, published
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 

@@ -100,8 +100,8 @@ def test_numbers_have_the_same_bits_in_both(file):
 
 def test_the_command_asks_the_newer_stream():
     (result,) = probe(FILE, "moment", ["1970-01-12T08:46:40.007"]).results
-    assert result.index_groups[0].verdict == "maybe"
-    assert [group.verdict for group in probe(FILE, "flag", ["true"]).results[0].index_groups] == [
+    assert result.groups[0].verdict == "maybe"
+    assert [group.verdict for group in probe(FILE, "flag", ["true"]).results[0].groups] == [
         "unknown", "unknown",
     ]  # fmt: skip
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from parquet_bloom.errors import ColumnError, FilterError
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.filters.verdict import NO_FILTER
 from parquet_bloom.orc.bloom import stored_messages
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.stripe import read_stream
+from parquet_bloom.vocabulary import NO_FILTER
 
 HEX_LINE_BYTES = 32
 
