@@ -31,7 +31,10 @@ def _refusals() -> Iterator[None]:
 def _facts(items: Iterable[Any], parquet: str, orc: str) -> Facts:
     """The attributes of these names, which are others for what is in a stripe."""
     return [
-        tuple(getattr(item, name) for name in (orc if hasattr(item, "stripe") else parquet).split())
+        tuple(
+            getattr(item, name)
+            for name in (orc if getattr(item, "stripe", None) is not None else parquet).split()
+        )
         for item in items
     ]
 
@@ -67,9 +70,7 @@ def statistics(strategy: str, form: str, **more: Any) -> Any:
 def columns(path: Path, keys: Any = None) -> list[str]:
     """The leaf columns of a Parquet file, or all columns but the root of an ORC file."""
     with pb.open(path, keys) as file:
-        if file.format == "parquet":
-            return list(file.columns)
-        return [column.name for column in file.columns[1:]]
+        return list(file.columns)
 
 
 # ------------------------------------------------------------------------------------------------
