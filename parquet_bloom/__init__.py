@@ -48,13 +48,10 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.advise import AdviceReport, Advisor, advise
     from parquet_bloom.verbs.build import BuildReport, build
     from parquet_bloom.verbs.diff import FileDiff, FilterDiff, diff
-    from parquet_bloom.verbs.dump import DumpedFilter, dump
-    from parquet_bloom.verbs.dump_older import DumpedOlder
+    from parquet_bloom.verbs.dump import Dump, dump
     from parquet_bloom.verbs.inspect import FileInspection, inspect
     from parquet_bloom.verbs.orc.advise import OrcAdviceReport
     from parquet_bloom.verbs.orc.build import OrcBuildReport
-    from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
-    from parquet_bloom.verbs.orc.inspect import OrcInspection
     from parquet_bloom.verbs.orc.repair import OrcRepairReport
     from parquet_bloom.verbs.orc.strip import OrcStripReport
     from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe
@@ -75,9 +72,7 @@ _HOME = {
     "ColumnPolicy": "rules.policy",
     "ConfigError": "errors",
     "Diagnosis": "rules.catalogue",
-    "DumpedFilter": "verbs.dump",
-    "DumpedIndexGroup": "verbs.orc.dump",
-    "DumpedOlder": "verbs.dump_older",
+    "Dump": "verbs.dump",
     "EncryptionError": "errors",
     "Explanation": "container",
     "FileDiff": "verbs.diff",
@@ -96,7 +91,6 @@ _HOME = {
     "OrcBuildReport": "verbs.orc.build",
     "OrcColumnFilter": "orc.column_filter",
     "OrcFile": "orc.file",
-    "OrcInspection": "verbs.orc.inspect",
     "OrcRepairReport": "verbs.orc.repair",
     "OrcStripReport": "verbs.orc.strip",
     "PageError": "errors",
@@ -140,9 +134,7 @@ __all__ = [
     "ColumnPolicy",
     "ConfigError",
     "Diagnosis",
-    "DumpedFilter",
-    "DumpedIndexGroup",
-    "DumpedOlder",
+    "Dump",
     "EncryptionError",
     "Explanation",
     "FileDiff",
@@ -161,7 +153,6 @@ __all__ = [
     "OrcBuildReport",
     "OrcColumnFilter",
     "OrcFile",
-    "OrcInspection",
     "OrcRepairReport",
     "OrcStripReport",
     "PageError",

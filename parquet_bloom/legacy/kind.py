@@ -35,7 +35,7 @@ def published(
 
 
 def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
-    if not presence.may_have_hidden(file.footer, [chunk]):
+    if not presence.has_private(file.footer, chunk):
         return iter(())
     from parquet_bloom.legacy.chunk_filters import private as read
 

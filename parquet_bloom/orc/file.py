@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from parquet_bloom.container import STRIPES, Answer, NoFilters, ReadFilter, Units
+from parquet_bloom.descriptions import PartDescription
 from parquet_bloom.errors import (
     ColumnError,
     FilterError,
@@ -22,6 +23,7 @@ from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn, find_column
+from parquet_bloom.orc.describe import describe, stored_filter
 from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.probe import Asked, StripeProber, asked_literal, asked_value
 from parquet_bloom.orc.row_index import IndexEntry, read_row_index
@@ -39,6 +41,7 @@ from parquet_bloom.orc.whole_filters import described
 from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
+    from parquet_bloom.descriptions import ChunkDescription, Look, StoredFilter
     from parquet_bloom.orc.column_filter import OrcColumnFilter
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect, LiteralType
@@ -262,8 +265,7 @@ class OrcFile:
     ) -> Iterator[StripeProber]:
         """For each stripe what asks the filters of its index groups. Raises UnsupportedError for a
         dialect, FooterError for a damaged stripe footer."""
-        if dialect is not None:
-            raise UnsupportedError(f"{self.path}: dialect is not supported for ORC files")
+        self._check_dialect(dialect)
         stripes = range(self.num_stripes)
         return (StripeProber(self, self.stripe(index), column) for index in stripes)
 
@@ -271,6 +273,56 @@ class OrcFile:
     def row_index_stride(self) -> int:
         """Rows of an index group; 0: there is no index."""
         return self.tail.row_index_stride
+
+    @property
+    def compression(self) -> str:
+        """The codec of everything in the file."""
+        return self.tail.compression.name
+
+    def check_has_blocks(self, what: str) -> None:
+        """Raise UnsupportedError: filters of ORC files have no blocks."""
+        raise UnsupportedError(
+            f"{self.path}: {what} is not supported for ORC files, whose filters have no blocks"
+        )
+
+    def check_has_groups(self) -> None:
+        """Stripes have index groups."""
+
+    def describe_part(self, part: int) -> PartDescription:
+        """A stripe, apart from its columns."""
+        stripe = self.stripe(part)
+        return PartDescription(
+            stripe.num_rows, stripe.place.offset, stripe.num_index_groups, stripe.writer_timezone
+        )
+
+    def describe(
+        self, chunk: OrcChunk, groups: bool = False, look: Look | None = None
+    ) -> ChunkDescription:
+        """What there is of filters, or why there is none; `groups`: each index group, too. `look`
+        gets the bits of every filter."""
+        return describe(self, chunk, groups, look)
+
+    def stored_filter(
+        self,
+        column: str,
+        part: int,
+        group: int | None = None,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+        decrypt: bool = False,
+    ) -> StoredFilter:
+        """The bytes of one filter, that of the first index group if `group` is None.
+
+        Raises ColumnError, FilterError if there is none that can be used, FooterError,
+        UnsupportedError for a dialect.
+        """
+        self._check_dialect(dialect)
+        found = self.column(column)
+        return stored_filter(self, OrcChunk(self.stripe(part), found), group or 0)
+
+    def _check_dialect(self, dialect: Dialect | None) -> None:
+        if dialect is not None:
+            raise UnsupportedError(f"{self.path}: dialect is not supported for ORC files")
 
     def read_filters(self, part: int, column: OrcColumn) -> Sequence[ReadFilter] | NoFilters:
         """The filters of a chunk, by index group."""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, ReadFilter, Units
-from parquet_bloom.errors import ColumnError, FilterError, ValueTypeError
+from parquet_bloom.descriptions import PartDescription
+from parquet_bloom.errors import ColumnError, FilterError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.describe import describe, stored_filter
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
 from parquet_bloom.parquet.footer.tail import read_footer
 from parquet_bloom.parquet.probe import Asked, ChunkProber, probers
 from parquet_bloom.storage.source import Source
+from parquet_bloom.storage.window import Window
 
 if TYPE_CHECKING:
+    from parquet_bloom.descriptions import ChunkDescription, Look, StoredFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.parquet.column_filter import ColumnFilter
     from parquet_bloom.parquet.legacy_kind import LegacyKind
@@ -195,6 +200,51 @@ class ParquetFile:
     @property
     def row_index_stride(self) -> None:
         """There are no index groups."""
+
+    @property
+    def compression(self) -> None:
+        """That of a whole file: every column has its own."""
+
+    def check_has_blocks(self, what: str) -> None:
+        """Its filters have blocks."""
+
+    def check_has_groups(self) -> None:
+        """Raise UnsupportedError: a row group is what readers skip."""
+        raise UnsupportedError(f"{self.path}: a Parquet file has no index groups")
+
+    def describe_part(self, part: int) -> PartDescription:
+        """A row group, apart from its columns."""
+        return PartDescription(self.footer.row_group_num_rows(part))
+
+    def describe(
+        self, chunk: ColumnChunk, groups: bool = False, look: Look | None = None
+    ) -> ChunkDescription:
+        """What there is of filters, or why there is none. `look` gets the bits. Raises
+        TamperedError."""
+        return describe(self, self._window, chunk, look)
+
+    @cached_property
+    def _window(self) -> Window:
+        return Window(self.source)
+
+    def stored_filter(
+        self,
+        column: str,
+        part: int,
+        group: int | None = None,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+        decrypt: bool = False,
+    ) -> StoredFilter:
+        """The bytes of one filter: of this dialect, or that to which bloom_filter_offset leads.
+
+        seed: of the hash of a `murmur3` filter, if nothing in the file tells it. decrypt: give out
+        what the envelopes of an encrypted column hold. Raises ColumnError, FilterError if there is
+        none that can be used, EncryptionError if it does not open.
+        """
+        if group is not None:
+            self.check_has_groups()
+        return stored_filter(self, self.chunk(part, column), dialect, seed, decrypt)
 
     def read_filters(self, part: int, column: LeafColumn) -> Sequence[ReadFilter] | NoFilters:
         """The filter of a chunk, if bloom_filter_offset leads to one whose bits can be read."""

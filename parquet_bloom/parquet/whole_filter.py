@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import FilterDescription, NoFilters, ReadFilter
+from parquet_bloom.container import NoFilters, ReadFilter
 from parquet_bloom.errors import FilterError, MissingKeyError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.describe import filter_description
 from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
 
 if TYPE_CHECKING:
-    from parquet_bloom.filters.split_block import SplitBlockBloomFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -54,7 +53,7 @@ def _read(source: Source, footer: Footer, chunk: ColumnChunk) -> ReadFilter:
     if stored.end > footer.start:
         raise FilterError("the filter reaches into the footer")
     bits = bloom.read_bitset(source, stored)
-    return ReadFilter(bits, _description(stored, bits), _says(stored))
+    return ReadFilter(bits, filter_description(stored, bits), _says(stored))
 
 
 def _says(stored: bloom.StoredFilter) -> dict[str, str]:
@@ -68,25 +67,3 @@ def _says(stored: bloom.StoredFilter) -> dict[str, str]:
         "compression": stored.compression,
         "bloom_filter_length": length,
     }
-
-
-def _description(stored: bloom.StoredFilter, bits: SplitBlockBloomFilter) -> FilterDescription:
-    fpp, ndv_estimate = bits.fpp, bits.ndv_estimate
-    return FilterDescription(
-        dialect=stored.dialect,
-        offset=stored.offset,
-        length=stored.length,
-        stored_bytes=stored.end - stored.offset,
-        num_filters=1,
-        num_bytes=stored.num_bytes,
-        fill=bits.fill,
-        fpp=fpp,
-        worst_fpp=fpp,
-        ndv_estimate=ndv_estimate if isfinite(ndv_estimate) else None,
-        encrypted=stored.is_encrypted,
-        header_bytes=stored.header_bytes,
-        num_blocks=stored.num_blocks,
-        algorithm=stored.algorithm,
-        hash=stored.hash,
-        compression=stored.compression,
-    )

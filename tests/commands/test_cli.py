@@ -103,7 +103,7 @@ def test_inspect_text(built):
     result = built("inspect", "out.parquet", "-g", "1")
     title, header, *rows = result.stdout.splitlines()
     assert title.startswith("out.parquet: 2,000 rows in 2 row groups, ")
-    assert header == "group\tcolumn\ttype\tchunk\tfilter\toffset\tfill\tFPP\tNDV\tnote"
+    assert header == "row group\tcolumn\ttype\tdata\tfilter\toffset\tfill\tFPP\tNDV\tnote"
     assert [row.split("\t")[:3] for row in rows] == [
         ["1", "user_id", "INT64"],
         ["1", "flag", "BOOLEAN"],
@@ -132,7 +132,8 @@ def test_inspect_json(built):
         "num_values": 1000,
         "chunk_bytes": 0,
         "reason": None,
-        "other_filters": [],
+        "legacy_filters": [],
+        "notes": [],
     }
     with pb.open("out.parquet") as file:
         bits = file.bloom_filter(0, "user_id")
@@ -141,6 +142,7 @@ def test_inspect_json(built):
         "offset": offset,
         "length": 2064,
         "header_bytes": 16,
+        "num_filters": 1,
         "num_bytes": 2048,
         "num_blocks": 64,
         "algorithm": "BLOCK",
@@ -148,6 +150,7 @@ def test_inspect_json(built):
         "compression": "UNCOMPRESSED",
         "fill": bits.fill,
         "fpp": bits.fpp,
+        "worst_fpp": bits.fpp,
         "ndv_estimate": bits.ndv_estimate,
         "dialect": "xxhash",
         "stored_bytes": 2064,

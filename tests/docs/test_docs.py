@@ -13,6 +13,14 @@ from parquet_bloom.advice.engines import EngineUse
 from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.cli import cli
 from parquet_bloom.container import UNITS, Answer, Explanation, FilterDescription
+from parquet_bloom.descriptions import (
+    ChunkDescription,
+    FilterStream,
+    GroupDescription,
+    GroupFilter,
+    LegacyDescription,
+    StoredFilter,
+)
 from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.parquet.filter_builder import BuiltFilter, SkippedChunk
 from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport
@@ -21,23 +29,8 @@ from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.documents import key_of
-from parquet_bloom.verbs.inspect import (
-    ColumnInspection,
-    FileInspection,
-    FilterInspection,
-    RowGroupInspection,
-)
+from parquet_bloom.verbs.inspect import FileInspection, PartInspection
 from parquet_bloom.verbs.orc.build import BuiltOrcFilters, OrcBuildReport, SkippedStripeColumn
-from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
-from parquet_bloom.verbs.orc.inspect import (
-    FilterStream,
-    GroupFilterInspection,
-    IndexGroupInspection,
-    OrcColumnInspection,
-    OrcFilterInspection,
-    OrcInspection,
-    StripeInspection,
-)
 from parquet_bloom.verbs.orc.strip import OrcStripReport, RemovedOrcFilters
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
@@ -146,20 +139,17 @@ def test_every_command_is_in_the_readme():
         ),
         "inspect": (
             FileInspection,
-            RowGroupInspection,
-            ColumnInspection,
-            FilterInspection,
-            OrcInspection,
-            StripeInspection,
-            OrcColumnInspection,
+            PartInspection,
+            ChunkDescription,
+            FilterDescription,
+            LegacyDescription,
             FilterStream,
-            OrcFilterInspection,
-            IndexGroupInspection,
+            GroupDescription,
             GroupStatistics,
-            GroupFilterInspection,
+            GroupFilter,
         ),
         "probe": (ProbeReport, ProbedValue, Answer, Explanation),
-        "dump --format json": (DumpedIndexGroup,),
+        "dump --format json": (StoredFilter,),
         "strip": (StripReport, RemovedFilter, StayingFilter, OrcStripReport, RemovedOrcFilters),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
         "diff": (FileDiff, FilterDiff, FilterDescription),

@@ -56,21 +56,21 @@ def test_inspect_shows_filters_beside_those_of_today(mixed):
     report = pb.inspect(mixed)
     id, name = report.row_groups[1].columns
     assert (id.filter.dialect, id.filter.hash) == ("xxhash", "XXHASH")
-    (older,) = id.other_filters
-    assert (older.dialect, older.pointer, older.form) == ("murmur3", "note", "12-byte")
+    (older,) = id.legacy_filters
+    assert (older.dialect, older.pointer, older.layout) == ("murmur3", "note", "12-byte")
     assert older.hash == "MURMUR3 seed 7, mask"
     assert (older.stored_bytes, older.header_bytes, older.num_bytes) == (1036, 12, 1024)
     assert older.fpp < 0.03
     assert abs(older.ndv_estimate - 500) < 10
     assert (name.filter, name.reason) == (None, "no filter")
-    (inside,) = name.other_filters
+    (inside,) = name.legacy_filters
     assert (inside.dialect, inside.pointer) == ("statistics", "Statistics field 31420")
     assert (inside.hash, inside.offset) == ("guava-64", None)
     shown = [
         found.stored_bytes
         for group in report.row_groups
         for column in group.columns
-        for found in (column.filter, *column.other_filters)
+        for found in (column.filter, *column.legacy_filters)
         if found
     ]
     assert report.filter_bytes == sum(shown)
@@ -78,7 +78,7 @@ def test_inspect_shows_filters_beside_those_of_today(mixed):
 
 def test_inspect_shows_what_field_14_leads_to(published):
     (column,) = pb.inspect(published).row_groups[0].columns
-    assert column.other_filters == ()
+    assert column.legacy_filters == ()
     found = column.filter
     assert (found.dialect, found.hash) == ("murmur3", "MURMUR3 seed 1361930890, mask")
     assert (found.algorithm, found.compression, found.length) == ("BLOCK", "UNCOMPRESSED", None)
@@ -98,8 +98,8 @@ def test_inspect_says_why_a_note_leads_nowhere(source, tmp_path):
     data = path.read_bytes()
     at = data.index((1024).to_bytes(4, "little") + bytes(8))
     path.write_bytes(data[:at] + b"\x01" + data[at + 1 :])
-    (older,) = pb.inspect(path, columns=["id"]).row_groups[0].columns[0].other_filters
-    assert (older.dialect, older.form, older.fpp) == ("murmur3", None, None)
+    (older,) = pb.inspect(path, columns=["id"]).row_groups[0].columns[0].legacy_filters
+    assert (older.dialect, older.layout, older.fpp) == ("murmur3", None, None)
     assert older.reason.endswith(f"note: no 12-byte header of 1036 bytes in all at {at}")
 
 
@@ -315,7 +315,7 @@ def test_dump_gives_header_and_bits_as_stored(published):
     assert lines[0] == stored[:12].hex()
     assert "".join(lines[1:]) == stored[12:].hex()
     found = json.loads(dumped.in_format("json"))
-    assert (found["dialect"], found["form"]) == ("murmur3", "12-byte")
+    assert (found["dialect"], found["layout"]) == ("murmur3", "12-byte")
     assert (found["pointer"], found["length"]) == ("bloom_filter_offset", 1036)
     assert found["header"] + found["bitset"] == stored.hex()
 
@@ -332,7 +332,7 @@ def test_dump_gives_words(mixed, published, tmp_path):
 
 def test_dump_takes_the_dialect_that_is_asked_for(mixed):
     assert pb.dump(mixed, "id", 0).stored.dialect == "xxhash"
-    assert pb.dump(mixed, "id", 0, dialect="murmur3").filter.hash == "MURMUR3 seed 7, mask"
+    assert pb.dump(mixed, "id", 0, dialect="murmur3").stored.hash == "MURMUR3 seed 7, mask"
     with pytest.raises(FilterError, match="row group 0, column id: no filter of this dialect"):
         pb.dump(mixed, "id", 0, dialect="statistics")
     code, out, _ = run("dump", mixed, "-c", "name", "--dialect", "statistics", "--format", "json")

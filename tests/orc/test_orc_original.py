@@ -113,6 +113,6 @@ def test_empty_filters_of_booleans(file):
 
 def test_inspect_lists_both_streams():
     for column in pb.inspect(FILE).stripes[0].columns:
-        assert [stream.kind for stream in column.streams] == ["BLOOM_FILTER", "BLOOM_FILTER_UTF8"]
-        assert column.filter.kind == "BLOOM_FILTER_UTF8"
+        assert [stream.stream for stream in column.streams] == ["BLOOM_FILTER", "BLOOM_FILTER_UTF8"]
+        assert column.filter.stream == "BLOOM_FILTER_UTF8"
     assert (BLOOM_FILTER, BLOOM_FILTER_UTF8) == FILTER_KINDS
