@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, dataclass_transform
 
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage.new_version import Change
 from parquet_bloom.vocabulary import Format, Verdict
 
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
 
     from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
+    from parquet_bloom.vocabulary import Dialect, LiteralType
+
+Made = TypeVar("Made")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(cls: type[Made]) -> type[Made]:
+    """A dataclass that is frozen for type checkers only, of which a file can have 100,000: to make a
+    frozen one takes eight times as long, nearly all of the time that inspecting a filter takes."""
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
 
 # Of a field that is left out of JSON where it is None: not every format has such a thing.
 WHERE_KNOWN: Final[Mapping[str, Any]] = {"where_known": True}
@@ -71,6 +83,16 @@ class Place:
         part = f"{self.units.part} {self.part}"
         return part if self.group is None else f"{part}, {self.units.group} {self.group}"
 
+    @property
+    def row_group(self) -> int | None:
+        """None in a format without row groups."""
+        return self.part if self.units == ROW_GROUPS else None
+
+    @property
+    def stripe(self) -> int | None:
+        """None in a format without stripes."""
+        return self.part if self.units == STRIPES else None
+
 
 class Located:
     """Lets a result be asked for its place by the names of its format."""
@@ -82,25 +104,22 @@ class Located:
     @property
     def row_group(self) -> int | None:
         """None in a format without row groups, or where it is about the whole file."""
-        return self._part_of(ROW_GROUPS)
+        return None if self.place is None else self.place.row_group
 
     @property
     def stripe(self) -> int | None:
-        return self._part_of(STRIPES)
+        return None if self.place is None else self.place.stripe
 
     @property
     def index_group(self) -> int | None:
         return None if self.place is None else self.place.group
-
-    def _part_of(self, units: Units) -> int | None:
-        return self.place.part if self.place is not None and self.place.units == units else None
 
 
 # ------------------------------------------------------------------------------------------------
 # What is known of filters
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FilterDescription:
     """The filters of one chunk as they are stored: one, or one for each group.
 
@@ -167,12 +186,9 @@ class Answer(Located):
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Located):
-    """How one hash of a value meets the filter of one group.
+    """How one hash of a value meets the filter of one group: see filters.look_up.LookUp.
 
-    `plain`: the stored bytes that are hashed, in hexadecimal. Of a split block filter, `bits` has
-    for each of the eight words the bit (0 to 31) that the hash sets, and `clear` the words where it
-    is clear; of a k-hash filter, `bits` are the positions that it sets, and `clear` those that are
-    clear. Any of them proves the value absent. `reason`: why the filter was not asked.
+    `plain`: the stored bytes that are hashed, in hexadecimal. `reason`: why the verdict is `unknown`.
     """
 
     place: Place
@@ -186,6 +202,24 @@ class Explanation(Located):
     num_blocks: int | None = field(default=None, metadata=WHERE_KNOWN)
     num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
     num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFilter:
+    """One filter that was read whole. `says`: what must be the same in two filters beside the bits,
+    and how a message names it."""
+
+    bits: Bits
+    description: FilterDescription
+    says: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NoFilters:
+    """Why there are none in a chunk; or why those of so many groups are `unreadable`."""
+
+    reason: str
+    unreadable: int = 0
 
 
 # ------------------------------------------------------------------------------------------------
@@ -351,3 +385,50 @@ class Container(Protocol):
 
     def strip(self, selection: Any) -> StripChange:
         """No filters of the format's own kind for a Selection. Raises as build."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The dotted paths of all Columns."""
+
+    def column(self, name: str) -> Any:
+        """The Column with this dotted path. Raises ColumnError, naming the close ones."""
+
+    def encode(self, column: Any, value: Any) -> Any:
+        """A Python or numpy value of a Column, to ask Probers about. Raises ValueTypeError if the
+        column cannot hold it."""
+
+    def read_literal(self, column: Any, text: str, read_as: LiteralType | None) -> Any:
+        """A literal, likewise; `read_as`: what type it is of, None: the column's."""
+
+    def probers(self, column: Any, dialect: Dialect | None, seed: int | None) -> Iterator[Prober]:
+        """One for each part in order, for the filters of this dialect, or those that readers of
+        today are led to; `seed`: of their hash, if nothing in the file tells it. Raises
+        UnsupportedError for a dialect that the format does not have, FooterError."""
+
+    @property
+    def row_index_stride(self) -> int | None:
+        """Rows of an index group, 0 without an index; None in a format that has none."""
+
+    def read_filters(self, part: int, column: Any) -> Sequence[ReadFilter] | NoFilters:
+        """The filters of one Chunk, those of the format's own kind, group by group."""
+
+    def private_filters(self, columns: Sequence[Any]) -> Mapping[str, int]:
+        """How many legacy filters of these Columns only pbloom looks for, by dialect."""
+
+
+class Prober(Protocol):
+    """Asks the filters of one column in one part, which are read once for all values."""
+
+    def answers(self, asked: Any) -> tuple[Answer, ...]:
+        """One for each group, about what `encode` or `read_literal` gave. Raises TamperedError."""
+
+    def explained(self, asked: Any) -> tuple[tuple[Answer, ...], tuple[Explanation, ...]]:
+        """The same, and what led to it. Raises TamperedError."""
+
+
+def check_comparable(a: Container, b: Container) -> None:
+    """Raise UnsupportedError for files whose filters have nothing in common."""
+    if a.format != b.format:
+        raise UnsupportedError(
+            f"{a.path} and {b.path}: {a.format} and {b.format}, expected files of one format"
+        )

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import NotSupportedFileError, UnsupportedError
+from parquet_bloom.legacy import kind as legacy
 from parquet_bloom.parquet.container import ParquetContainer
 from parquet_bloom.parquet.footer.tail import check_may_be_plain
 from parquet_bloom.storage.open_source import open_source
@@ -25,7 +26,7 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetConta
     try:
         keys = None if keys is None else keys.for_file(source.path)
         try:
-            return ParquetContainer(source, keys)
+            return ParquetContainer(source, keys, legacy)
         except NotSupportedFileError:
             from parquet_bloom.orc.container import OrcContainer
             from parquet_bloom.orc.tail import is_orc

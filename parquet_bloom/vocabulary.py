@@ -53,6 +53,9 @@ RepairAction = Literal[
     "length set", "length removed", "pointer dropped", "filters dropped", "rebuilt"
 ]
 
+# What a header says that is no word of the format.
+UNKNOWN: Final = "unknown"
+
 NO_FILTER: Final = "no filter"
 HAS_ONE: Final = "has a filter already"
 NO_VALUES: Final = "no non-null values"

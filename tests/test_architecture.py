@@ -18,12 +18,12 @@ PACKAGE = ROOT / "parquet_bloom"
 LAYERS = [
     {"errors", "native", "orc.proto", "parquet.thrift", "vocabulary"},
     {"filters", "parallel", "storage"},
-    {"container", "options"},
+    {"container", "descriptions", "options"},
     {"values"},
     {"encryption"},
     {"orc", "parquet"},
-    {"files"},
     {"legacy"},
+    {"files"},
     {"rules", "diagnosis", "advice"},
     {"verbs"},
     {"spark"},
@@ -160,6 +160,7 @@ def test_the_command_starts_without_numpy():
 QUICK = {
     "build": "pb.build({source!r}, {output!r}, columns=['int64'], existing='replace')",
     "inspect": "pb.inspect({source!r})",
+    "probe": "pb.probe({source!r}, 'int64', ['5'], explain=True)",
     "strip": "pb.strip({source!r}, {output!r})",
 }
 

@@ -93,12 +93,12 @@ class OrcSurveyor:
 
     def subject(self, column: OrcColumn) -> Subject:
         file = self.file
-        depth, fpp = len(list(above(file.columns, column))), self._size.fpp
+        depth, fpp = len(list(above(file.tail.columns, column))), self._size.fpp
         return Subject(
             column=column,
             key_of=_itself if is_ordered(column) else None,
             value_of=partial(_given_value, column),
-            engines=orc_engine_uses(file.generation, file.columns, column),
+            engines=orc_engine_uses(file.generation, file.tail.columns, column),
             seldom_asked="" if never_absent(column) else seldom_asked(leaf_type(column)),
             settings=lambda path, counts: orc_writer_settings(
                 path,
@@ -115,7 +115,7 @@ class OrcSurveyor:
             check_injectable(self.file.tail)
         except UnsupportedError as error:
             return str(error).removeprefix(f"{self.file.path}: ")
-        return never_absent(column) or reason_unreadable(self.file.columns, column) or ""
+        return never_absent(column) or reason_unreadable(self.file.tail.columns, column) or ""
 
     def num_values(self, column: OrcColumn) -> int:
         noted = self.file.tail.footer.statistics

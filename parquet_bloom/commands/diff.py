@@ -27,24 +27,23 @@ def diff(
     """Compare the filters of two files.
 
     Row group by row group: presence, size, what headers and footers say, bits that differ, and
-    whether one filter is the other, folded. Of two ORC files index group by index group: presence,
-    size, hashes, streams, bits that differ. Where filters lie does not count. Filters of older
-    dialects in Parquet files are counted, not compared. Prints nothing if all are the same. Exit code 1: there is a difference.
+    whether one filter is the other, folded. Of two ORC files, index group by index group: presence,
+    size, hashes, streams, bits that differ. Where filters lie does not count. Legacy filters are
+    counted, not compared, unless bloom_filter_offset leads to them. Prints nothing if all are the
+    same. Exit code 1: there is a difference.
 
     \b
     Example:
       pbloom diff events.parquet events.bloom.parquet
     """
-    from parquet_bloom.render import diff as of_parquet
-    from parquet_bloom.render.orc import diff as of_orc
+    from parquet_bloom.render.diff import write_differences, write_filters
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.verbs.diff import diff as diff_files
+    from parquet_bloom.verbs.documents import document_of
 
     report = diff_files(a, b, columns=columns or None, keys=keys)
     if as_json:
-        write_json(report)
-    elif report.format == "parquet":
-        (of_parquet.write_filters if with_same else of_parquet.write_differences)(report)
+        write_json(document_of(report))
     else:
-        (of_orc.write_filters if with_same else of_orc.write_differences)(report)
+        (write_filters if with_same else write_differences)(report)
     sys.exit(FINE if report.same else NO)

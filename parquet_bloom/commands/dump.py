@@ -14,10 +14,11 @@ from parquet_bloom.commands.options import (
     key_options,
     overwrite_option,
 )
+from parquet_bloom.vocabulary import DumpFormat, words
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.legacy.of_chunk import Dialect
+    from parquet_bloom.vocabulary import Dialect
 
 
 @click.command()
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--index-group", type=click.IntRange(0), help="Of an ORC file. Default: 0.")
 @click.option(
-    "--format", "form", type=click.Choice(["raw", "hex", "json", "npy"]), default="hex",
+    "--format", "output_format", type=click.Choice(words(DumpFormat)), default="hex",
     show_default=True,
-    help="raw: header and bitset as stored; hex: the same; npy: uint32 words (blocks, 8), of ORC"
-    " and in Statistics uint64 words.",
+    help="raw: header and bitset as stored; hex: the same in hexadecimal; npy: words, uint32 in the"
+    " shape (blocks, 8), uint64 of ORC and in Statistics.",
 )  # fmt: skip
 @click.option("-o", "--output", type=FILE, default="-", help="Default: standard output.")
 @overwrite_option
@@ -43,8 +44,9 @@ if TYPE_CHECKING:
 @asked_dialect_options
 @key_options
 def dump(
-    file: str, column: str, row_group: int, index_group: int | None, form: str, output: Path,
-    overwrite: bool, decrypt: bool, dialect: Dialect | None, seed: int | None, keys: Keys | None,
+    file: str, column: str, row_group: int, index_group: int | None, output_format: DumpFormat,
+    output: Path, overwrite: bool, decrypt: bool, dialect: Dialect | None, seed: int | None,
+    keys: Keys | None,
 ) -> None:  # fmt: skip
     """Write one filter's header and bitset.
 
@@ -54,14 +56,15 @@ def dump(
     """
     from parquet_bloom.render.terminal import write_bytes
     from parquet_bloom.render.unverified import complain_if_unverified
-    from parquet_bloom.verbs.dump import dump as dump_filter, save  # isort: skip
+    from parquet_bloom.verbs.dump import dump as dump_filter
+    from parquet_bloom.verbs.dump import save
 
     dumped = dump_filter(
         file, column, row_group, index_group=index_group, dialect=dialect, seed=seed, keys=keys,
         decrypt=decrypt,
     )  # fmt: skip
     complain_if_unverified(file, dumped.unverified)
-    data = dumped.in_format(form)
+    data = dumped.in_format(output_format)
     if output == Path("-"):
         write_bytes(data)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -44,33 +44,40 @@ def inspect(
     Example:
       pbloom inspect events.bloom.parquet
     """
-    from parquet_bloom.errors import UnsupportedError
-    from parquet_bloom.render.histogram import write_histograms, write_histograms_json
+    if histogram and index_groups:
+        raise click.UsageError("--histogram: not with --index-groups")
     from parquet_bloom.render.inspect import write_inspection
-    from parquet_bloom.render.orc.inspect import write_orc_inspection
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.render.unverified import complain_if_unverified
+    from parquet_bloom.verbs.documents import document_of
     from parquet_bloom.verbs.inspect import inspect as inspect_file
-    from parquet_bloom.verbs.occupancy import occupancies
+
+    selection: dict[str, Any] = {
+        "columns": columns or None,
+        "row_groups": row_groups or None,
+        "keys": keys,
+    }
 
     def work(path: str) -> None:
-        report = inspect_file(
-            path,
-            columns=columns or None,
-            row_groups=row_groups or None,
-            index_groups=index_groups,
-            keys=keys,
-        )
-        if report.format == "orc":
-            if histogram:
-                raise UnsupportedError(f"{path}: an ORC file, whose filters have no blocks")
-            (write_json if as_json else write_orc_inspection)(report)
-            return
+        report = inspect_file(path, index_groups=index_groups, **selection)
         complain_if_unverified(path, report.unverified)
-        if histogram:
-            write = write_histograms_json if as_json else write_histograms
-            write(report, occupancies(report, keys))
+        if as_json:
+            write_json(document_of(report))
         else:
-            (write_json if as_json else write_inspection)(report)
+            write_inspection(report)
 
-    sys.exit(Inputs(files).each(work))
+    def draw(path: str) -> None:
+        from parquet_bloom.render.histogram import HistogramWriter, write_histograms_json
+        from parquet_bloom.verbs.occupancy import FilterOccupancy, inspect_occupancy
+
+        if as_json:
+            found: list[FilterOccupancy] = []
+            report = inspect_occupancy(path, lambda each, _: found.append(each), **selection)
+            write_histograms_json(report, found)
+        else:
+            writer = HistogramWriter(path)
+            report = inspect_occupancy(path, writer.take, **selection)
+            writer.finish(report)
+        complain_if_unverified(path, report.unverified)
+
+    sys.exit(Inputs(files).each(draw if histogram else work))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +20,7 @@ from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.legacy.of_chunk import Dialect
+    from parquet_bloom.vocabulary import Dialect, LiteralType
 
 
 @click.command()
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
 @click.option("-v", "--value", "values", multiple=True, help="Literal, typed by the column.")
 @click.option("--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line.")
 @read_as_option
-@click.option("--explain", "explained", is_flag=True, help="Show hash, block and bits.")
+@click.option("--explain", is_flag=True, help="Show hash and bits of each value.")
 @click.option(
-    "--rows",
-    "only_rows",
+    "--groups-to-read",
+    "only_groups",
     is_flag=True,
     help="Print only the row groups to read, of an ORC file the index groups.",
 )
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 @json_option
 def probe(
     files: tuple[str, ...], column: str, values: tuple[str, ...], values_from: Any,
-    read_as: str | None, explained: bool, only_rows: bool, dialect: Dialect | None,
+    read_as: LiteralType | None, explain: bool, only_groups: bool, dialect: Dialect | None,
     seed: int | None, keys: Keys | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
@@ -55,49 +54,33 @@ def probe(
     Example:
       pbloom probe events.bloom.parquet -c user_id -v 123456
     """
-    from parquet_bloom.render.orc.probe import (
-        write_orc_explanations,
-        write_orc_probe,
-        write_orc_rows_to_read,
-    )
-    from parquet_bloom.render.probe import write_explanations, write_probe, write_rows_to_read
+    from parquet_bloom.render.probe import write_explanations, write_groups_to_read, write_probe
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.render.unverified import complain_if_unverified
-    from parquet_bloom.verbs.probe import explain, probe as probe_file  # isort: skip
+    from parquet_bloom.verbs.documents import document_of
+    from parquet_bloom.verbs.probe import probe as probe_file
 
     literals = [*values, *(line.rstrip("\r\n") for line in values_from or ())]
     if not literals:
         raise click.UsageError("expected at least one --value or --values-from")
-    if explained + only_rows + as_json > 1:
-        raise click.UsageError("expected at most one of --explain, --rows and --json")
-    if explained and dialect == "statistics":
-        raise click.UsageError(
-            "--explain: expected without --dialect statistics, which has no blocks"
-        )
-    write: dict[str, Callable[[Any], None]] = {"parquet": write_probe, "orc": write_orc_probe}
-    if only_rows:
-        write = {"parquet": write_rows_to_read, "orc": write_orc_rows_to_read}
-    if as_json:
-        write = {"parquet": write_json, "orc": write_json}
-    write_explained: dict[str, Callable[[str, Any], None]] = {
-        "parquet": write_explanations,
-        "orc": write_orc_explanations,
-    }
+    if only_groups and (explain or as_json):
+        raise click.UsageError("expected --groups-to-read without --explain and --json")
     absent = []
 
     def work(path: str) -> None:
         report = probe_file(
-            path, column, literals, read_as=read_as, dialect=dialect, seed=seed, keys=keys
-        )
-        if report.format == "parquet":
-            complain_if_unverified(path, report.unverified)
+            path, column, literals, read_as=read_as, dialect=dialect, seed=seed, keys=keys,
+            explain=explain,
+        )  # fmt: skip
+        complain_if_unverified(path, report.unverified)
         absent.append(report.is_absent)
-        if explained:
-            explanations = explain(
-                path, column, literals, read_as=read_as, dialect=dialect, seed=seed, keys=keys
-            )
-            write_explained[report.format](path, explanations)
+        if as_json:
+            write_json(document_of(report))
+        elif explain:
+            write_explanations(report)
+        elif only_groups:
+            write_groups_to_read(report)
         else:
-            write[report.format](report)
+            write_probe(report)
 
     sys.exit(Inputs(files).each(work) or (NO if all(absent) else FINE))

@@ -39,7 +39,7 @@ def report(
     file: str, output: Path, overwrite: bool, columns: tuple[str, ...], deep: bool, fpp: float,
     config: Path | None, no_config: bool, threads: int | None, keys: Keys | None,
 ) -> None:  # fmt: skip
-    """Write all about a Parquet file's filters as one HTML page.
+    """Write one HTML page about the filters of a Parquet file.
 
     What has filters, their sizes beside the data, false positive probabilities computed and
     measured, maps of their blocks, findings of the same rules as `pbloom validate`, advice. The page

@@ -13,6 +13,7 @@ halfway, produces another shape.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import ceil, exp, inf, isinf, log, sqrt
 
 import numpy as np
@@ -20,6 +21,11 @@ from numpy.typing import NDArray
 
 from parquet_bloom.filters.sizing import BLOCK_BITS, WORD_BITS, WORDS_PER_BLOCK, estimate_ndv
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
+
+# Enough to tell 1.0 % from 1.2 %; takes a millisecond.
+FPP_PROBES = 1 << 16
+PROBE_BYTES = 17
 
 # Bits that can be set in a block: 0 to 256.
 BINS = BLOCK_BITS + 1
@@ -110,3 +116,15 @@ def _moment(counts: NDArray[np.int64] | NDArray[np.float64], order: int) -> floa
     bits = np.arange(BINS)
     mean = counts @ bits / counts.sum()
     return float(counts @ (bits - mean) ** order / counts.sum())
+
+
+def measured_fpp(filter: SplitBlockBloomFilter) -> float:
+    """The share of FPP_PROBES seeded random values that is found. None of them is in a column: they
+    are longer than any number, and there are 2^136 of them."""
+    return float(filter.check_hashes(_probe_hashes()).mean())
+
+
+@cache
+def _probe_hashes() -> NDArray[np.uint64]:
+    values = np.random.default_rng(0).bytes(FPP_PROBES * PROBE_BYTES)
+    return _kernel.xxh64_fixed(values, PROBE_BYTES)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from parquet_bloom.filters.verdict import NO_FILTER
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.vocabulary import NO_FILTER
 
 # Of our own note in the key-value metadata of a ColumnMetaData.
 NOTE_KEY: Final = "pbloom.murmur3"
@@ -26,17 +26,25 @@ PRIVATE_FIELD: Final = 31420
 FIELD_IDS: Final = (PRIVATE_FIELD, 7, 5)
 
 
+def has_notes(footer: Footer) -> bool:
+    """Whether the footer has the key of a note anywhere."""
+    return footer.mentions(NOTE_KEY.encode())
+
+
 def may_have_hidden(footer: Footer, chunks: Collection[ColumnChunk]) -> bool:
     """Whether one of `chunks` may have a filter to which bloom_filter_offset does not lead."""
-    return NOTE_KEY.encode() in footer.raw or any(
-        _has_struct(footer, chunk) for chunk in chunks if not chunk.has_crypto_metadata
-    )
+    return any(has_private(footer, chunk) for chunk in chunks)
+
+
+def has_private(footer: Footer, chunk: ColumnChunk) -> bool:
+    """The same of one chunk."""
+    return has_notes(footer) or (not chunk.has_crypto_metadata and _has_struct(footer, chunk))
 
 
 def suspects(footer: Footer, leaves: Iterable[LeafColumn]) -> Iterator[ColumnChunk]:
     """The chunks of `leaves` that can have a filter of an older dialect, wherever it lies; for files
     of so many chunks that most must not even be decoded."""
-    has_notes = NOTE_KEY.encode() in footer.raw
+    noted = has_notes(footer)
     offsets = footer.chunks.every("bloom_filter_offset")
     starts = footer.chunks.every("meta_start")
     sealed = footer.chunks.every("has_crypto_metadata")
@@ -44,7 +52,7 @@ def suspects(footer: Footer, leaves: Iterable[LeafColumn]) -> Iterator[ColumnChu
         for leaf in leaves:
             index = row_group * len(footer.leaves) + leaf.index
             if (
-                has_notes
+                noted
                 or offsets[index] != _kernel.ABSENT
                 or (
                     starts[index] != _kernel.ABSENT
@@ -80,14 +88,15 @@ def _has_note(footer: Footer, chunk: ColumnChunk) -> bool:
 def _has_struct(footer: Footer, chunk: ColumnChunk) -> bool:
     if chunk.meta_start is None:
         return False
-    return _is_struct_in_statistics(*footer.meta_data(chunk))
+    text, start = footer.meta_data(chunk)
+    return _is_struct_in_statistics(text, start)
 
 
 def _is_struct_in_statistics(text: bytes, start: int) -> bool:
     """Of the ColumnMetaData at `start`."""
-    return any(
-        inner[0] in FIELD_IDS and inner[1] == compact.TYPE_STRUCT
-        for number, kind, _, value, _ in _kernel.fields(text, start)
-        if (number, kind) == (STATISTICS, compact.TYPE_STRUCT)
-        for inner in _kernel.fields(text, value)
-    )
+    for outer in _kernel.fields(text, start):
+        if outer[0] == STATISTICS and outer[1] == compact.TYPE_STRUCT:
+            for inner in _kernel.fields(text, outer[3]):
+                if inner[1] == compact.TYPE_STRUCT and inner[0] in FIELD_IDS:
+                    return True
+    return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
-from parquet_bloom.legacy.other_filter import OtherFilter
+from parquet_bloom.parquet.legacy_kind import LegacyFilter
 from parquet_bloom.parquet.pages.pages import chunk_runs
 from parquet_bloom.parquet.pages.runs import FixedRun, SlicedRun
 
@@ -32,7 +32,7 @@ LEAST_SHARE: Final = 0.5
 # How unlikely it must be that a wrong reading finds what was found.
 LUCK: Final = 1e-9
 
-Reading = TypeVar("Reading", bound=OtherFilter)
+Reading = TypeVar("Reading", bound=LegacyFilter)
 
 
 @dataclass(frozen=True, slots=True)

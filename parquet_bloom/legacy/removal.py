@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from parquet_bloom.errors import FilterError
+from parquet_bloom.legacy.chunk_filters import noted
 from parquet_bloom.legacy.murmur3.pointers import every_note, note_fields, note_of
-from parquet_bloom.legacy.of_chunk import noted
 from parquet_bloom.legacy.statistics.edits import removed
 from parquet_bloom.legacy.statistics.stored import read_stored
 from parquet_bloom.parquet.file import ParquetFile

@@ -155,7 +155,7 @@ def room_of_values(file: OrcFile, item: OrcChunk) -> int:
     above = {item.column.id}
     at = item.column
     while at.parent is not None:
-        at = file.columns[at.parent]
+        at = file.tail.columns[at.parent]
         above.add(at.id)
     stored = sum(each.length for each in stripe.streams if each.column in above)
     return _BYTES_PER_VALUE * stripe.num_rows + _EXPANSION * stored

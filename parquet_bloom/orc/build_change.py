@@ -69,7 +69,7 @@ class OrcBuild(StripesChange, BuildChange):
                     self.skipped.append(LeftChunk(chunk.place, chunk.column.name, reason))
                     continue
                 check_indexed(chunk.stripe, chunk.column)
-                if unreadable := reason_unreadable(self.file.columns, chunk.column):
+                if unreadable := reason_unreadable(self.file.tail.columns, chunk.column):
                     raise UnsupportedError(
                         f"{self.file.path}: column {chunk.column.name}: {unreadable}"
                     )

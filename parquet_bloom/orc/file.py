@@ -6,21 +6,27 @@ makes it `unknown`, never `absent`: see writers.doubt for what some of them get 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from parquet_bloom.container import STRIPES, Units
-from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError, UnsupportedError
-from parquet_bloom.filters.verdict import NO_FILTER, Verdict
+from parquet_bloom.container import STRIPES, Answer, NoFilters, ReadFilter, Units
+from parquet_bloom.descriptions import PartDescription
+from parquet_bloom.errors import (
+    ColumnError,
+    FilterError,
+    ParquetBloomError,
+    UnsupportedError,
+    ValueTypeError,
+)
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn, find_column
+from parquet_bloom.orc.describe import describe, stored_filter
 from parquet_bloom.orc.keys.key_form import KeyForm
-from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry, fits, read_row_index
+from parquet_bloom.orc.probe import Asked, StripeProber, asked_literal, asked_value
+from parquet_bloom.orc.row_index import IndexEntry, read_row_index
 from parquet_bloom.orc.stripe import (
     BLOOM_FILTER_UTF8,
     FILTER_KINDS,
@@ -31,35 +37,16 @@ from parquet_bloom.orc.stripe import (
     read_stripe,
 )
 from parquet_bloom.orc.tail import read_tail
+from parquet_bloom.orc.whole_filters import described
+from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
-    from parquet_bloom.filters.k_hash import KHashFilter
-    from parquet_bloom.orc.keys.key_hashes import KeyHashes
+    from parquet_bloom.descriptions import ChunkDescription, Look, StoredFilter
+    from parquet_bloom.orc.column_filter import OrcColumnFilter
     from parquet_bloom.storage.source import Source
+    from parquet_bloom.vocabulary import Dialect, LiteralType
 
 ENCRYPTED = "encrypted"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexGroupVerdict:
-    """Whether a value is in one index group, which has `num_rows` rows from `first_row`, counted
-    from the start of the file; `reason` says why it is `unknown`."""
-
-    stripe: int
-    index_group: int
-    first_row: int
-    num_rows: int
-    verdict: Verdict
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A value to look up: its hashes in filters of each form. `is_ascii`: it is no text, or one
-    that is the same in every charset."""
-
-    hashes: Callable[[KeyForm], KeyHashes] = field(repr=False)
-    is_ascii: bool
 
 
 class OrcFile:
@@ -135,23 +122,23 @@ class OrcFile:
         return len(self.tail.stripes)
 
     @property
-    def columns(self) -> tuple[OrcColumn, ...]:
-        """By id, the root first. Raises FooterError."""
-        return self.tail.columns
+    def columns(self) -> tuple[str, ...]:
+        """The dotted names of all columns but the root, by id. Raises FooterError."""
+        return tuple(column.name for column in self.tail.columns[1:])
 
     def column(self, name: str) -> OrcColumn:
         """The column with this dotted name. Raises ColumnError, naming the close ones."""
         try:
-            return find_column(self.columns, name)
+            return find_column(self.tail.columns, name)
         except ColumnError as error:
             raise ColumnError(f"{self.path}: {error}") from None
 
     def named_columns(self, names: Sequence[str] | None) -> tuple[OrcColumn, ...]:
         """These columns by id, without repetition; all but the root for None."""
         if names is None:
-            return self.columns[1:]
+            return self.tail.columns[1:]
         wanted = {self.column(name).id for name in names}
-        return tuple(column for column in self.columns if column.id in wanted)
+        return tuple(column for column in self.tail.columns if column.id in wanted)
 
     def stripe(self, index: int) -> Stripe:
         """One stripe; its footer is read once. Raises ColumnError if there is no such stripe,
@@ -231,7 +218,7 @@ class OrcFile:
         data = read_stream(self.source, self.tail, read, streams[-1])
         return read_row_index(data, read.num_index_groups, where)
 
-    def bloom_filter(self, stripe: int, index_group: int, column: str) -> KHashFilter:
+    def bloom_filter(self, stripe: int, index_group: int, column: str) -> OrcColumnFilter:
         """The filter of one index group.
 
         Raises ColumnError if there is no such column, stripe or index group, FilterError if it has
@@ -245,124 +232,110 @@ class OrcFile:
         stored = self.filters(stripe, found)
         if stored is None:
             raise FilterError(f"{where}, column {column}: {NO_FILTER}")
-        return stored.filters[index_group]
+        # Only who asks about values needs pyarrow imported.
+        from parquet_bloom.orc.column_filter import OrcColumnFilter
 
-    def probe(self, column: str, value: Any) -> tuple[IndexGroupVerdict, ...]:
+        prober = StripeProber(self, self.stripe(stripe), found, stored)
+        return OrcColumnFilter(stored.filters[index_group], found, prober, index_group)
+
+    def probe(self, column: str, value: Any) -> tuple[Answer, ...]:
         """Whether `value`, a Python or numpy value of the column's type, is in each index group.
 
         Raises ColumnError, and ValueTypeError if the column cannot hold the value.
         """
-        # Only who asks about values needs pyarrow imported.
-        from parquet_bloom.orc.keys.key_hashes import encode
-
         found = self.column(column)
-        is_ascii = not isinstance(value, str | bytes) or value.isascii()
-        asked = Asked(lambda form: encode(found, value, form), is_ascii)
-        (verdicts,) = self.probe_asked(found, [asked])
-        return verdicts
+        asked = self.encode(found, value)
+        return tuple(answer for each in self.probers(found) for answer in each.answers(asked))
 
-    def probe_asked(
-        self, column: OrcColumn, values: Sequence[Asked]
-    ) -> list[tuple[IndexGroupVerdict, ...]]:
-        """The verdicts on each value; filters are read once for all of them.
+    def encode(self, column: OrcColumn, value: Any) -> Asked:
+        """A Python or numpy value, to ask probers about. Raises ValueTypeError."""
+        return asked_value(column, value)
 
-        Raises ValueTypeError if the column cannot hold a value, even where nothing is to be asked;
-        FooterError for a damaged stripe footer.
-        """
-        for value in values:
-            value.hashes(KeyForm())
-        verdicts: list[list[IndexGroupVerdict]] = [[] for _ in values]
-        for index in range(self.num_stripes):
-            probe = StripeProbe(self, self.stripe(index), column)
-            for of_value, value in zip(verdicts, values, strict=True):
-                of_value += probe.verdicts(value)
-        return [tuple(of_value) for of_value in verdicts]
-
-
-class StripeProbe:
-    """Asks the filters of one column in one stripe, which are read for the first value."""
-
-    def __init__(self, file: OrcFile, stripe: Stripe, column: OrcColumn) -> None:
-        self._file = file
-        self._stripe = stripe
-        self._column = column
-
-    def verdicts(self, value: Asked) -> list[IndexGroupVerdict]:
-        """The verdict on a value for each index group."""
-        return [
-            IndexGroupVerdict(
-                self._stripe.index,
-                group,
-                self._stripe.first_row + self._stripe.group_first_row(group),
-                self._stripe.group_num_rows(group),
-                *answer,
-            )
-            for group, answer in enumerate(self._answers(value))
-        ]
-
-    def _answers(self, value: Asked) -> list[tuple[Verdict, str | None]]:
-        stored, keys = self.asked_with(value)
-        if stored is None or keys.unknown:
-            return [("unknown", keys.unknown)] * self._stripe.num_index_groups
-        import numpy as np
-
-        wanted = np.array(keys.hashes, np.uint64)
-        return [
-            ("maybe", None)
-            if filter.check_hashes(wanted).any()
-            else self._absent(stored, group, filter)
-            for group, filter in enumerate(stored.filters)
-        ]
-
-    def asked_with(self, value: Asked) -> tuple[StoredIndex | None, KeyHashes]:
-        """The filters, and the hashes to ask them for, or why there are none of these."""
-        from parquet_bloom.orc.keys.key_hashes import KeyHashes
-
-        stored, reason = self._stored
-        if stored is None:
-            return None, KeyHashes((), reason)
-        keys = value.hashes(stored.form)
-        doubt = self._doubt(stored, value)
-        return stored, KeyHashes((), doubt) if doubt and not keys.unknown else keys
-
-    @cached_property
-    def _stored(self) -> tuple[StoredIndex | None, str]:
-        return self._file.usable_filters(self._stripe.index, self._column)
-
-    def _doubt(self, stored: StoredIndex, value: Asked) -> str:
-        generation = self._file.generation
-        if not value.is_ascii and writers.doubts_text(generation, self._column, stored):
-            return f"text in a charset that {generation.created_by} did not note"
-        return writers.doubt(generation, self._column, stored)
-
-    def _absent(
-        self, stored: StoredIndex, group: int, filter: KHashFilter
-    ) -> tuple[Verdict, str | None]:
-        """What it means that a filter does not have the bits of a value."""
-        entries, doubt = self._row_index
-        statistics = entries[group].statistics if entries else None
-        doubt = doubt or self._doubt_about_group(stored, filter, statistics)
-        return ("unknown", doubt) if doubt else ("absent", None)
-
-    @cached_property
-    def _row_index(self) -> tuple[tuple[IndexEntry, ...] | None, str]:
-        """The entries, or why they cannot be read: then nothing here is as it should be."""
+    def read_literal(
+        self, column: OrcColumn, text: str, read_as: LiteralType | None = None
+    ) -> Asked:
+        """A literal, likewise. Raises ValueTypeError, naming file and column."""
         try:
-            return self._file.row_index(self._stripe.index, self._column), ""
-        except ParquetBloomError as error:
-            return None, str(error)
+            return asked_literal(column, text, read_as)
+        except ValueTypeError as error:
+            raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 
-    def _doubt_about_group(
-        self, stored: StoredIndex, filter: KHashFilter, statistics: GroupStatistics | None
-    ) -> str:
-        if statistics is not None and not fits(statistics, self._column):
-            return f"{statistics.kind} statistics, which are not those of {self._column.type}"
-        if statistics is not None and statistics.num_values == 0:
-            return ""
-        if filter.bits_set == 0:
-            return "no bit is set, though the index group can have values"
-        if not writers.doubts_before_1970(self._file.generation, self._column, stored):
-            return ""
-        low = statistics.min if statistics else None
-        is_later = isinstance(low, int) and low >= 0
-        return "" if is_later else "timestamps before 1970, which ORC C++ hashed as others"
+    def probers(
+        self, column: OrcColumn, dialect: Dialect | None = None, seed: int | None = None
+    ) -> Iterator[StripeProber]:
+        """For each stripe what asks the filters of its index groups. Raises UnsupportedError for a
+        dialect, FooterError for a damaged stripe footer."""
+        self._check_dialect(dialect)
+        stripes = range(self.num_stripes)
+        return (StripeProber(self, self.stripe(index), column) for index in stripes)
+
+    @property
+    def row_index_stride(self) -> int:
+        """Rows of an index group; 0: there is no index."""
+        return self.tail.row_index_stride
+
+    @property
+    def compression(self) -> str:
+        """The codec of everything in the file."""
+        return self.tail.compression.name
+
+    def check_has_blocks(self, what: str) -> None:
+        """Raise UnsupportedError: filters of ORC files have no blocks."""
+        raise UnsupportedError(
+            f"{self.path}: {what} is not supported for ORC files, whose filters have no blocks"
+        )
+
+    def check_has_groups(self) -> None:
+        """Stripes have index groups."""
+
+    def describe_part(self, part: int) -> PartDescription:
+        """A stripe, apart from its columns."""
+        stripe = self.stripe(part)
+        return PartDescription(
+            stripe.num_rows, stripe.place.offset, stripe.num_index_groups, stripe.writer_timezone
+        )
+
+    def describe(
+        self, chunk: OrcChunk, groups: bool = False, look: Look | None = None
+    ) -> ChunkDescription:
+        """What there is of filters, or why there is none; `groups`: each index group, too. `look`
+        gets the bits of every filter."""
+        return describe(self, chunk, groups, look)
+
+    def stored_filter(
+        self,
+        column: str,
+        part: int,
+        group: int | None = None,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+        decrypt: bool = False,
+    ) -> StoredFilter:
+        """The bytes of one filter, that of the first index group if `group` is None.
+
+        Raises ColumnError, FilterError if there is none that can be used, FooterError,
+        UnsupportedError for a dialect.
+        """
+        self._check_dialect(dialect)
+        found = self.column(column)
+        return stored_filter(self, OrcChunk(self.stripe(part), found), group or 0)
+
+    def _check_dialect(self, dialect: Dialect | None) -> None:
+        if dialect is not None:
+            raise UnsupportedError(f"{self.path}: dialect is not supported for ORC files")
+
+    def read_filters(self, part: int, column: OrcColumn) -> Sequence[ReadFilter] | NoFilters:
+        """The filters of a chunk, by index group."""
+        num_index_groups = self.stripe(part).num_index_groups
+        if self.tail.is_encrypted_column(column):
+            # Whether it has filters is encrypted, too.
+            return NoFilters(ENCRYPTED, num_index_groups)
+        try:
+            stored = self.filters(part, column)
+        except ParquetBloomError as error:
+            return NoFilters(str(error).removeprefix(f"{self.path}: "), num_index_groups)
+        return NoFilters(NO_FILTER) if stored is None else described(stored)
+
+    def private_filters(self, columns: Sequence[OrcColumn]) -> Mapping[str, int]:
+        """ORC has no filters but its own."""
+        return {}

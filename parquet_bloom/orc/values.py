@@ -49,7 +49,7 @@ def group_values(file: OrcFile, stripe: int, column: OrcColumn) -> Iterator[Any]
     open while iterating. Raises UnsupportedError for what cannot be read, FormatError for damage.
     """
     where = f"{file.path}: stripe {stripe}, column {column.name}"
-    columns = file.columns
+    columns = file.tail.columns
     if reason := reason_unreadable(columns, column):
         raise UnsupportedError(f"{where}: {reason}")
     if file.generation.file_version not in FILE_VERSIONS:

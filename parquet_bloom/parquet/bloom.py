@@ -14,10 +14,12 @@ Spec: parquet-format, BloomFilter.md "File Format", parquet.thrift `BloomFilterH
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import field
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_bloom.errors import FilterError, FormatError
+from parquet_bloom.container import record
+from parquet_bloom.errors import EncryptionError, FilterError, FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -27,9 +29,11 @@ from parquet_bloom.parquet.sealed.modules import (
     PLAIN,
     Modules,
     ReadBits,
+    at,
     named,
 )
 from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.vocabulary import NO_FILTER, UNKNOWN
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -37,18 +41,17 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
-UNKNOWN = "unknown"
 
 # The header's unions by field id, and for each the only member that the format defines (id 1).
 _UNIONS = {2: ("algorithm", SPLIT_BLOCK), 3: ("hash", XXHASH), 4: ("compression", UNCOMPRESSED)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoredFilter:
     """The header and location of a filter; `length` is the footer's, None if missing.
 
-    `header_bytes`: the size of the stored header. `num_bytes`: the size of the bitset. `where` names
-    file and chunk, `modules` is how the filter is stored.
+    `header_bytes`: the size of the stored header. `num_bytes`: the size of the bitset. `modules`: how
+    the filter of `chunk` is stored in the `file`.
     """
 
     offset: int
@@ -58,8 +61,14 @@ class StoredFilter:
     algorithm: str
     hash: str
     compression: str
-    where: str = field(repr=False)
+    file: str = field(repr=False)
+    chunk: ColumnChunk = field(repr=False)
     modules: Modules = field(repr=False)
+
+    @property
+    def where(self) -> str:
+        """How a message names file and chunk."""
+        return f"{self.file}: {self.chunk.where}"
 
     @property
     def bitset_bytes(self) -> int:
@@ -104,36 +113,60 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
     there is no key, TamperedError if it cannot be decrypted.
     """
     offset = chunk.bloom_filter_offset
-    where = f"{footer.where}: {chunk.where}"
     if offset is None:
-        with named(where):
+        with named(_where(footer, chunk)):
             chunk.modules.check_readable()
         return None
     if not 4 <= offset < footer.start:
         raise FilterError(
-            f"{where}: bloom_filter_offset is {offset}, expected between 4 and {footer.start}"
+            f"{_where(footer, chunk)}: bloom_filter_offset is {offset}, expected between 4 and"
+            f" {footer.start}"
         )
     modules = _modules_of_filter(source, chunk, offset, footer.start)
     try:
-        with named(where):
-            data, header_bytes = modules.filter_header(source, offset, footer.start)
-        header, _ = compact.decode(ttypes.BloomFilterHeader, data)
-        members = _members(data)
+        data, header_bytes = modules.filter_header(source, offset, footer.start)
+        end = header_bytes if modules is PLAIN else _kernel.struct_end(data)
+        header = _decoded(data[:end])
+    except (EncryptionError, UnsupportedError) as error:
+        raise at(_where(footer, chunk), error) from None
     except (_kernel.ScanError, FormatError) as error:
-        raise FilterError(f"{where}: no filter header at {offset}: {error}") from None
-    if header.numBytes is None:
-        raise FilterError(f"{where}: no numBytes in the filter header")
+        raise FilterError(
+            f"{_where(footer, chunk)}: no filter header at {offset}: {error}"
+        ) from None
+    if header.num_bytes is None:
+        raise FilterError(f"{_where(footer, chunk)}: no numBytes in the filter header")
     return StoredFilter(
-        offset=offset,
-        length=chunk.bloom_filter_length,
-        header_bytes=header_bytes,
-        num_bytes=header.numBytes,
-        algorithm=members.get("algorithm", UNKNOWN),
-        hash=members.get("hash", UNKNOWN),
-        compression=members.get("compression", UNKNOWN),
-        where=where,
-        modules=modules,
+        offset,
+        chunk.bloom_filter_length,
+        header_bytes,
+        header.num_bytes,
+        header.algorithm,
+        header.hash,
+        header.compression,
+        footer.where,
+        chunk,
+        modules,
     )
+
+
+def _where(footer: Footer, chunk: ColumnChunk) -> str:
+    return f"{footer.where}: {chunk.where}"
+
+
+class _Header(NamedTuple):
+    num_bytes: int | None
+    algorithm: str
+    hash: str
+    compression: str
+
+
+@lru_cache(maxsize=64)
+def _decoded(header: bytes) -> _Header:
+    """What a header says. Most filters of a file have the same one."""
+    found, _ = compact.decode(ttypes.BloomFilterHeader, header)
+    members = _members(header)
+    words = (members.get(union, UNKNOWN) for union, _ in _UNIONS.values())
+    return _Header(found.numBytes, *words)
 
 
 def _modules_of_filter(source: Source, chunk: ColumnChunk, offset: int, end: int) -> Modules:
@@ -177,37 +210,41 @@ def is_leaked(chunk: ColumnChunk, stored: StoredFilter) -> bool:
 
 def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> None:
     """Raise FilterError unless the filter is one that the format defines and overlaps nothing."""
-    where = stored.where
     if is_leaked(chunk, stored):
-        raise FilterError(f"{where}: the column is encrypted, but its filter is in plaintext")
+        raise FilterError(
+            f"{stored.where}: the column is encrypted, but its filter is in plaintext"
+        )
     doubt = "" if chunk.has_crypto_metadata else footer.protection.doubt(chunk.leaf.path)
     if doubt:
-        raise FilterError(f"{where}: {doubt}")
+        raise FilterError(f"{stored.where}: {doubt}")
     if chunk.has_crypto_metadata and chunk.row_group in footer.repeated_ordinals:
         raise FilterError(
-            f"{where}: another row group has the same ordinal, so the encrypted filter may belong"
+            f"{stored.where}: another row group has the same ordinal, so the encrypted filter may belong"
             " to it"
         )
     if (stored.algorithm, stored.hash, stored.compression) != (SPLIT_BLOCK, XXHASH, UNCOMPRESSED):
         raise FilterError(
-            f"{where}: filter header says algorithm {stored.algorithm}, hash {stored.hash},"
+            f"{stored.where}: filter header says algorithm {stored.algorithm}, hash {stored.hash},"
             f" compression {stored.compression}: expected {SPLIT_BLOCK}, {XXHASH}, {UNCOMPRESSED}"
         )
     if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
         raise FilterError(
-            f"{where}: filter header says {stored.num_bytes} bytes, expected a positive multiple"
+            f"{stored.where}: filter header says {stored.num_bytes} bytes, expected a positive multiple"
             f" of {BLOCK_BYTES}"
         )
-    if stored.length is not None and stored.length != stored.end - stored.offset:
+    end = stored.end
+    if stored.length is not None and stored.length != end - stored.offset:
         raise FilterError(
-            f"{where}: bloom_filter_length is {stored.length}, expected"
-            f" {stored.end - stored.offset}: {stored.header_bytes} of header and"
+            f"{stored.where}: bloom_filter_length is {stored.length}, expected"
+            f" {end - stored.offset}: {stored.header_bytes} of header and"
             f" {stored.bitset_bytes} of bitset"
         )
-    place = f"{where}: filter at {stored.offset} to {stored.end}"
-    if footer.layout.overlaps_data(stored.offset, stored.end):
+    layout = footer.layout
+    if layout.overlaps_data(stored.offset, end):
+        place = f"{stored.where}: filter at {stored.offset} to {end}"
         raise FilterError(f"{place} overlaps pages, page indexes or the footer at {footer.start}")
-    if footer.layout.overlaps_filters(stored.offset, stored.end):
+    if layout.overlaps_filters(stored.offset, end):
+        place = f"{stored.where}: filter at {stored.offset} to {end}"
         raise FilterError(f"{place} overlaps the filter of another column chunk")
 
 
@@ -219,6 +256,15 @@ def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> St
     return stored
 
 
+def no_filter_reason(chunk: ColumnChunk) -> str:
+    """Why a chunk whose footer points to no filter has none, as far as the footer tells."""
+    if chunk.leaf.type.physical == "BOOLEAN":
+        return f"{NO_FILTER}: BOOLEAN columns get none"
+    if chunk.num_values == 0:
+        return f"{NO_FILTER}: the chunk has no values"
+    return NO_FILTER
+
+
 def header_of(source: Source, stored: StoredFilter) -> bytes:
     """The header as encoded by its writer."""
     with named(stored.where):
@@ -228,8 +274,11 @@ def header_of(source: Source, stored: StoredFilter) -> bytes:
 
 def bits(source: Source, stored: StoredFilter) -> ReadBits:
     """A function that reads ranges of the bitset; an encrypted one is decrypted whole, once."""
-    with named(stored.where):
-        return stored.modules.bits(source, stored.offset + stored.header_bytes, stored.num_bytes)
+    start = stored.offset + stored.header_bytes
+    try:
+        return stored.modules.bits(source, start, stored.num_bytes)
+    except (EncryptionError, UnsupportedError) as error:
+        raise at(stored.where, error) from None
 
 
 def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:

@@ -1,53 +1,33 @@
-"""Files with Bloom filters: of Parquet the row groups, leaf columns, filters, and what they exclude.
-
-An ORC file is an OrcFile (see orc.file), which is imported only where one is met.
-
-A verdict is `absent` (certain), `maybe`, or `unknown`: no usable filter, for the reason given.
-Whatever is dubious about a filter makes it unusable, never a reason for `absent`.
-"""
+"""An open Parquet file, a Container: its row groups, leaf columns, filters, and what they exclude."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from parquet_bloom.container import ROW_GROUPS, Units
-from parquet_bloom.errors import (
-    ColumnError,
-    FilterError,
-    MissingKeyError,
-    ParquetBloomError,
-    TamperedError,
-)
-from parquet_bloom.filters.verdict import NO_FILTER, Verdict
-from parquet_bloom.native import _kernel
+from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, ReadFilter, Units
+from parquet_bloom.descriptions import PartDescription
+from parquet_bloom.errors import ColumnError, FilterError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.describe import describe, stored_filter
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
 from parquet_bloom.parquet.footer.tail import read_footer
+from parquet_bloom.parquet.probe import Asked, ChunkProber, probers
 from parquet_bloom.storage.source import Source
+from parquet_bloom.storage.window import Window
 
 if TYPE_CHECKING:
+    from parquet_bloom.descriptions import ChunkDescription, Look, StoredFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.parquet.column_filter import ColumnFilter
-    from parquet_bloom.parquet.sealed.modules import ReadBits
-    from parquet_bloom.values.encode import Encodings
+    from parquet_bloom.parquet.legacy_kind import LegacyKind
+    from parquet_bloom.vocabulary import Dialect, LiteralType
 
 NO_KEY = "encrypted, no key"
-
-
-@dataclass(frozen=True, slots=True)
-class RowGroupVerdict:
-    """Whether a value is in one row group; `reason` says why it is `unknown`."""
-
-    row_group: int
-    verdict: Verdict
-    reason: str | None
-    num_rows: int
 
 
 class ParquetFile:
@@ -55,11 +35,17 @@ class ParquetFile:
 
     format: Literal["parquet"] = "parquet"
 
-    def __init__(self, source: Source, keys: Keys | None = None) -> None:
-        """Read the footer. Raises FormatError if it is no Parquet file, or a damaged one;
-        EncryptionError if it is encrypted and does not open with `keys`, those for this file."""
+    def __init__(
+        self, source: Source, keys: Keys | None = None, legacy: LegacyKind | None = None
+    ) -> None:
+        """Read the footer. `legacy` knows legacy filters; None: they are passed over.
+
+        Raises FormatError if it is no Parquet file, or a damaged one; EncryptionError if it is
+        encrypted and does not open with `keys`, those for this file.
+        """
         self.source = source
         self.keys = keys
+        self.legacy = legacy
         self.footer: Footer = read_footer(source, keys)
 
     def __enter__(self) -> Self:
@@ -125,12 +111,16 @@ class ParquetFile:
         """The dotted paths of the leaf columns."""
         return tuple(leaf.name for leaf in self.footer.leaves)
 
-    def leaf(self, column: str) -> LeafColumn:
+    def column(self, name: str) -> LeafColumn:
         """The leaf column with this dotted path. Raises ColumnError, naming the close ones."""
         try:
-            return find_column(self.footer.leaves, column)
+            return find_column(self.footer.leaves, name)
         except ColumnError as error:
             raise ColumnError(f"{self.path}: {error}") from None
+
+    def leaf(self, column: str) -> LeafColumn:
+        """As column."""
+        return self.column(column)
 
     def leaves(self, columns: Sequence[str] | None) -> tuple[LeafColumn, ...]:
         """These leaf columns in schema order, without repetition; all of them for None."""
@@ -171,77 +161,98 @@ class ParquetFile:
 
         return ColumnFilter(bloom.read_bitset(self.source, stored).words, chunk.leaf.type)
 
-    def probe(self, column: str, value: Any) -> tuple[RowGroupVerdict, ...]:
+    def probe(self, column: str, value: Any) -> tuple[Answer, ...]:
         """Whether `value` is in each row group, from the footer and 32 bytes of each filter; of an
         encrypted one all bytes are needed to know that none has been changed.
 
         `value` is a Python or numpy value of the column's type. Raises ColumnError, and
         ValueTypeError if the column cannot hold the value.
         """
-        leaf = self.leaf(column)
+        leaf = self.column(column)
+        asked = self.encode(leaf, value)
+        return tuple(answer for each in self.probers(leaf) for answer in each.answers(asked))
+
+    def encode(self, column: LeafColumn, value: Any) -> Asked:
+        """A Python or numpy value, to ask probers about. Raises ValueTypeError."""
         # Only who asks about values needs decimals, dates and UUIDs imported.
         from parquet_bloom.values.encode import encode
 
-        (verdicts,) = self.probe_encodings(leaf, [encode(leaf.type, value)])
-        return verdicts
+        return Asked("", encode(column.type, value))
 
-    def probe_encodings(
-        self, leaf: LeafColumn, values: Sequence[Encodings]
-    ) -> list[tuple[RowGroupVerdict, ...]]:
-        """As probe, for values whose stored bytes are known; each filter is opened once for all.
+    def read_literal(
+        self, column: LeafColumn, text: str, read_as: LiteralType | None = None
+    ) -> Asked:
+        """A literal, likewise. Raises ValueTypeError, naming file and column."""
+        from parquet_bloom.values.literals import encode_literal
 
-        Raises FooterError if row groups are missing from the footer.
-        """
-        self.footer.check_row_counts()
-        verdicts: list[list[RowGroupVerdict]] = [[] for _ in values]
-        for row_group in range(self.num_row_groups):
-            num_rows = self.footer.row_group_num_rows(row_group)
-            probe = _ChunkProbe(self, self.footer.chunk(row_group, leaf))
-            for of_value, value in zip(verdicts, values, strict=True):
-                of_value.append(RowGroupVerdict(row_group, *probe.verdict(value), num_rows))
-        return [tuple(of_value) for of_value in verdicts]
-
-
-class _ChunkProbe:
-    """Asks the filter of one chunk, which is opened for the first value."""
-
-    def __init__(self, file: ParquetFile, chunk: ColumnChunk) -> None:
-        self._file = file
-        self._chunk = chunk
-
-    def verdict(self, value: Encodings) -> tuple[Verdict, str | None]:
-        """The verdict on a value, and why it is `unknown`. Raises TamperedError."""
-        if value.unknown:
-            return "unknown", value.unknown
         try:
-            filter = self._filter
-            if filter is None:
-                return "unknown", no_filter_reason(self._chunk)
-            found = any(_finds(*filter, plain) for plain in value.plain)
-            return "maybe" if found else "absent", None
-        except MissingKeyError:
-            return "unknown", NO_KEY
-        except TamperedError:
-            raise
-        except ParquetBloomError as error:
-            return "unknown", str(error)
+            return Asked(text, encode_literal(column.type, text, read_as))
+        except ValueTypeError as error:
+            raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
+
+    def probers(
+        self, column: LeafColumn, dialect: Dialect | None = None, seed: int | None = None
+    ) -> Iterator[ChunkProber]:
+        """For each row group what asks its filter of this dialect, or the one to which
+        bloom_filter_offset leads. Raises FooterError if row groups are missing from the footer."""
+        return probers(self, column, dialect, seed)
+
+    @property
+    def row_index_stride(self) -> None:
+        """There are no index groups."""
+
+    @property
+    def compression(self) -> None:
+        """That of a whole file: every column has its own."""
+
+    def check_has_blocks(self, what: str) -> None:
+        """Its filters have blocks."""
+
+    def check_has_groups(self) -> None:
+        """Raise UnsupportedError: a row group is what readers skip."""
+        raise UnsupportedError(f"{self.path}: a Parquet file has no index groups")
+
+    def describe_part(self, part: int) -> PartDescription:
+        """A row group, apart from its columns."""
+        return PartDescription(self.footer.row_group_num_rows(part))
+
+    def describe(
+        self, chunk: ColumnChunk, groups: bool = False, look: Look | None = None
+    ) -> ChunkDescription:
+        """What there is of filters, or why there is none. `look` gets the bits. Raises
+        TamperedError."""
+        return describe(self, self._window, chunk, look)
 
     @cached_property
-    def _filter(self) -> tuple[ReadBits, bloom.StoredFilter] | None:
-        source = self._file.source
-        stored = bloom.read_usable_header(source, self._file.footer, self._chunk)
-        return None if stored is None else (bloom.bits(source, stored), stored)
+    def _window(self) -> Window:
+        return Window(self.source)
 
+    def stored_filter(
+        self,
+        column: str,
+        part: int,
+        group: int | None = None,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+        decrypt: bool = False,
+    ) -> StoredFilter:
+        """The bytes of one filter: of this dialect, or that to which bloom_filter_offset leads.
 
-def _finds(read: ReadBits, stored: bloom.StoredFilter, plain: bytes) -> bool:
-    _, block = bloom.read_block(read, stored, _kernel.xxh64(plain))
-    return block.check_value(plain)
+        seed: of the hash of a `murmur3` filter, if nothing in the file tells it. decrypt: give out
+        what the envelopes of an encrypted column hold. Raises ColumnError, FilterError if there is
+        none that can be used, EncryptionError if it does not open.
+        """
+        if group is not None:
+            self.check_has_groups()
+        return stored_filter(self, self.chunk(part, column), dialect, seed, decrypt)
 
+    def read_filters(self, part: int, column: LeafColumn) -> Sequence[ReadFilter] | NoFilters:
+        """The filter of a chunk, if bloom_filter_offset leads to one whose bits can be read."""
+        from parquet_bloom.parquet.whole_filter import read_whole
 
-def no_filter_reason(chunk: ColumnChunk) -> str:
-    """Why a chunk whose footer points to no filter has none, as far as the footer tells."""
-    if chunk.leaf.type.physical == "BOOLEAN":
-        return f"{NO_FILTER}: BOOLEAN columns get none"
-    if chunk.num_values == 0:
-        return f"{NO_FILTER}: the chunk has no values"
-    return NO_FILTER
+        return read_whole(self.source, self.footer, part, column)
+
+    def private_filters(self, columns: Sequence[LeafColumn]) -> Mapping[str, int]:
+        """How many legacy filters there are, by dialect, to which bloom_filter_offset does not
+        lead."""
+        return {} if self.legacy is None else self.legacy.num_private(self, columns)

@@ -8,14 +8,12 @@ by one. Bits that only the stored one has come from values that the chunk does n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.build import has_other_forms, other_forms, special_values
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -24,10 +22,6 @@ from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.types import LeafType
 
 MAX_EXAMPLES = 5
-
-# Enough to tell 1.0 % from 1.2 %; takes a millisecond.
-FPP_PROBES = 1 << 16
-PROBE_BYTES = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +89,6 @@ def stores_values(file: ParquetFile, chunk: ColumnChunk) -> bool:
         return any(len(part.run) for part in runs)
     except (EncryptionError, FormatError, UnsupportedError):
         return True
-
-
-def measured_fpp(filter: SplitBlockBloomFilter) -> float:
-    """The share of FPP_PROBES seeded random values that is found. None of them is in a column: they
-    are longer than any number, and there are 2^136 of them."""
-    return float(filter.check_hashes(_probe_hashes()).mean())
-
-
-@cache
-def _probe_hashes() -> NDArray[np.uint64]:
-    values = np.random.default_rng(0).bytes(FPP_PROBES * PROBE_BYTES)
-    return _kernel.xxh64_fixed(values, PROBE_BYTES)
 
 
 class _Inserted:

@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
-from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
+from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.wording import percent, size
 
 if TYPE_CHECKING:
     from parquet_bloom.advice.engines import EngineUse

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import BuiltFilters, number_of
 from parquet_bloom.render.chunks import lines_by_reason
 from parquet_bloom.render.terminal import Row, write_line, write_table
-from parquet_bloom.render.wording import percent, size, without_empty
+from parquet_bloom.render.wording import percent, size
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.build import BuildReport
@@ -28,7 +28,7 @@ def write_build(report: BuildReport) -> None:
         of_columns.setdefault(built.column, []).append(built)
     if of_columns:
         rows = [_column_row(column, filters) for column, filters in of_columns.items()]
-        write_table(*without_empty(_HEADER, rows))
+        write_table(_HEADER, rows)
     for line in lines_by_reason("skipped", report.skipped):
         write_line(line)
     for note in report.notes:
@@ -42,8 +42,8 @@ def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Row:
         column,
         str(sum(built.num_filters for built in filters)),
         size(sum(built.length for built in filters)),
-        largest if first.num_bits is None else "",
-        "" if first.num_bits is None else str(first.num_bits),
-        "" if first.num_hashes is None else str(first.num_hashes),
+        largest if first.num_bits is None else None,
+        None if first.num_bits is None else str(first.num_bits),
+        None if first.num_hashes is None else str(first.num_hashes),
         percent(max(built.fpp for built in filters)),
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from parquet_bloom.render.terminal import Row, percent, size, write_line, write_table
+from parquet_bloom.container import UNITS
+from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.wording import percent, size
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.diff import FileDiff, FilterDiff, FilterSide
+    from parquet_bloom.container import FilterDescription
+    from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 
 
 def write_differences(report: FileDiff) -> None:
@@ -22,27 +25,74 @@ def write_filters(report: FileDiff) -> None:
 
 
 def _write(report: FileDiff, filters: Sequence[FilterDiff]) -> None:
-    if report.num_row_groups_a != report.num_row_groups_b:
-        write_line(f"row groups: {report.num_row_groups_a} in a, {report.num_row_groups_b} in b")
+    units = UNITS[report.format]
+    for what, a, b in (
+        (f"{units.part}s", report.num_parts_a, report.num_parts_b),
+        ("row index stride", report.row_index_stride_a, report.row_index_stride_b),
+    ):
+        if a != b:
+            write_line(f"{what}: {a} in a, {b} in b")
     for side, columns in (("a", report.columns_only_a), ("b", report.columns_only_b)):
         for column in columns:
             write_line(f"column {column}: only in {side}")
     if filters:
+        places = (units.part, f"{units.group}s") if units.has_groups else (units.part,)
         write_table(
-            ("group", "column", "filter", "size a", "size b", "FPP a", "FPP b", "bits only a",
+            (*places, "column", "filter", "size a", "size b", "FPP a", "FPP b", "bits only a",
              "bits only b", "difference"),
-            [_row(item) for item in filters],
+            [_row(alike) for alike in _runs(filters)],
         )  # fmt: skip
     for note in report.notes:
         write_line(f"note: {note}")
 
 
-def _row(item: FilterDiff) -> Row:
-    sizes = [_size(side) for side in (item.a, item.b)]
-    rates = ["" if side is None else percent(side.fpp) for side in (item.a, item.b)]
-    bits = ["" if count is None else str(count) for count in (item.bits_only_a, item.bits_only_b)]
-    return str(item.row_group), item.column, item.status, *sizes, *rates, *bits, item.reason
+def _runs(filters: Iterable[FilterDiff]) -> list[list[FilterDiff]]:
+    """What is told in one row each: neighbouring groups of a column, unless their bits differ."""
+    runs: list[list[FilterDiff]] = []
+    for item in filters:
+        if runs and _continues(runs[-1][-1], item):
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    return runs
 
 
-def _size(side: FilterSide | None) -> str:
-    return "" if side is None else size(side.num_bytes)
+def _continues(before: FilterDiff, item: FilterDiff) -> bool:
+    return (
+        before.place.group is not None
+        and before.status != "different"
+        and (before.place.part, before.place.group + 1) == (item.place.part, item.place.group)
+        and (before.column, before.status, before.reason) == (item.column, item.status, item.reason)
+    )
+
+
+def _row(alike: Sequence[FilterDiff]) -> Row:
+    """Some groups of a column in a part: their sizes together, the mean of their FPPs."""
+    first = alike[0]
+    sides = [[item.a for item in alike if item.a], [item.b for item in alike if item.b]]
+    only_a = [item.bits_only_a for item in alike if item.bits_only_a is not None]
+    only_b = [item.bits_only_b for item in alike if item.bits_only_b is not None]
+    return (
+        *_places(first, alike[-1]),
+        first.column,
+        first.status,
+        *map(_size, sides),
+        *map(_fpp, sides),
+        *(str(sum(bits)) if bits else "" for bits in (only_a, only_b)),
+        first.reason,
+    )
+
+
+def _places(first: FilterDiff, last: FilterDiff) -> tuple[str, ...]:
+    part, group = str(first.place.part), first.place.group
+    if group is None:
+        return (part,)
+    return part, str(group) if first is last else f"{group}-{last.place.group}"
+
+
+def _size(filters: Sequence[FilterDescription]) -> str:
+    return size(sum(filter.num_bytes for filter in filters)) if filters else ""
+
+
+def _fpp(filters: Sequence[FilterDescription]) -> str:
+    return percent(sum(filter.fpp for filter in filters) / len(filters)) if filters else ""

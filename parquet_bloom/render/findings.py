@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from parquet_bloom.render.terminal import number_of, numbered, write_line
+from parquet_bloom.container import number_of
+from parquet_bloom.render.terminal import write_line
+from parquet_bloom.render.wording import numbered
 from parquet_bloom.rules.catalogue import RULES, Diagnosis, Finding, Severity, ValidationReport
 
 _NUMBER = re.compile(r"\d+([.,]\d+)*")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from parquet_bloom.filters.verdict import NO_FILTER
+from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.render.charts import Bin, bins
-from parquet_bloom.render.terminal import percent, size, write_json, write_line
+from parquet_bloom.render.terminal import write_json, write_line
+from parquet_bloom.render.wording import percent, size
+from parquet_bloom.verbs.documents import document_of, plain
+from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.inspect import FileInspection, FilterInspection
+    from parquet_bloom.container import Units
+    from parquet_bloom.descriptions import ChunkDescription
+    from parquet_bloom.verbs.inspect import FileInspection
     from parquet_bloom.verbs.occupancy import FilterOccupancy
 
 MOST_BARS = 16
@@ -33,63 +37,75 @@ IN_ASCII = str.maketrans(
 )
 
 
-def write_histograms(inspection: FileInspection, found: Iterable[FilterOccupancy]) -> None:
-    """A chart for each filter on a terminal; in a pipe one table of all counts. Then what cannot be
-    drawn, and why."""
-    write_line(
-        f"{inspection.path}: blocks by the number of bits set, of 256, and as many as are expected"
-    )
-    if sys.stdout.isatty():
-        _write_charts(inspection, found)
-    else:
-        _write_counts(found)
-    for line in _unusable(inspection):
-        write_line(line)
+class HistogramWriter:
+    """Writes a chart for each filter on a terminal; in a pipe one table of all counts."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._is_begun = False
+        self._is_terminal = sys.stdout.isatty()
+
+    def take(self, found: FilterOccupancy, column: ChunkDescription) -> None:
+        """Write what is found of one filter."""
+        self._begin(found.place.units)
+        if self._is_terminal:
+            _write_chart(found, column)
+        else:
+            _write_counts(found)
+
+    def finish(self, inspection: FileInspection) -> None:
+        """Write what cannot be drawn, and why."""
+        self._begin(UNITS[inspection.format])
+        for line in _unusable(inspection):
+            write_line(line)
+
+    def _begin(self, units: Units) -> None:
+        """Not before it is known that there is something to say of the file."""
+        if self._is_begun:
+            return
+        self._is_begun = True
+        write_line(
+            f"{self._path}: blocks by the number of bits set, of 256, and as many as are expected"
+        )
+        if not self._is_terminal:
+            write_line(units.part, "column", *COLUMNS)
 
 
 def write_histograms_json(inspection: FileInspection, found: Iterable[FilterOccupancy]) -> None:
     """What `--json` alone writes, and under the key `occupancy` all that is known of the blocks."""
-    write_json({**asdict(inspection), "occupancy": [asdict(occupancy) for occupancy in found]})
+    units = UNITS[inspection.format]
+    occupancy = [plain(each, units) for each in found]
+    write_json({**document_of(inspection), "occupancy": occupancy})
 
 
-def _write_counts(found: Iterable[FilterOccupancy]) -> None:
-    write_line("group", "column", *COLUMNS)
-    for occupancy in found:
-        counts = zip(occupancy.histogram, occupancy.expected, strict=True)
-        for bits, (count, expected) in enumerate(counts):
-            if count or expected >= FEW:
-                where = str(occupancy.row_group), occupancy.column
-                write_line(*where, str(bits), str(count), f"{expected:.1f}")
+def _write_counts(found: FilterOccupancy) -> None:
+    where = str(found.place.part), found.column
+    for bits, (count, expected) in enumerate(zip(found.histogram, found.expected, strict=True)):
+        if count or expected >= FEW:
+            write_line(*where, str(bits), str(count), f"{expected:.1f}")
 
 
-def _write_charts(inspection: FileInspection, found: Iterable[FilterOccupancy]) -> None:
-    stored = {
-        (group.row_group, column.column): column.filter
-        for group in inspection.row_groups
-        for column in group.columns
-        if column.filter
-    }
-    width = get_terminal_size().columns
+def _write_chart(found: FilterOccupancy, column: ChunkDescription) -> None:
     characters = {} if _has_blocks(sys.stdout.encoding) else IN_ASCII
-    for occupancy in found:
-        write_line("")
-        write_line(heading(occupancy, stored))
-        for line in chart(occupancy.histogram, occupancy.expected, width):
-            write_line(line.translate(characters).rstrip())
+    write_line("")
+    write_line(heading(found, column))
+    for line in chart(found.histogram, found.expected, get_terminal_size().columns):
+        write_line(line.translate(characters).rstrip())
 
 
-def heading(occupancy: FilterOccupancy, stored: Mapping[tuple[int, str], FilterInspection]) -> str:
+def heading(occupancy: FilterOccupancy, column: ChunkDescription) -> str:
     """Which filter it is, and the numbers that belong to it."""
-    found = stored[occupancy.row_group, occupancy.column]
+    found = column.filter
+    assert found is not None
     parts = [
-        f"{size(found.num_bytes)} in {found.num_blocks:,} blocks",
+        f"{size(found.num_bytes)} in {number_of(occupancy.num_blocks, 'block')}",
         f"fill {percent(found.fill)}",
         f"FPP {percent(found.fpp)}, measured {percent(occupancy.measured_fpp)}",
     ]
     if occupancy.spread is not None:
         even = "" if occupancy.is_even else ": uneven"
         parts.append(f"spread {occupancy.spread:.2f} times the expected{even}")
-    return f"row group {occupancy.row_group}, column {occupancy.column}: {'; '.join(parts)}"
+    return f"{occupancy.place}, column {occupancy.column}: {'; '.join(parts)}"
 
 
 def chart(counts: Sequence[int], expected: Sequence[float], width: int) -> list[str]:
@@ -132,9 +148,9 @@ def _has_blocks(encoding: str) -> bool:
 
 def _unusable(inspection: FileInspection) -> Iterator[str]:
     """Where there is a filter that cannot be used, and why."""
-    for group in inspection.row_groups:
-        for column in group.columns:
+    for part in inspection.parts:
+        for column in part.columns:
             if column.reason and not column.reason.startswith(NO_FILTER):
-                where = f"row group {group.row_group}, column {column.column}: "
+                where = f"{part.place}, column {column.column}: "
                 reason = column.reason.removeprefix(f"{inspection.path}: ").removeprefix(where)
                 yield where + reason

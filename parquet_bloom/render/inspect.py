@@ -4,83 +4,157 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_bloom.render.terminal import Row, number_of, percent, size, write_line, write_table
+from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.wording import percent, size
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.inspect import (
-        ColumnInspection,
-        FileInspection,
-        FilterInspection,
-        OtherInspection,
+    from parquet_bloom.container import FilterDescription
+    from parquet_bloom.descriptions import (
+        ChunkDescription,
+        GroupDescription,
+        GroupFilter,
+        LegacyDescription,
     )
+    from parquet_bloom.verbs.inspect import FileInspection
+
+ALL_SET = "all bits set"
+
+_OF_COLUMN = ("type", "encoding", "data", "stream", "filter", "offset", "filters", "bits", "k",
+              "fill", "FPP", "worst FPP", "NDV", "note")  # fmt: skip
+_OF_GROUP = ("first row", "rows", "values", "nulls", "min", "max", "sum", "positions", "bits", "k",
+             "fill", "FPP", "NDV")  # fmt: skip
 
 
 def write_inspection(report: FileInspection) -> None:
-    """One line about the file, then one row per column chunk."""
+    """One line about the file, then one row per column in each part; behind these, if they were
+    asked for, one row per group."""
+    units = UNITS[report.format]
+    codec = "" if report.compression is None else f" {report.compression},"
     write_line(
         f"{report.path}: {number_of(report.num_rows, 'row')} in"
-        f" {number_of(report.num_row_groups, 'row group')},"
-        f" {size(report.size)}, written by {report.created_by or 'an unnamed writer'};"
+        f" {number_of(report.num_parts, units.part)}, {size(report.size)},{codec}"
+        f" written by {report.created_by or 'an unnamed writer'};"
         f" filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
     )
-    write_table(
-        ("group", "column", "type", "chunk", "filter", "offset", "fill", "FPP", "NDV", "note"),
-        [
-            (str(group.row_group), *row)
-            for group in report.row_groups
-            for column in group.columns
-            for row in _rows(column)
-        ],
-    )
+    rows = [
+        (str(part.place.part), column.column, *row)
+        for part in report.parts
+        for column in part.columns
+        for row in (_column_row(column), *map(_legacy_row, column.legacy_filters))
+    ]
+    write_table((units.part, "column", *_OF_COLUMN), rows)
+    groups = [
+        (str(part.place.part), column.column, *_group_row(group))
+        for part in report.parts
+        for column in part.columns
+        for group in column.groups or ()
+    ]
+    if groups:
+        write_table((units.part, "column", units.group, *_OF_GROUP), groups)
 
 
-def _rows(column: ColumnInspection) -> list[Row]:
-    others = [(column.column, *_other_row(found)) for found in column.other_filters]
-    return [_inspection_row(column), *others]
-
-
-def _inspection_row(column: ColumnInspection) -> Row:
-    found = column.filter
+def _column_row(column: ChunkDescription) -> Row:
     about = (
-        column.column,
         column.logical_type or column.physical_type,
+        column.encoding,
         size(column.chunk_bytes or 0),
     )
+    if column.streams is None:
+        return (*about, *_filter_cells(column))
+    return (*about, *_stream_cells(column))
+
+
+def _filter_cells(column: ChunkDescription) -> Row:
+    """Of one filter."""
+    found = column.filter
     if found is None:
-        return (*about, "", "", "", "", "", column.reason or "")
+        return (None, "", "", None, None, None, "", "", None, "", column.reason)
     return (
-        *about,
+        None,
         size(found.num_bytes),
         str(found.offset),
+        *(None, None, None),
         percent(found.fill),
         percent(found.fpp),
+        None,
         _ndv(found.ndv_estimate),
-        _note(found),
+        "; ".join([*_remarks(found), *column.notes]),
     )
 
 
-def _note(found: FilterInspection) -> str:
+def _remarks(found: FilterDescription) -> list[str]:
     if found.dialect != "xxhash":
-        return f"{found.dialect}: {found.hash}"
-    return "" if found.length is not None else "bloom_filter_length is missing"
+        return [f"{found.dialect}: {found.hash}"]
+    return [] if found.length is not None else ["bloom_filter_length is missing"]
 
 
-def _ndv(estimate: float | None) -> str:
-    return "all bits set" if estimate is None else f"{estimate:,.0f}"
+def _stream_cells(column: ChunkDescription) -> Row:
+    """Of a stream with a filter for each group."""
+    found = column.filter
+    if found is None:
+        streams = ", ".join(each.stream for each in column.streams or ())
+        return (streams, None, None, *("",) * 7, column.reason)
+    return (
+        f"{found.stream}, {size(found.length or 0)}",
+        *(None, None),
+        str(found.num_filters),
+        _number(found.num_bits),
+        _number(found.num_hashes),
+        percent(found.fill),
+        percent(found.fpp),
+        percent(found.worst_fpp),
+        _ndv(found.ndv_estimate),
+        "; ".join(column.notes),
+    )
 
 
-def _other_row(found: OtherInspection) -> Row:
+def _legacy_row(found: LegacyDescription) -> Row:
     """A filter to which bloom_filter_offset does not lead, below its column's row."""
     about = f"{found.dialect}, by {found.pointer}"
     if found.reason is not None:
-        return ("", "", "", "", "", "", "", f"{about}: {found.reason}")
+        return ("", None, "", None, "", "", None, None, None, "", "", None, "",
+                f"{about}: {found.reason}")  # fmt: skip
     return (
-        "",
-        "",
+        *("", None, "", None),
         size(found.num_bytes or 0),
         "in the footer" if found.offset is None else str(found.offset),
+        *(None, None, None),
         percent(found.fill or 0),
         percent(found.fpp or 0),
+        None,
         _ndv(found.ndv_estimate),
         f"{about}: {found.hash}",
     )
+
+
+def _group_row(group: GroupDescription) -> Row:
+    positions = "" if group.positions is None else " ".join(map(str, group.positions))
+    rows = str(group.place.group), str(group.first_row), str(group.num_rows)
+    return (*rows, *_statistics(group), positions, *_group_filter(group.filter))
+
+
+def _statistics(group: GroupDescription) -> Row:
+    found = group.statistics
+    if found is None:
+        return ("",) * 5
+    nulls = {None: "", False: "no", True: "yes"}[found.has_null]
+    shown = (found.num_values, found.min, found.max, found.sum)
+    values, low, high, total = ("" if each is None else str(each) for each in shown)
+    return values, nulls, low, high, total
+
+
+def _group_filter(found: GroupFilter | None) -> Row:
+    if found is None:
+        return ("",) * 5
+    numbers = str(found.num_bits), str(found.num_hashes)
+    return (*numbers, percent(found.fill), percent(found.fpp), _ndv(found.ndv_estimate))
+
+
+def _number(number: int | None) -> str:
+    return "varies" if number is None else str(number)
+
+
+def _ndv(estimate: float | None) -> str:
+    """The number of values that explain the bits of a filter."""
+    return ALL_SET if estimate is None else f"{estimate:,.0f}"

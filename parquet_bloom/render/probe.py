@@ -2,59 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
-from parquet_bloom.render.terminal import shortened, write_line, write_table
+from parquet_bloom.container import UNITS
+from parquet_bloom.render.places import place_cells, place_heads, short_place
+from parquet_bloom.render.terminal import write_line, write_table
+from parquet_bloom.render.wording import shortened
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.probe import BlockExplanation, ProbeReport
+    from parquet_bloom.container import Explanation
+    from parquet_bloom.verbs.probe import ProbeReport
 
 
 def write_probe(report: ProbeReport) -> None:
-    """One row per value: the verdict, and the row groups that remain."""
+    """One row per value: the verdict, and the groups that remain, such as `3`, or `0/3` in ORC."""
+    group = UNITS[report.format].group
     write_line(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
-    write_table(("value", "verdict", "row groups to read", "rows to read", "reason"), [
-        (
-            result.value,
-            result.verdict,
-            shortened([str(g.row_group) for g in result.row_groups if g.verdict != "absent"]),
-            str(result.rows_to_read),
-            next((group.reason for group in result.row_groups if group.reason), "") or "",
-        )
-        for result in report.results
-    ])  # fmt: skip
-
-
-def write_rows_to_read(report: ProbeReport) -> None:
-    """`path, row group, rows` for each row group that any of the values may be in."""
-    worth = {
-        group.row_group: group.num_rows
-        for result in report.results
-        for group in result.row_groups
-        if group.verdict != "absent"
-    }
-    for row_group in sorted(worth):
-        write_line(report.path, str(row_group), str(worth[row_group]))
-
-
-def write_explanations(path: str, explanations: Sequence[BlockExplanation]) -> None:
-    """One row per stored form of a value and row group."""
-    write_line(path)
     write_table(
-        ("row group", "value", "stored bytes", "hash", "block", "bits of words 0 to 7",
-         "clear in words", "reason"),
+        ("value", "verdict", f"{group}s to read", "rows to read", "reason"),
         [
             (
-                str(item.row_group),
-                item.value,
-                item.plain,
-                item.hash,
-                "" if item.block is None else f"{item.block} of {item.num_blocks}",
-                " ".join(str(bit) for bit in item.bits),
-                " ".join(str(word) for word in item.clear),
-                item.reason or "",
+                result.value,
+                result.verdict,
+                shortened([short_place(g.place) for g in result.groups if g.verdict != "absent"]),
+                str(result.rows_to_read),
+                next((group.reason for group in result.groups if group.reason), "") or "",
             )
-            for item in explanations
+            for result in report.results
         ],
+    )
+
+
+def write_groups_to_read(report: ProbeReport) -> None:
+    """Path, place, first row and rows of each group that any of the values may be in."""
+    worth = {
+        group.place: group
+        for result in report.results
+        for group in result.groups
+        if group.verdict != "absent"
+    }
+    for place, group in sorted(worth.items()):
+        write_line(report.path, *place_cells(place), str(group.first_row), str(group.num_rows))
+
+
+def write_explanations(report: ProbeReport) -> None:
+    """One row per hash of a value and group."""
+    write_line(report.path)
+    heads = (
+        *place_heads(UNITS[report.format]), "value", "stored bytes", "hash", "block",
+        "bits of words 0 to 7", "clear in words", "k", "of bits", "bits", "clear", "reason",
     )  # fmt: skip
+    rows = [(*place_cells(each.place), *_cells(each)) for each in report.explanations or ()]
+    there = [any(row[at] is not None for row in rows) for at in range(len(heads))]
+    write_table(
+        tuple(compress(heads, there)),
+        [[cell or "" for cell in compress(row, there)] for row in rows],
+    )
+
+
+def _cells(item: Explanation) -> tuple[str | None, ...]:
+    """None where there is no such thing: some filters have blocks, the others positions."""
+    selected, clear = (" ".join(map(str, numbers)) for numbers in (item.bits, item.clear))
+    about_filter: tuple[str | None, ...] = (None,) * 7
+    if item.num_bits is not None:
+        about_filter = (*(None,) * 3, str(item.num_hashes), str(item.num_bits), selected, clear)
+    elif item.bits:
+        block = "" if item.block is None else f"{item.block} of {item.num_blocks}"
+        about_filter = (block, selected, clear, *(None,) * 4)
+    return item.value, item.plain, item.hash, *about_filter, item.reason or ""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.render.findings import place, rule_title
-from parquet_bloom.render.terminal import size, write_line
+from parquet_bloom.render.terminal import write_line
+from parquet_bloom.render.wording import size
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport

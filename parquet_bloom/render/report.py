@@ -17,10 +17,11 @@ from typing import Any, Generic, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from parquet_bloom import __version__
-from parquet_bloom.parquet.membership import FPP_PROBES
+from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.render import charts
 from parquet_bloom.render.findings import FindingGroup, grouped, summary
-from parquet_bloom.render.terminal import percent, size, write_line
+from parquet_bloom.render.terminal import write_line
+from parquet_bloom.render.wording import percent, size
 from parquet_bloom.rules.catalogue import RULES, Finding, Rule
 from parquet_bloom.verbs.advise import ColumnAdvice
 from parquet_bloom.verbs.occupancy import FilterOccupancy
@@ -86,6 +87,7 @@ def render_report(report: FileReport) -> str:
         pictures=list(_pictures(report)),
         advice=_advice(report),
         probes=FPP_PROBES,
+        most_measured=_most_measured(report.columns),
         shades=charts.SHADES,
         scale=[level / charts.SHADES - 1e-9 for level in range(1, charts.SHADES + 1)],
     )
@@ -94,6 +96,13 @@ def render_report(report: FileReport) -> str:
 def write_report(report: FileReport, output: str, num_bytes: int) -> None:
     """One line about a page that was written."""
     write_line(f"{output}: {size(num_bytes)}; {_summary(report)}")
+
+
+def _most_measured(columns: Sequence[ColumnSummary]) -> int | None:
+    """Of how many filters of a column the FPP was measured at most; None if of all."""
+    if all(column.num_measured == column.num_filters for column in columns):
+        return None
+    return max(column.num_measured for column in columns)
 
 
 def _summary(report: FileReport) -> str:
@@ -160,18 +169,15 @@ def _broken_rules(findings: Sequence[Finding]) -> Iterator[BrokenRule]:
 def _pictures(report: FileReport) -> Iterator[ColumnPictures]:
     """By leaf column, in the order of the schema."""
     few = len(report.pictures) <= MOST_UNFOLDED
+    findings: dict[tuple[int | None, str | None], list[Finding]] = {}
+    for finding in report.validation.findings:
+        findings.setdefault((finding.row_group, finding.column), []).append(finding)
     by_column = groupby(report.pictures, lambda picture: picture.occupancy.column)
     for place, (column, found) in enumerate(by_column):
         pictures = list(found)
-        trouble = _trouble(_findings_on(report.validation.findings, pictures))
+        shown = [(picture.occupancy.row_group, column) for picture in pictures]
+        trouble = _trouble(finding for key in shown for finding in findings.get(key, ()))
         yield ColumnPictures(column, trouble, few or place == 0 or bool(trouble), pictures)
-
-
-def _findings_on(
-    findings: Iterable[Finding], pictures: Iterable[FilterPicture]
-) -> Iterator[Finding]:
-    places = {(picture.occupancy.row_group, picture.occupancy.column) for picture in pictures}
-    return (finding for finding in findings if (finding.row_group, finding.column) in places)
 
 
 def _advice(report: FileReport) -> Excerpt[ColumnAdvice]:

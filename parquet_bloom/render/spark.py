@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.render.terminal import Row, size, write_line, write_table
+from parquet_bloom.container import UNITS
+from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.wording import size
+from parquet_bloom.verbs.documents import key_of
 
 if TYPE_CHECKING:
     from parquet_bloom.spark.outcome import Outcome, Report
@@ -63,8 +66,8 @@ def _inspected(report: Report) -> tuple[Row, Sequence[Row]]:
                 column,
                 f"{len(filters):,}",
                 f"{len(chunks) - len(filters):,}",
-                size(sum(map(_stored_bytes, filters))),
-                f"{max(map(_highest_fpp, filters)):.2g}" if filters else "",
+                size(sum(chunk["filter"]["stored_bytes"] for chunk in filters)),
+                f"{max(chunk['filter']['worst_fpp'] for chunk in filters):.2g}" if filters else "",
             )
         )
     return ("column", "with filter", "without", "bytes", "highest FPP"), rows
@@ -72,21 +75,8 @@ def _inspected(report: Report) -> tuple[Row, Sequence[Row]]:
 
 def _chunks(report: Report) -> Iterator[dict[str, Any]]:
     for document in report.documents():
-        groups = document["stripes" if document["format"] == "orc" else "row_groups"]
-        for group in groups:
-            yield from group["columns"]
-
-
-def _stored_bytes(chunk: dict[str, Any]) -> int:
-    """What filters take in the file; those of ORC may do it in two streams."""
-    if "streams" in chunk:
-        return sum(stream["length"] for stream in chunk["streams"])
-    return int(chunk["filter"]["stored_bytes"])
-
-
-def _highest_fpp(chunk: dict[str, Any]) -> float:
-    filter = chunk["filter"]
-    return float(filter["worst_fpp"] if "worst_fpp" in filter else filter["fpp"])
+        for part in document[key_of("parts", UNITS[document["format"]])]:
+            yield from part["columns"]
 
 
 def _findings(report: Report) -> tuple[Row, Sequence[Row]]:

@@ -15,19 +15,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from itertools import compress
 from typing import Any, TextIO
-
-from parquet_bloom import container
-from parquet_bloom.render import wording
 
 # Nothing shorter than this needs a progress bar.
 PATIENCE_SECONDS = 1.0
 
-Row = Sequence[str]
-
-# Until all that print take them from there.
-number_of, numbered, shortened = container.number_of, wording.numbered, wording.shortened
-percent, size = wording.percent, wording.size
+# A cell is None where there is no such thing.
+Row = Sequence[str | None]
 
 
 # C0, DEL and C1, which move cursors, paint terminals and end lines.
@@ -116,9 +111,13 @@ def printable(text: str) -> str:
 
 
 def write_table(header: Row, rows: Sequence[Row]) -> None:
-    """A table on a terminal; in a pipe the header and rows, tab-separated and complete."""
+    """A table on a terminal; in a pipe the header and rows, tab-separated and complete. A column is
+    left out that has a cell in no row."""
+    there = [any(row[at] is not None for row in rows) for at in range(len(header))]
+    kept = there if rows else [True] * len(header)
+    header, *rows = ([cell or "" for cell in compress(row, kept)] for row in (header, *rows))
     if not sys.stdout.isatty():
-        for row in [header, *rows]:
+        for row in (header, *rows):
             write_line(*row)
         return
     from rich.box import SIMPLE_HEAD

@@ -1,4 +1,4 @@
-"""Words and numbers as people read them: sizes, lists, tables without empty columns."""
+"""Words and numbers as people read them: sizes, shares, lists."""
 
 from __future__ import annotations
 
@@ -30,11 +30,3 @@ def size(num_bytes: int) -> str:
 def percent(fraction: float) -> str:
     """`1.1 %`, with two significant digits."""
     return f"{float(f'{100 * fraction:.2g}'):g} %"
-
-
-def without_empty(
-    header: Sequence[str], rows: Sequence[Sequence[str]]
-) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """A table without the columns that are empty in every row: not every format fills them all."""
-    kept = [index for index in range(len(header)) if any(row[index] for row in rows)]
-    return [header[index] for index in kept], [[row[index] for index in kept] for row in rows]

@@ -22,7 +22,7 @@ from itertools import count
 from parquet_bloom.errors import FilterError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.legacy.of_chunk import leads_to_older
+from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import Progress, work_in_order
 from parquet_bloom.parquet import bloom
@@ -147,7 +147,7 @@ def _astray(file: ParquetFile) -> Iterator[Examined]:
 
 
 def _with_header(file: ParquetFile, chunk: ColumnChunk) -> Examined:
-    if leads_to_older(file, chunk):
+    if headers_at(file, chunk):
         return Examined(chunk, unread=older.published(file, chunk))
     stored, problems = structure.read_header(file, chunk)
     if stored is None:

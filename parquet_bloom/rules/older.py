@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
+from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.murmur3 import block_filter
 from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, Place
 from parquet_bloom.legacy.murmur3.dialect import ON_PUBLISHED
 from parquet_bloom.legacy.murmur3.pointers import Note, note_of
-from parquet_bloom.legacy.of_chunk import headers_at, leads_to_older
-from parquet_bloom.legacy.other_filter import OtherFilter
 from parquet_bloom.legacy.recognise import recognised, sample_of
 from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.legacy.statistics.dialect import NAMES_TODAY
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.legacy_kind import LegacyFilter
 from parquet_bloom.parquet.membership import MAX_EXAMPLES
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.rules.catalogue import Finding
@@ -53,7 +53,7 @@ def look_at(file: ParquetFile, chunk: ColumnChunk) -> Older:
     older = Older()
     note = _note(file, chunk, older)
     offset = chunk.bloom_filter_offset
-    if leads_to_older(file, chunk):
+    if headers_at(file, chunk):
         older.findings.append(published(file, chunk))
         older = _with_places(file, chunk, older, FIELD_POINTER, offset or 0, note)
     if note is not None and note.offset != offset:
@@ -214,7 +214,7 @@ class _Missing:
 
 
 def _missing(
-    file: ParquetFile, chunk: ColumnChunk, filter: OtherFilter, looked: Looked
+    file: ParquetFile, chunk: ColumnChunk, filter: LegacyFilter, looked: Looked
 ) -> _Missing:
     """`looked` counts the values. Raises PageError, UnsupportedError."""
     missing = _Missing()
@@ -233,7 +233,7 @@ def _missing(
     return missing
 
 
-def _false_negatives(chunk: ColumnChunk, filter: OtherFilter, missing: _Missing) -> Finding:
+def _false_negatives(chunk: ColumnChunk, filter: LegacyFilter, missing: _Missing) -> Finding:
     return chunk_finding(
         "PB705", chunk, f"{missing.count:,} of {missing.total:,} stored values are not in the"
         f" {filter.dialect} filter ({filter.hash}): who asks it loses their rows",

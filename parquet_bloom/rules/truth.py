@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.membership import FPP_PROBES, Membership, measured_fpp
+from parquet_bloom.parquet.membership import Membership
 from parquet_bloom.rules.catalogue import Diagnosis, Finding
 from parquet_bloom.rules.view import FilterView, chunk_finding
 from parquet_bloom.values.floats import canonical_nan, zeros

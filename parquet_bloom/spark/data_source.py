@@ -25,6 +25,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from parquet_bloom.container import Place
 from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
 from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.filter_rows import Row, as_text, error_row, rows_of
@@ -150,17 +151,15 @@ class BloomReader(DataSourceReader):
         if not self._wanted.keys() & {"row_group", "stripe", "column"}:
             return columns, None
         with open_file(path, keys) as file:
-            if file.format == "orc":
-                unit, other, count = "stripe", "row_group", file.num_stripes
-                names = [column.name for column in file.named_columns(columns)]
-            else:
-                unit, other, count = "row_group", "stripe", file.num_row_groups
-                names = [leaf.name for leaf in file.leaves(columns)]
+            names = [column.name for column in file.select(columns)]
+            places = [Place(part, units=file.units) for part in file.parts(None)]
         if len(set(names)) == len(names):
             columns = tuple(name for name in names if self._wants("column", as_text(name)))
-        # What the file has none of is NULL in all its rows.
-        wanted = range(count) if self._wants(other, None) else ()
-        return columns, [each for each in wanted if self._wants(unit, each)]
+        return columns, [place.part for place in places if self._wants_place(place)]
+
+    def _wants_place(self, place: Place) -> bool:
+        """What the file has none of is NULL in all its rows."""
+        return self._wants("row_group", place.row_group) and self._wants("stripe", place.stripe)
 
     def _wants(self, name: str, value: Any) -> bool:
         return name not in self._wanted or value in self._wanted[name]

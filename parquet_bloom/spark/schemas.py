@@ -98,4 +98,4 @@ FILTER = StructType(
 )
 """One column chunk and its filter, or the `reason` why it has none; of an ORC file, one column of
 a stripe and its filters; or the `error` why a file cannot be read, with nothing else but its path.
-See FilterInspection and ColumnInspection, OrcFilterInspection and OrcColumnInspection."""
+See ChunkDescription and FilterDescription."""

@@ -173,10 +173,12 @@ def _strip(path: str, options: Options) -> Outcome:
 
 
 def _inspect(path: str, options: Options) -> Outcome:
+    from parquet_bloom.verbs import documents
     from parquet_bloom.verbs.inspect import inspect
 
     report = inspect(path, keys=keys_in(options.pop("keys_file")), **options)
-    return Outcome(path, "read", filters=report.num_filters, document=document_of(report))
+    document = document_of(documents.document_of(report))
+    return Outcome(path, "read", filters=report.num_filters, document=document)
 
 
 def _validate(path: str, options: Options) -> Outcome:

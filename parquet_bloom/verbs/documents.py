@@ -5,7 +5,7 @@
     num_parts, parts             "num_row_groups", "row_groups"        "num_stripes", "stripes"
     groups, group_ndv            "row_groups", "row_group_ndv"         "index_groups", ...
 
-Fields marked WHERE_KNOWN are left out where they are None.
+Fields marked WHERE_KNOWN are left out where they are None; bytes are in hexadecimal.
 """
 
 from __future__ import annotations
@@ -17,34 +17,59 @@ from typing import Any
 
 from parquet_bloom.container import UNITS, Place, Units
 
+_AS_THEY_ARE = frozenset({str, int, float, bool})
+
 _UNIT = re.compile(r"(?<![a-z])(part|group)(?=s?(?![a-z]))")
 
 
 def document_of(report: Any) -> dict[str, Any]:
     """The document of one report, a dataclass with a `format`."""
-    document: dict[str, Any] = _plain(report, UNITS[report.format])
+    document: dict[str, Any] = plain(report, UNITS[report.format])
     return document
 
 
-def _plain(value: Any, units: Units) -> Any:
+def plain(value: Any, units: Units) -> Any:
+    """What a document has for any part of a report."""
+    # What most values are is tried first: a file may have 100,000 chunks.
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(each, units) for each in value]
     if is_dataclass(value):
         return _fields(value, units)
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(each, units) for each in value]
     if isinstance(value, dict):
-        return {key: _plain(each, units) for key, each in value.items()}
-    return value
+        return {key: plain(each, units) for key, each in value.items()}
+    return value.hex() if isinstance(value, bytes) else value
 
 
 def _fields(value: Any, units: Units) -> dict[str, Any]:
     document: dict[str, Any] = {}
-    for each in fields(value):
-        content = getattr(value, each.name)
-        if each.name == "place":
+    for name, key, where_known in _keys(value.__class__, units):
+        content = getattr(value, name)
+        if content is None:
+            if not where_known:
+                document[key] = None
+        elif name == "place":
             document |= place_fields(content, units)
-        elif content is not None or not each.metadata.get("where_known"):
-            document[key_of(each.name, units)] = _plain(content, units)
+        elif type(content) in _AS_THEY_ARE:
+            document[key] = content
+        else:
+            document[key] = plain(content, units)
     return document
+
+
+@cache
+def _keys(report: Any, units: Units) -> tuple[tuple[str, str, bool], ...]:
+    """Of each field its name, its key, and whether it is left out where it is None; of a `place`
+    the key of the part."""
+    return tuple(
+        (
+            each.name,
+            key_of("part" if each.name == "place" else each.name, units),
+            bool(each.metadata.get("where_known")),
+        )
+        for each in fields(report)
+    )
 
 
 @cache

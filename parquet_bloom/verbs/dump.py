@@ -1,108 +1,119 @@
-"""One filter's header and bitset, as stored or in a form that other tools read."""
+"""One filter, as it is stored or in a format that other tools read."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from parquet_bloom.errors import FilterError, UnsupportedError
+from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
-from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.legacy.of_chunk import Dialect
-from parquet_bloom.legacy.presence import reason_for_none
-from parquet_bloom.parquet import bloom
+from parquet_bloom.options import check_dialect
 from parquet_bloom.storage.local_output import default_mode
 from parquet_bloom.storage.new_version import resolve_target
 from parquet_bloom.storage.source import is_url, local_path
-from parquet_bloom.verbs.dump_older import DumpedOlder, dump_older, older_dialect
+from parquet_bloom.verbs.documents import document_of
+from parquet_bloom.vocabulary import DumpFormat, Format
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import Place
+    from parquet_bloom.descriptions import StoredFilter
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.storage.source import Source
-    from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
+    from parquet_bloom.vocabulary import Dialect
+
+HEX_LINE_BYTES = 32
+
+# The words of a bitset in .npy, by dialect: dtype, and shape, (blocks, 8) or (words,).
+_BLOCKS: Final = ("<u4", (-1, 8))
+_LONGS: Final = ("<u8", (-1,))
+_WORDS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
+    "xxhash": _BLOCKS,
+    "murmur3": _BLOCKS,
+    "statistics": _LONGS,
+    "orc": _LONGS,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class DumpedFilter:
-    """`header` and `bitset` are the bytes in the file, or of an encrypted column what its envelopes
-    hold if that was asked for (`is_decrypted`); `stored` is what the header says. `unverified`: why
-    the footer can be another one than was written, None if it cannot."""
+class Dump:
+    """One filter of a file. `unverified`: why the footer of an encrypted file can be another one
+    than was written, None if it cannot."""
 
     path: str
-    row_group: int
-    column: str
-    stored: bloom.StoredFilter
-    header: bytes
-    bitset: bytes
-    is_decrypted: bool
-    unverified: str | None = None
+    format: Format
+    unverified: str | None
+    stored: StoredFilter
 
-    def in_format(self, name: str) -> bytes:
-        """The filter as `raw`, `hex`, `json` or `npy` (see FORMATS).
+    @property
+    def place(self) -> Place:
+        return self.stored.place
+
+    @property
+    def header(self) -> bytes:
+        """What stands before the bitset; empty where both are in a message."""
+        return self.stored.header or b""
+
+    @property
+    def bitset(self) -> bytes:
+        return self.stored.bitset
+
+    def in_format(self, name: DumpFormat) -> bytes:
+        """The filter as `raw`, `hex`, `json` or `npy`.
 
         Raises FilterError for the words of a bitset that is encrypted.
         """
-        return FORMATS[name](self)
+        return _FORMATS[name](self)
 
 
-def _raw(found: DumpedFilter) -> bytes:
-    """Header and bitset as they are stored."""
-    return found.header + found.bitset
+def _raw(found: Dump) -> bytes:
+    """The bytes of the file; of a filter in the footer, the struct without its bits, and then the
+    longs, little-endian."""
+    stored = found.stored
+    return found.header + found.bitset if stored.message is None else stored.message
 
 
-def _hex(found: DumpedFilter) -> bytes:
-    """The header on the first line, then a block per line."""
-    blocks = (
-        found.bitset[at : at + BLOCK_BYTES].hex() for at in range(0, len(found.bitset), BLOCK_BYTES)
-    )
-    return "\n".join([found.header.hex(), *blocks, ""]).encode()
+def _hex(found: Dump) -> bytes:
+    """The header on the first line, or the number of hashes and of bits; then 32 bytes per line."""
+    stored, bitset = found.stored, found.bitset
+    is_message = stored.header is None
+    first = f"{stored.num_hashes} {stored.num_bits}" if is_message else found.header.hex()
+    lines = (bitset[at : at + HEX_LINE_BYTES].hex() for at in range(0, len(bitset), HEX_LINE_BYTES))
+    return "\n".join([first, *lines, ""]).encode()
 
 
-def _json(found: DumpedFilter) -> bytes:
-    """What the header says, and header and bitset in hex, on one line."""
-    fields = {
-        "path": found.path,
-        "row_group": found.row_group,
-        "column": found.column,
-        **{name: getattr(found.stored, name) for name in _STORED},
-        "encrypted": found.stored.is_encrypted and not found.is_decrypted,
-        "unverified": found.unverified,
-        "header": found.header.hex(),
-        "bitset": found.bitset.hex(),
-    }
+def _json(found: Dump) -> bytes:
+    """What the file says of the filter, and its bytes in hex, on one line."""
+    document: dict[str, Any] = document_of(found)
+    document |= document.pop("stored")
     # A path that is not UTF-8 has surrogates, whose backslashed form JSON reads as such.
-    return json.dumps(fields, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
+    return json.dumps(document, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
 
 
-def _npy(found: DumpedFilter) -> bytes:
-    """The words in numpy's .npy format: shape (blocks, 8), dtype uint32."""
-    if found.stored.is_encrypted and not found.is_decrypted:
+def _npy(found: Dump) -> bytes:
+    """The words in numpy's .npy format."""
+    if found.stored.encrypted:
         raise FilterError(
-            f"{found.stored.where}: the bitset is encrypted, and words are to be shown: expected"
-            " to be asked to decrypt it"
+            f"{found.path}: {found.place}, column {found.stored.column}: the bitset is encrypted:"
+            " its words can be written only if it is decrypted (--decrypt)"
         )
+    import io
+
+    import numpy as np
+
+    dtype, shape = _WORDS[found.stored.dialect]
     out = io.BytesIO()
-    words = SplitBlockBloomFilter.from_bytes(found.bitset).words
-    np.save(out, words.reshape(-1, WORDS_PER_BLOCK), allow_pickle=False)
+    np.save(out, np.frombuffer(found.bitset, dtype).reshape(shape), allow_pickle=False)
     return out.getvalue()
 
 
-# What a dump says of the filter; of one that is encrypted, header_bytes count its envelope.
-_STORED = ("offset", "length", "header_bytes", "num_bytes", "algorithm", "hash", "compression")
-
-FORMATS: dict[str, Callable[[DumpedFilter], bytes]] = {
+_FORMATS: Mapping[DumpFormat, Callable[[Dump], bytes]] = {
+    "raw": _raw,
     "hex": _hex,
     "json": _json,
     "npy": _npy,
-    "raw": _raw,
 }
 
 
@@ -116,7 +127,7 @@ def dump(
     seed: int | None = None,
     keys: Keys | None = None,
     decrypt: bool = False,
-) -> DumpedFilter | DumpedIndexGroup | DumpedOlder:
+) -> Dump:
     """Read one filter, of an ORC file that of an index group (None: the first) in the stripe
     `row_group`.
 
@@ -124,43 +135,13 @@ def dump(
     is. seed: of the hash of a `murmur3` filter, if nothing in the file tells it. keys: for
     encrypted files. decrypt: give out header and bits of an encrypted column, which tell
     whoever has them what values are stored; otherwise they stay in their envelopes. Raises
-    ColumnError, FilterError if there is none that can be used, EncryptionError if it does not open.
+    ColumnError, FilterError if there is none that can be used, EncryptionError if it does not open,
+    UnsupportedError for what the format does not have.
     """
+    check_dialect(dialect, seed)
     with open_file(path, keys) as file:
-        if file.format == "orc":
-            from parquet_bloom.verbs.orc.dump import dump_orc
-
-            if dialect is not None:
-                raise UnsupportedError(f"{file.path}: an ORC file: its filters have one dialect")
-            return dump_orc(file, column, row_group, index_group or 0)
-        if index_group is not None:
-            raise UnsupportedError(f"{file.path}: a Parquet file, which has no index groups")
-        chunk = file.chunk(row_group, column)
-        older = older_dialect(file, chunk, dialect, seed)
-        if older is not None:
-            return dump_older(file, chunk, older, seed)
-        stored = bloom.read_usable_header(file.source, file.footer, chunk)
-        if stored is None:
-            raise FilterError(f"{file.path}: {chunk.where}: {reason_for_none(file.footer, chunk)}")
-        read = _decrypted if decrypt else _as_stored
-        header, bitset = read(file.source, stored)
-        unverified = file.footer.protection.unverified or None
-        return DumpedFilter(
-            file.path, row_group, chunk.leaf.name, stored, header, bitset, decrypt, unverified
-        )
-
-
-def _as_stored(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
-    # What does not open is not given out.
-    bloom.bits(source, stored)
-    data = source.read_at(stored.offset, stored.end - stored.offset)
-    return data[: stored.header_bytes], data[stored.header_bytes :]
-
-
-def _decrypted(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
-    """Of a filter that is not encrypted, the same."""
-    header = bloom.header_of(source, stored)
-    return header, bloom.bits(source, stored)(0, stored.num_bytes)
+        stored = file.stored_filter(column, row_group, index_group, dialect, seed, decrypt)
+        return Dump(file.path, file.format, file.unverified, stored)
 
 
 def save(

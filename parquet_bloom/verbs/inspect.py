@@ -1,93 +1,39 @@
-"""What filters a file has: per column chunk the header, the bits' fill and FPP, or why there is none.
-
-Of an ORC file: see verbs.orc.inspect.
-"""
+"""What filters a file has: of each column in each part what is stored and what the bits come to, or
+why there is none."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import isfinite
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.errors import MissingKeyError, ParquetBloomError, TamperedError, UnsupportedError
+from parquet_bloom.container import WHERE_KNOWN, Located, Place
 from parquet_bloom.files import open as open_file
-from parquet_bloom.files import open_parquet
-from parquet_bloom.legacy.presence import may_have_hidden
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.file import NO_KEY, ParquetFile, no_filter_reason
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.options import Selection
+from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import Bits
+    from parquet_bloom.descriptions import ChunkDescription, Inspectable
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.verbs.orc.inspect import OrcInspection
+
+# Takes a filter while its bits are in memory: where it is, the position of its column among those
+# inspected, what is said of it, and the bits.
+Visit = Callable[[Place, int, "ChunkDescription", "Bits"], None]
 
 
 @dataclass(frozen=True, slots=True)
-class FilterInspection:
-    """One filter. `length` is what the footer says, None if nothing; `stored_bytes` is what it
-    takes in the file, `header_bytes` of them for its header; `num_bytes` is the bitset's size.
-    `encrypted`: header and bitset lie in envelopes, which count. `fpp` is computed from the bits;
-    `ndv_estimate` is None if all are set."""
+class PartInspection(Located):
+    """One part. Of a stripe: `num_groups`, of which there is one without an index, and
+    `writer_timezone`, empty if the writer notes none."""
 
-    offset: int
-    length: int | None
-    header_bytes: int
-    num_bytes: int
-    num_blocks: int
-    algorithm: str
-    hash: str
-    compression: str
-    fill: float
-    fpp: float
-    ndv_estimate: float | None
-    dialect: str
-    stored_bytes: int
-    encrypted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class OtherInspection:
-    """A filter of an older dialect to which bloom_filter_offset does not lead, but `pointer` does.
-
-    `offset` is None inside the footer. `reason` says why it cannot be used, and then what only its
-    bits tell is None.
-    """
-
-    dialect: str
-    pointer: str
-    form: str | None = None
-    hash: str | None = None
-    offset: int | None = None
-    stored_bytes: int = 0
-    header_bytes: int | None = None
-    num_bytes: int | None = None
-    fill: float | None = None
-    fpp: float | None = None
-    ndv_estimate: float | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnInspection:
-    """One column chunk; `reason` says why `filter` is None."""
-
-    column: str
-    physical_type: str
-    logical_type: str | None
-    num_values: int | None
-    chunk_bytes: int | None
-    filter: FilterInspection | None
-    reason: str | None
-    other_filters: tuple[OtherInspection, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RowGroupInspection:
-    row_group: int
+    place: Place
     num_rows: int
-    columns: tuple[ColumnInspection, ...]
+    columns: tuple[ChunkDescription, ...]
+    offset: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_groups: int | None = field(default=None, metadata=WHERE_KNOWN)
+    writer_timezone: str | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,28 +41,38 @@ class FileInspection:
     """One file. `filter_bytes` are those of the filters inspected; `filter_share` is of `size`.
 
     `unverified`: why the footer of an encrypted file can be another one than was written, None if
-    it cannot."""
+    it cannot. Of an ORC file: `compression`, and `row_index_stride`, the rows of an index group, 0
+    without an index.
+    """
 
     path: str
-    format: Literal["parquet"]
+    format: Format
     size: int
     created_by: str
     encrypted: bool
     num_rows: int
-    num_row_groups: int
-    row_groups: tuple[RowGroupInspection, ...]
+    num_parts: int
+    parts: tuple[PartInspection, ...]
     filter_bytes: int
     filter_share: float
     unverified: str | None = None
+    compression: str | None = field(default=None, metadata=WHERE_KNOWN)
+    row_index_stride: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+    @property
+    def row_groups(self) -> tuple[PartInspection, ...]:
+        """The parts, by the name that Parquet has for them; none of an ORC file."""
+        return tuple(part for part in self.parts if part.row_group is not None)
+
+    @property
+    def stripes(self) -> tuple[PartInspection, ...]:
+        """The parts, by the name that ORC has for them; none of a Parquet file."""
+        return tuple(part for part in self.parts if part.stripe is not None)
 
     @property
     def num_filters(self) -> int:
         """Those that can be used, of whatever dialect."""
-        return sum(
-            (column.filter is not None) + sum(each.reason is None for each in column.other_filters)
-            for group in self.row_groups
-            for column in group.columns
-        )
+        return sum(column.num_filters for part in self.parts for column in part.columns)
 
 
 def inspect(
@@ -126,7 +82,7 @@ def inspect(
     row_groups: Sequence[int] | None = None,
     index_groups: bool = False,
     keys: Keys | None = None,
-) -> FileInspection | OrcInspection:
+) -> FileInspection:
     """Describe the filters of `columns` (dotted paths; default: all) in `row_groups`, of an ORC
     file the stripes with these numbers.
 
@@ -135,160 +91,71 @@ def inspect(
     A filter that cannot be used is not an error, nor one without a key: its chunk has a `reason`.
     """
     with open_file(path, keys) as file:
-        if file.format == "orc":
-            from parquet_bloom.verbs.orc.inspect import inspect_orc
-
-            return inspect_orc(file, columns=columns, stripes=row_groups, index_groups=index_groups)
-        if index_groups:
-            raise UnsupportedError(f"{file.path}: a Parquet file, which has no index groups")
-        return _inspect_file(file, columns, row_groups)
-
-
-def inspect_parquet(
-    path: str | os.PathLike[str],
-    *,
-    columns: Sequence[str] | None = None,
-    row_groups: Sequence[int] | None = None,
-    keys: Keys | None = None,
-) -> FileInspection:
-    """The same for those who take nothing but Parquet: an ORC file is an UnsupportedError."""
-    with open_parquet(path, keys) as file:
-        return _inspect_file(file, columns, row_groups)
-
-
-def _inspect_file(
-    file: ParquetFile, columns: Sequence[str] | None, row_groups: Sequence[int] | None
-) -> FileInspection:
-    leaves = file.leaves(columns)
-    groups = tuple(
-        RowGroupInspection(
-            row_group,
-            file.footer.row_group_num_rows(row_group),
-            tuple(_inspect_chunk(file, file.footer.chunk(row_group, leaf)) for leaf in leaves),
+        selection = Selection(
+            columns=None if columns is None else tuple(columns),
+            parts=None if row_groups is None else tuple(row_groups),
         )
-        for row_group in file.row_groups(row_groups)
+        return inspect_file(file, selection, index_groups=index_groups)
+
+
+def inspect_file(
+    file: Inspectable,
+    selection: Selection,
+    *,
+    index_groups: bool = False,
+    visit: Visit | None = None,
+) -> FileInspection:
+    """The same of an open file. `visit` gets every filter that bloom_filter_offset leads to, so
+    that nobody has to read it again. Raises as inspect."""
+    if index_groups:
+        file.check_has_groups()
+    columns = file.select(selection.columns)
+    parts = tuple(
+        _inspect_part(file, part, columns, index_groups, visit)
+        for part in file.parts(selection.parts)
     )
-    filter_bytes = sum(
-        found.stored_bytes
-        for group in groups
-        for column in group.columns
-        for found in (column.filter, *column.other_filters)
-        if found
-    )
+    filter_bytes = sum(column.filter_bytes for part in parts for column in part.columns)
     return FileInspection(
         path=file.path,
         format=file.format,
         size=file.source.size,
-        created_by=file.footer.created_by,
-        encrypted=file.footer.protection.is_encrypted,
+        created_by=file.created_by,
+        encrypted=file.is_encrypted,
         num_rows=file.num_rows,
-        num_row_groups=file.num_row_groups,
-        row_groups=groups,
+        num_parts=file.num_parts,
+        parts=parts,
         filter_bytes=filter_bytes,
         filter_share=filter_bytes / file.source.size,
-        unverified=file.footer.protection.unverified or None,
+        unverified=file.unverified,
+        compression=file.compression,
+        row_index_stride=file.row_index_stride,
     )
 
 
-def _inspect_chunk(file: ParquetFile, chunk: ColumnChunk) -> ColumnInspection:
-    try:
-        stored = bloom.read_usable_header(file.source, file.footer, chunk)
-        filter = None if stored is None else _inspect_filter(file, stored)
-        reason = None if filter else no_filter_reason(chunk)
-    except MissingKeyError:
-        filter, reason = None, NO_KEY
-    except TamperedError:
-        raise
-    except ParquetBloomError as error:
-        filter, reason = _inspect_older(file, chunk, str(error))
-    leaf = chunk.leaf
-    return ColumnInspection(
-        column=leaf.name,
-        physical_type=leaf.type.physical,
-        logical_type=str(leaf.type.logical) if leaf.type.logical else None,
-        num_values=chunk.num_values,
-        chunk_bytes=chunk.total_compressed_size,
-        filter=filter,
-        reason=reason,
-        other_filters=tuple(_inspect_hidden(file, chunk)),
+def _inspect_part(
+    file: Inspectable, part: int, columns: Sequence[Any], groups: bool, visit: Visit | None
+) -> PartInspection:
+    about = file.describe_part(part)
+    return PartInspection(
+        place=Place(part, units=file.units),
+        num_rows=about.num_rows,
+        columns=tuple(
+            _inspect_chunk(file, chunk, position, groups, visit)
+            for position, chunk in enumerate(file.chunks(part, columns))
+        ),
+        offset=about.offset,
+        num_groups=about.num_groups,
+        writer_timezone=about.writer_timezone,
     )
 
 
-def _inspect_older(
-    file: ParquetFile, chunk: ColumnChunk, reason: str
-) -> tuple[FilterInspection | None, str | None]:
-    """What bloom_filter_offset leads to that is none of today's filters, for this reason."""
-    # Only here is numpy needed, which takes longer to import than most files take to inspect.
-    from parquet_bloom.legacy.of_chunk import published
-
-    try:
-        found = published(file, chunk)
-    except ParquetBloomError as error:
-        return None, str(error)
-    if found is None:
-        return None, reason
-    return FilterInspection(
-        offset=found.offset,
-        length=chunk.bloom_filter_length,
-        header_bytes=found.header_bytes,
-        num_bytes=found.bits.num_bytes,
-        num_blocks=found.bits.num_blocks,
-        algorithm=bloom.SPLIT_BLOCK,
-        hash=found.hash,
-        compression=bloom.UNCOMPRESSED,
-        fill=found.bits.fill,
-        fpp=found.bits.fpp,
-        ndv_estimate=_finite(found.bits.ndv_estimate),
-        dialect=found.dialect,
-        stored_bytes=found.stored_bytes,
-        encrypted=False,
-    ), None
-
-
-def _inspect_hidden(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherInspection]:
-    if not may_have_hidden(file.footer, [chunk]):
-        return
-    # Only here is numpy needed.
-    from parquet_bloom.legacy.of_chunk import Unusable, hidden
-
-    for found in hidden(file, chunk):
-        if isinstance(found, Unusable):
-            yield OtherInspection(found.dialect, found.pointer, reason=found.reason)
-        else:
-            yield OtherInspection(
-                dialect=found.dialect,
-                pointer=found.pointer,
-                form=found.form,
-                hash=found.hash,
-                offset=found.offset,
-                stored_bytes=found.stored_bytes,
-                header_bytes=found.header_bytes,
-                num_bytes=found.bits.num_bytes,
-                fill=found.bits.fill,
-                fpp=found.bits.fpp,
-                ndv_estimate=_finite(found.bits.ndv_estimate),
-            )
-
-
-def _finite(estimate: float) -> float | None:
-    return estimate if isfinite(estimate) else None
-
-
-def _inspect_filter(file: ParquetFile, stored: bloom.StoredFilter) -> FilterInspection:
-    bits = bloom.read_bitset(file.source, stored)
-    return FilterInspection(
-        offset=stored.offset,
-        length=stored.length,
-        header_bytes=stored.header_bytes,
-        num_bytes=stored.num_bytes,
-        num_blocks=stored.num_blocks,
-        algorithm=stored.algorithm,
-        hash=stored.hash,
-        compression=stored.compression,
-        fill=bits.fill,
-        fpp=bits.fpp,
-        ndv_estimate=_finite(bits.ndv_estimate),
-        dialect=stored.dialect,
-        stored_bytes=stored.end - stored.offset,
-        encrypted=stored.is_encrypted,
-    )
+def _inspect_chunk(
+    file: Inspectable, chunk: Any, position: int, groups: bool, visit: Visit | None
+) -> ChunkDescription:
+    if visit is None:
+        return file.describe(chunk, groups)
+    seen: list[Bits] = []
+    found = file.describe(chunk, groups, seen.append)
+    for bits in seen:
+        visit(chunk.place, position, found, bits)
+    return found

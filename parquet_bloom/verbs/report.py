@@ -4,20 +4,24 @@ right, what it looks like, what would be better."""
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import ParquetBloomError, UnsupportedError
+from parquet_bloom.container import Bits, FilterDescription, Place
+from parquet_bloom.descriptions import ChunkDescription
+from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.files import open as open_file
+from parquet_bloom.filters.occupancy import measured_fpp
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.options import Selection
 from parquet_bloom.parallel import Progress
-from parquet_bloom.parquet.footer.chunk_table import ChunkKey
-from parquet_bloom.parquet.membership import measured_fpp
 from parquet_bloom.rules.catalogue import Finding, Severity, ValidationReport
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.advise import AdviceReport, advise
-from parquet_bloom.verbs.inspect import ColumnInspection, FileInspection, FilterInspection, inspect
-from parquet_bloom.verbs.occupancy import FilterOccupancy, filter_occupancy, inspected_filters
+from parquet_bloom.verbs.inspect import FileInspection, inspect_file
+from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
 from parquet_bloom.verbs.validate import validate
 
 if TYPE_CHECKING:
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 
 # Of so many filters the page shows every block; of the others, what they come to in their columns.
 MAX_PICTURES = 48
+
+# The FPP of so many filters is measured, about as many of each column; it takes up to a millisecond.
+MAX_MEASURED = 2048
 
 # So many columns are advised on, those with filters first; `advise` reads all values of each.
 MAX_ADVISED = 100
@@ -36,9 +43,10 @@ NOT_DEEP = "not asked for: it needs the values, and only footer and filters were
 class ColumnSummary:
     """One leaf column over all row groups. Sizes in bytes, `filter_bytes` with headers.
 
-    `filters`: by row group, True where there is one that can be used. FPPs are None without any;
-    `ndv_estimate` is that of the row group with the most values, None too if a filter has every bit
-    set; `reason` is why most of the other row groups have no filter that can be used.
+    `filters`: by row group, True where there is one that can be used. FPPs are None without any,
+    measured are those of `num_measured` filters; `ndv_estimate` is that of the row group with the
+    most values, None too if a filter has every bit set; `reason` is why most of the other row
+    groups have no filter that can be used.
     """
 
     column: str
@@ -51,6 +59,7 @@ class ColumnSummary:
     mean_fpp: float | None
     worst_measured_fpp: float | None
     mean_measured_fpp: float | None
+    num_measured: int
     ndv_estimate: float | None
     reason: str | None
 
@@ -63,7 +72,7 @@ class ColumnSummary:
 class FilterPicture:
     """One filter: what is stored, and how its bits lie."""
 
-    stored: FilterInspection
+    stored: FilterDescription
     occupancy: FilterOccupancy
 
 
@@ -105,57 +114,79 @@ def report(
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError for what does not open.
     """
-    inspection = inspect(path, columns=columns, keys=keys)
-    if inspection.format == "orc":
-        raise UnsupportedError(
-            f"{inspection.path}: an ORC file: pages are about Parquet files, expected one; inspect,"
-            " validate and advise tell the same of ORC"
+    with open_file(path, keys) as file:
+        file.check_has_blocks("report")
+        validation = validate(
+            path,
+            columns=columns,
+            deep=deep,
+            diagnose=deep,
+            policy=policy,
+            threads=threads,
+            keys=keys,
+            progress=progress,
         )
-    validation = validate(
-        path,
-        columns=columns,
-        deep=deep,
-        diagnose=deep,
-        policy=policy,
-        threads=threads,
-        keys=keys,
-        progress=progress,
-    )
+        selection = Selection(columns=None if columns is None else tuple(columns))
+        seen = _Seen(validation.findings, len(file.select(selection.columns)))
+        inspection = inspect_file(file, selection, visit=seen.take)
     advice, no_advice = (
         _advice(inspection, fpp, threads, keys, progress) if deep else (None, NOT_DEEP)
     )
-    chosen = _chosen(inspection, validation.findings)
-    measured: dict[ChunkKey, float] = {}
-    pictures = {}
-    for found in inspected_filters(inspection, keys):
-        key = found.row_group, found.column
-        if key in chosen:
-            occupancy = filter_occupancy(found)
-            pictures[key] = FilterPicture(found.stored, occupancy)
-            measured[key] = occupancy.measured_fpp
-        else:
-            measured[key] = measured_fpp(found.bits)
+    summaries = tuple(_summaries(inspection, seen.measured))
     return FileReport(
         inspection=inspection,
         validation=validation,
         advice=advice,
         no_advice=no_advice,
         deep=deep,
-        columns=tuple(_summaries(inspection, measured)),
-        pictures=tuple(pictures[key] for key in sorted(pictures, key=lambda key: key[::-1])),
-        num_filters=len(measured),
+        columns=summaries,
+        pictures=seen.pictures(),
+        num_filters=sum(column.num_filters for column in summaries),
     )
+
+
+class _Seen:
+    """What is kept of filters that are seen once, one after the other: pictures of the troubled ones
+    and of the first, and how many random values some of each column find."""
+
+    def __init__(self, findings: Sequence[Finding], num_columns: int) -> None:
+        self.measured: dict[int, list[float]] = defaultdict(list)
+        self._most_measured = max(1, MAX_MEASURED // max(1, num_columns))
+        # By how bad what was found of them is, the position of the column, and the row group.
+        self._pictures: dict[int, dict[tuple[int, int], FilterPicture]] = defaultdict(dict)
+        self._ranks = {
+            (finding.row_group, finding.column): finding.rank
+            for finding in sorted(findings, key=lambda finding: finding.rank)
+            if finding.rank > Severity.NOTE
+        }
+
+    def take(self, place: Place, position: int, found: ChunkDescription, bits: Bits) -> None:
+        """See a filter."""
+        assert found.filter is not None
+        assert isinstance(bits, SplitBlockBloomFilter)
+        alike = self._pictures[self._ranks.get((place.part, found.column), 0)]
+        measured = self.measured[position]
+        if len(alike) < MAX_PICTURES:
+            occupancy = occupancy_of(place, found.column, bits)
+            alike[position, place.part] = FilterPicture(found.filter, occupancy)
+            measured.append(occupancy.measured_fpp)
+        elif len(measured) < self._most_measured:
+            measured.append(measured_fpp(bits))
+
+    def pictures(self) -> tuple[FilterPicture, ...]:
+        """Up to MAX_PICTURES of the most troubled ones, in the order of columns and row groups."""
+        ranks = sorted(self._pictures, reverse=True)
+        items = [item for rank in ranks for item in self._pictures[rank].items()]
+        chosen = dict(items[:MAX_PICTURES])
+        return tuple(chosen[key] for key in sorted(chosen))
 
 
 def _advised(inspection: FileInspection) -> list[str]:
     """The columns to advise on, most wanted first."""
     filters = Counter(
-        column.column
-        for group in inspection.row_groups
-        for column in group.columns
-        if column.filter
+        column.column for part in inspection.parts for column in part.columns if column.filter
     )
-    names = [column.column for group in inspection.row_groups[:1] for column in group.columns]
+    names = [column.column for part in inspection.parts[:1] for column in part.columns]
     return sorted(names, key=lambda name: -filters[name])[:MAX_ADVISED]
 
 
@@ -169,49 +200,23 @@ def _advice(
     """The advice, or why there is none: pages that validate makes findings of are errors here."""
     path, columns = inspection.path, _advised(inspection)
     try:
-        report = advise(
+        return advise(
             path, columns=columns, fpp=fpp, threads=threads, keys=keys, progress=progress
-        )
-        assert report.format == "parquet"
-        return report, None
+        ), None
     except ParquetBloomError as error:
         return None, str(error).removeprefix(f"{path}: ")
 
 
-def _chosen(inspection: FileInspection, findings: Sequence[Finding]) -> set[ChunkKey]:
-    """Row group and place of the filters to look at closely, the troubled ones first."""
-    trouble = {
-        (finding.row_group, finding.column): finding.rank
-        for finding in sorted(findings, key=lambda finding: finding.rank)
-        if finding.rank > Severity.NOTE
-    }
-    ranked = sorted(
-        (-trouble.get((group.row_group, column.column), 0), group.row_group, place)
-        for group in inspection.row_groups
-        for place, column in enumerate(group.columns)
-        if column.filter
-    )
-    return {(row_group, place) for _, row_group, place in ranked[:MAX_PICTURES]}
-
-
 def _summaries(
-    inspection: FileInspection, measured: Mapping[ChunkKey, float]
+    inspection: FileInspection, measured: Mapping[int, Sequence[float]]
 ) -> Iterator[ColumnSummary]:
-    """One for each column that was inspected."""
-    for place, chunks in enumerate(
-        zip(*(group.columns for group in inspection.row_groups), strict=True)
-    ):
-        yield _summary(
-            chunks,
-            [
-                measured[group.row_group, place]
-                for group in inspection.row_groups
-                if (group.row_group, place) in measured
-            ],
-        )
+    """One for each column that was inspected; `measured`: by its position."""
+    columns = zip(*(part.columns for part in inspection.parts), strict=True)
+    for position, chunks in enumerate(columns):
+        yield _summary(chunks, measured.get(position, ()))
 
 
-def _summary(chunks: Sequence[ColumnInspection], measured: Sequence[float]) -> ColumnSummary:
+def _summary(chunks: Sequence[ChunkDescription], measured: Sequence[float]) -> ColumnSummary:
     stored = [chunk.filter for chunk in chunks if chunk.filter]
     estimates = [found.ndv_estimate for found in stored if found.ndv_estimate is not None]
     reasons = Counter(chunk.reason for chunk in chunks if chunk.reason)
@@ -226,6 +231,7 @@ def _summary(chunks: Sequence[ColumnInspection], measured: Sequence[float]) -> C
         mean_fpp=_mean([found.fpp for found in stored]),
         worst_measured_fpp=max(measured, default=None),
         mean_measured_fpp=_mean(measured),
+        num_measured=len(measured),
         ndv_estimate=max(estimates) if estimates and len(estimates) == len(stored) else None,
         reason=reasons.most_common(1)[0][0] if reasons else None,
     )

@@ -18,7 +18,7 @@ from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, Un
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.legacy.of_chunk import leads_to_older
+from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.presence import suspects
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import Progress, work_in_order
@@ -160,7 +160,7 @@ class _Validation:
         if chunk.has_file_path:
             yield not_checked(chunk, "the column chunk lies in another file")
             return
-        if leads_to_older(self._file, chunk):
+        if headers_at(self._file, chunk):
             return
         stored, problems = structure.read_header(self._file, chunk)
         yield from problems

@@ -105,7 +105,7 @@ def test_inspect_text(built):
     result = built("inspect", "out.parquet", "-g", "1")
     title, header, *rows = result.stdout.splitlines()
     assert title.startswith("out.parquet: 2,000 rows in 2 row groups, ")
-    assert header == "group\tcolumn\ttype\tchunk\tfilter\toffset\tfill\tFPP\tNDV\tnote"
+    assert header == "row group\tcolumn\ttype\tdata\tfilter\toffset\tfill\tFPP\tNDV\tnote"
     assert [row.split("\t")[:3] for row in rows] == [
         ["1", "user_id", "INT64"],
         ["1", "flag", "BOOLEAN"],
@@ -134,7 +134,8 @@ def test_inspect_json(built):
         "num_values": 1000,
         "chunk_bytes": 0,
         "reason": None,
-        "other_filters": [],
+        "legacy_filters": [],
+        "notes": [],
     }
     with pb.open("out.parquet") as file:
         bits = file.bloom_filter(0, "user_id")
@@ -143,6 +144,7 @@ def test_inspect_json(built):
         "offset": offset,
         "length": 2064,
         "header_bytes": 16,
+        "num_filters": 1,
         "num_bytes": 2048,
         "num_blocks": 64,
         "algorithm": "BLOCK",
@@ -150,6 +152,7 @@ def test_inspect_json(built):
         "compression": "UNCOMPRESSED",
         "fill": bits.fill,
         "fpp": bits.fpp,
+        "worst_fpp": bits.fpp,
         "ndv_estimate": bits.ndv_estimate,
         "dialect": "xxhash",
         "stored_bytes": 2064,
@@ -175,22 +178,24 @@ def test_probe_json(built):
     footer = int.from_bytes(Path("out.parquet").read_bytes()[-8:-4], "little")
     assert document == {
         "path": "out.parquet",
+        "format": "parquet",
         "column": "user_id",
         "results": [
             {
                 "value": "7000000",
                 "verdict": "maybe",
                 "row_groups": [
-                    {"row_group": 0, "verdict": "absent", "reason": None, "num_rows": 1000},
-                    {"row_group": 1, "verdict": "maybe", "reason": None, "num_rows": 1000},
+                    {"row_group": 0, "verdict": "absent", "reason": None, "num_rows": 1000,
+                     "first_row": 0},
+                    {"row_group": 1, "verdict": "maybe", "reason": None, "num_rows": 1000,
+                     "first_row": 1000},
                 ],
                 "rows_to_read": 1000,
             }
         ],
         "bytes_read": 4 + 8 + footer + 2 * (64 + 32),
         "unverified": None,
-        "format": "parquet",
-    }
+    }  # fmt: skip
 
 
 def test_probe_unknown_says_why(built):
@@ -201,11 +206,11 @@ def test_probe_unknown_says_why(built):
     )
 
 
-def test_probe_rows(built):
-    result = built("probe", "out.parquet", "-c", "user_id", "-v", "7000000", "--rows")
-    assert result.stdout == "out.parquet\t1\t1000\n"
-    both = built("probe", "out.parquet", "-c", "user_id", "-v", "7000000", "-v", "123456", "--rows")
-    assert both.stdout == "out.parquet\t0\t1000\nout.parquet\t1\t1000\n"
+def test_probe_groups_to_read(built):
+    arguments = ("probe", "out.parquet", "-c", "user_id", "--groups-to-read", "-v", "7000000")
+    assert built(*arguments).stdout == "out.parquet\t1\t1000\t1000\n"
+    both = built(*arguments, "-v", "123456")
+    assert both.stdout == "out.parquet\t0\t0\t1000\nout.parquet\t1\t1000\t1000\n"
 
 
 def test_probe_values_from_a_file_and_from_stdin(built):
@@ -235,6 +240,19 @@ def test_probe_explain(built):
     assert row == [
         "0", "-5", "fbffffffffffffff", row[3], f"{block} of 64", " ".join(map(str, bits)),
         " ".join(clear), "",
+    ]  # fmt: skip
+
+
+def test_probe_explain_reads_no_more_and_has_json(built):
+    arguments = ("probe", "out.parquet", "-c", "user_id", "-v", "-5", "-v", "123456", "--json")
+    (plain,), (explained,) = (lines(built(*arguments, *more)) for more in ((), ("--explain",)))
+    assert plain == {key: explained[key] for key in plain}
+    first, *others = explained["explanations"]
+    assert [(each["value"], each["row_group"]) for each in (first, *others)] == [
+        ("-5", 0), ("-5", 1), ("123456", 0), ("123456", 1)
+    ]  # fmt: skip
+    assert list(first) == [
+        "row_group", "value", "hash", "bits", "clear", "reason", "plain", "block", "num_blocks",
     ]  # fmt: skip
 
 
@@ -376,7 +394,10 @@ USAGE = [
     (["build", "a", "-c", "x", "-o", "b", "--in-place"], "expected exactly one of --output"),
     (["build", "events.parquet", "events.parquet", "-c", "x", "-o", "b"], "--output takes one"),
     (["probe", "events.parquet", "-c", "user_id"], "expected at least one --value"),
-    (["probe", "a", "-c", "x", "-v", "1", "--rows", "--json"], "expected at most one of"),
+    (
+        ["probe", "a", "-c", "x", "-v", "1", "--groups-to-read", "--json"],
+        "expected --groups-to-read without",
+    ),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "many"], "not a size"),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "1"], "64<=x<=134217728"),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--fpp", "1"], "is not in the range"),

@@ -159,7 +159,7 @@ def test_names_of_files(tmp_path: Path, plain: bytes, expected: bytes, name: byt
             (b"build", b"-c", b"a", b"--in-place", b"--", name),
             (b"inspect", b"--json", b"--", name),
             (b"inspect", b"--", name),
-            (b"probe", b"-c", b"a", b"-v", b"7", b"--rows", b"--", name),
+            (b"probe", b"-c", b"a", b"-v", b"7", b"--groups-to-read", b"--", name),
         )
     ]
     assert [(item.returncode, item.stderr) for item in done] == [(0, b"")] * 4

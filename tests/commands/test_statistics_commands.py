@@ -104,7 +104,7 @@ def test_strip_of_other_columns_leaves_them(built, tmp_path):
     pb.strip(output, tmp_path / "out.parquet", columns=["name"])
     found = answer("inspect", tmp_path / "out.parquet")
     others = {
-        column["column"]: len(column["other_filters"])
+        column["column"]: len(column["legacy_filters"])
         for column in found["row_groups"][0]["columns"]
     }
     assert others == {"id": 1, "name": 0, "flag": 0}
@@ -165,7 +165,9 @@ def build(source, tmp_path, *arguments):
 
 def in_footer(path, column):
     """What the first chunk's filter says of itself."""
-    (found,) = answer("inspect", path, "-c", column)["row_groups"][0]["columns"][0]["other_filters"]
+    (found,) = answer("inspect", path, "-c", column)["row_groups"][0]["columns"][0][
+        "legacy_filters"
+    ]
     return found
 
 
@@ -180,7 +182,7 @@ def test_every_option_counts(source, tmp_path, strategy):
     assert code == 0
     assert "note: field 7 of Statistics: polars and DataFusion do not open the file" in out
     found = in_footer(output, "id")
-    assert (found["hash"], found["form"], found["pointer"]) == (
+    assert (found["hash"], found["layout"], found["pointer"]) == (
         strategy,
         "java",
         "Statistics field 7",

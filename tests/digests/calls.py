@@ -71,9 +71,7 @@ def statistics(strategy: str, form: str, **more: Any) -> Any:
 def columns(path: Path, keys: Any = None) -> list[str]:
     """The leaf columns of a Parquet file, or all columns but the root of an ORC file."""
     with pb.open(path, keys) as file:
-        if file.format == "parquet":
-            return list(file.columns)
-        return [column.name for column in file.columns[1:]]
+        return list(file.columns)
 
 
 # ------------------------------------------------------------------------------------------------

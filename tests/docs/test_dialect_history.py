@@ -23,10 +23,10 @@ import parquet_bloom as pb
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.filters.sizing import bits_per_value, expected_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.legacy.chunk_filters import in_statistics
 from parquet_bloom.legacy.murmur3.dialect import num_bytes_for
 from parquet_bloom.legacy.murmur3.headers import encode, read
 from parquet_bloom.legacy.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
-from parquet_bloom.legacy.of_chunk import in_statistics
 from parquet_bloom.legacy.statistics.hive_conf import read_conf
 from parquet_bloom.legacy.statistics.stored import usable
 from parquet_bloom.native import _kernel

@@ -13,32 +13,31 @@ from make.documents import blocks, comparable
 from parquet_bloom.advice.engines import EngineUse
 from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.cli import cli
-from parquet_bloom.container import UNITS, BuiltFilters, LeftChunk, RemovedFilters
-from parquet_bloom.orc.file import IndexGroupVerdict
+from parquet_bloom.container import (
+    UNITS,
+    Answer,
+    BuiltFilters,
+    Explanation,
+    FilterDescription,
+    LeftChunk,
+    RemovedFilters,
+)
+from parquet_bloom.descriptions import (
+    ChunkDescription,
+    FilterStream,
+    GroupDescription,
+    GroupFilter,
+    LegacyDescription,
+    StoredFilter,
+)
 from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport
 from parquet_bloom.values.literals import TYPES
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
-from parquet_bloom.verbs.diff import FileDiff, FilterDiff, FilterSide
+from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.documents import key_of
-from parquet_bloom.verbs.inspect import (
-    ColumnInspection,
-    FileInspection,
-    FilterInspection,
-    RowGroupInspection,
-)
-from parquet_bloom.verbs.orc.dump import DumpedIndexGroup
-from parquet_bloom.verbs.orc.inspect import (
-    FilterStream,
-    GroupFilterInspection,
-    IndexGroupInspection,
-    OrcColumnInspection,
-    OrcFilterInspection,
-    OrcInspection,
-    StripeInspection,
-)
-from parquet_bloom.verbs.orc.probe import OrcProbedValue, OrcProbeReport
+from parquet_bloom.verbs.inspect import FileInspection, PartInspection
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import StripReport
@@ -137,23 +136,20 @@ def keys_of(field, report):
         "build": (BuildReport, BuiltFilters, LeftChunk),
         "inspect": (
             FileInspection,
-            RowGroupInspection,
-            ColumnInspection,
-            FilterInspection,
-            OrcInspection,
-            StripeInspection,
-            OrcColumnInspection,
+            PartInspection,
+            ChunkDescription,
+            FilterDescription,
+            LegacyDescription,
             FilterStream,
-            OrcFilterInspection,
-            IndexGroupInspection,
+            GroupDescription,
             GroupStatistics,
-            GroupFilterInspection,
+            GroupFilter,
         ),
-        "probe": (ProbeReport, ProbedValue, OrcProbeReport, OrcProbedValue, IndexGroupVerdict),
-        "dump --format json": (DumpedIndexGroup,),
+        "probe": (ProbeReport, ProbedValue, Answer, Explanation),
+        "dump --format json": (StoredFilter,),
         "strip": (StripReport, RemovedFilters, LeftChunk),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
-        "diff": (FileDiff, FilterDiff, FilterSide),
+        "diff": (FileDiff, FilterDiff, FilterDescription),
         "repair": (RepairReport, RepairedFilter, LeftFilter),
         "validate": (ValidationReport, Finding, Checked, Diagnosis),
     }.items(),

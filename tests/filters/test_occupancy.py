@@ -12,11 +12,11 @@ from parquet_bloom.filters.occupancy import (
     bits_per_block,
     expected_histogram,
     histogram,
+    measured_fpp,
     occupancy_map,
     spread,
 )
-from parquet_bloom.parquet.membership import measured_fpp
-from parquet_bloom.verbs.occupancy import MAP_CELLS, occupancies
+from parquet_bloom.verbs.occupancy import MAP_CELLS, inspect_occupancy
 
 
 def made(num_blocks, num_values, seed=0):
@@ -158,8 +158,15 @@ def file(tmp_path_factory):
     return folder / "out"
 
 
+def occupancies(path, **selection):
+    found = []
+    inspection = inspect_occupancy(path, lambda one, _: found.append(one), **selection)
+    assert inspection == pb.inspect(path, **selection)
+    return found
+
+
 def test_occupancies_of_a_file(file):
-    found = list(occupancies(pb.inspect(file)))
+    found = occupancies(file)
     assert [(one.row_group, one.column) for one in found] == [
         (0, "a"), (0, "c"), (1, "a"), (1, "c"),
     ]  # fmt: skip
@@ -177,13 +184,13 @@ def test_occupancies_of_a_file(file):
 
 
 def test_occupancies_of_some_of_a_file(file):
-    inspection = pb.inspect(file, columns=["b", "c"], row_groups=[1])
-    assert [(one.row_group, one.column) for one in occupancies(inspection)] == [(1, "c")]
+    found = occupancies(file, columns=["b", "c"], row_groups=[1])
+    assert [(one.row_group, one.column) for one in found] == [(1, "c")]
 
 
 def test_a_large_filter_has_a_small_map(tmp_path, file):
     pb.build(file, tmp_path / "large", columns=["b"], ndv=100_000)
-    (_, one) = occupancies(pb.inspect(tmp_path / "large", columns=["b"]))
+    (_, one) = occupancies(tmp_path / "large", columns=["b"])
     assert (one.num_blocks, len(one.map)) == (1 << 13, MAP_CELLS)
     assert sum(one.map) / MAP_CELLS == pytest.approx(
         np.dot(one.histogram, range(257)) / one.num_blocks / 256

@@ -42,7 +42,7 @@ def every_verb(path, output):
         attempt(lambda dialect=dialect: pb.dump(path, "a", 0, dialect=dialect).in_format("json"))
         attempt(lambda dialect=dialect: pb.dump(path, "a", 0, dialect=dialect).in_format("npy"))
     attempt(lambda: pb.inspect(path))
-    attempt(lambda: pb.explain(path, "a", ["value 1"]))
+    attempt(lambda: pb.probe(path, "a", ["value 1"], explain=True))
     attempt(lambda: pb.validate(path))
     for work in (
         lambda: pb.strip(path, output, overwrite=True),
@@ -149,4 +149,4 @@ def test_a_note_is_worthless_where_the_pages_have_moved(tmp_path):
     path.write_bytes(with_other_note(path.read_bytes(), "pages"))
     (result,) = pb.probe(path, "b", ["-1"], dialect="murmur3").results
     assert result.verdict == "unknown"
-    assert "note: of a chunk with pages at " in result.row_groups[0].reason
+    assert "note: of a chunk with pages at " in result.groups[0].reason

@@ -12,7 +12,7 @@ from make.older_files import DRAFTS, STORED, bitset, draft_of, file_of, murmur3,
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
-from parquet_bloom.errors import FilterError, UnsupportedError
+from parquet_bloom.errors import FilterError
 
 ROWS = 1000
 
@@ -55,21 +55,21 @@ def test_inspect_shows_filters_beside_those_of_today(mixed):
     report = pb.inspect(mixed)
     id, name = report.row_groups[1].columns
     assert (id.filter.dialect, id.filter.hash) == ("xxhash", "XXHASH")
-    (older,) = id.other_filters
-    assert (older.dialect, older.pointer, older.form) == ("murmur3", "note", "12-byte")
+    (older,) = id.legacy_filters
+    assert (older.dialect, older.pointer, older.layout) == ("murmur3", "note", "12-byte")
     assert older.hash == "MURMUR3 seed 7, mask"
     assert (older.stored_bytes, older.header_bytes, older.num_bytes) == (1036, 12, 1024)
     assert older.fpp < 0.03
     assert abs(older.ndv_estimate - 500) < 10
     assert (name.filter, name.reason) == (None, "no filter")
-    (inside,) = name.other_filters
+    (inside,) = name.legacy_filters
     assert (inside.dialect, inside.pointer) == ("statistics", "Statistics field 31420")
     assert (inside.hash, inside.offset) == ("guava-64", None)
     shown = [
         found.stored_bytes
         for group in report.row_groups
         for column in group.columns
-        for found in (column.filter, *column.other_filters)
+        for found in (column.filter, *column.legacy_filters)
         if found
     ]
     assert report.filter_bytes == sum(shown)
@@ -77,7 +77,7 @@ def test_inspect_shows_filters_beside_those_of_today(mixed):
 
 def test_inspect_shows_what_field_14_leads_to(published):
     (column,) = pb.inspect(published).row_groups[0].columns
-    assert column.other_filters == ()
+    assert column.legacy_filters == ()
     found = column.filter
     assert (found.dialect, found.hash) == ("murmur3", "MURMUR3 seed 1361930890, mask")
     assert (found.algorithm, found.compression, found.length) == ("BLOCK", "UNCOMPRESSED", None)
@@ -97,8 +97,8 @@ def test_inspect_says_why_a_note_leads_nowhere(source, tmp_path):
     data = path.read_bytes()
     at = data.index((1024).to_bytes(4, "little") + bytes(8))
     path.write_bytes(data[:at] + b"\x01" + data[at + 1 :])
-    (older,) = pb.inspect(path, columns=["id"]).row_groups[0].columns[0].other_filters
-    assert (older.dialect, older.form, older.fpp) == ("murmur3", None, None)
+    (older,) = pb.inspect(path, columns=["id"]).row_groups[0].columns[0].legacy_filters
+    assert (older.dialect, older.layout, older.fpp) == ("murmur3", None, None)
     assert older.reason.endswith(f"note: no 12-byte header of 1036 bytes in all at {at}")
 
 
@@ -164,7 +164,7 @@ def test_probe_asks_the_filters_of_a_dialect(mixed, column, dialect, verdicts):
     results = pb.probe(mixed, column, values, dialect=dialect).results
     assert [each.verdict for each in results] == verdicts
     if dialect not in (None, "xxhash") and "unknown" in verdicts:
-        assert results[0].row_groups[0].reason == "no filter of this dialect"
+        assert results[0].groups[0].reason == "no filter of this dialect"
 
 
 @pytest.mark.parametrize(
@@ -182,11 +182,11 @@ def test_who_finds_no_filter_is_told_of_older_ones(source, tmp_path, dialects, n
         pb.build(path, columns=["id"], row_groups=[1], in_place=True, dialect=dialect)
     (result,) = pb.probe(path, "id", ["17"]).results
     told = f"no filter; there is one of the dialect {named}"
-    assert [group.reason for group in result.row_groups] == ["no filter", told]
+    assert [group.reason for group in result.groups] == ["no filter", told]
     with pytest.raises(FilterError, match=f": {told}$"):
         pb.dump(path, "id", 1)
     (result,) = pb.probe(path, "name", ["17"]).results
-    assert [group.reason for group in result.row_groups] == ["no filter", "no filter"]
+    assert [group.reason for group in result.groups] == ["no filter", "no filter"]
 
 
 def test_probe_reads_a_filter_by_another_seed_as_another(mixed):
@@ -203,9 +203,9 @@ def test_a_seed_is_for_murmur3_alone(mixed, seed, dialect):
         pb.probe(mixed, "id", ["1"], dialect=dialect, seed=seed)
 
 
-@pytest.mark.parametrize("verb", ["probe", "explain", "dump"])
+@pytest.mark.parametrize("verb", ["probe", "dump"])
 def test_a_dialect_that_there_is_not(mixed, verb):
-    arguments = {"probe": ["id", ["1"]], "explain": ["id", ["1"]], "dump": ["id", 0]}
+    arguments = {"probe": ["id", ["1"]], "dump": ["id", 0]}
     with pytest.raises(ValueError, match=r"^dialect: murmur, expected xxhash, murmur3"):
         getattr(pb, verb)(mixed, *arguments[verb], dialect="murmur")
 
@@ -213,7 +213,6 @@ def test_a_dialect_that_there_is_not(mixed, verb):
 def test_the_command_refuses_what_does_not_go_together(mixed):
     for arguments, complaint in (
         (("--seed", 1), "--seed: expected with --dialect murmur3 only"),
-        (("--dialect", "statistics", "--explain"), "--explain: expected without --dialect statist"),
         (("--dialect", "orc"), "'orc' is not one of"),
         (("--dialect", "murmur3", "--seed", 1 << 32), "is not in the range"),
     ):
@@ -229,17 +228,39 @@ def test_the_command_asks_a_dialect(mixed):
 
 
 def test_explanations_show_old_hashes_and_blocks(mixed, published):
-    (found,) = pb.explain(published, "a", ["value 7"])
+    (found,) = explained(published, "a", "value 7")
     assert found.hash == f"{murmur3()(b'value 7'):016x}"
     assert (found.block, found.num_blocks) == (murmur3()(b"value 7") >> 32 & 31, 32)
     assert (found.clear, found.reason) == ((), None)
-    (found, _) = pb.explain(mixed, "id", ["-1"], dialect="murmur3")
+    (found, _) = explained(mixed, "id", "-1", "murmur3")
     assert found.hash == f"{murmur3(7)((-1).to_bytes(8, 'little', signed=True)):016x}"
     assert found.clear
-    (found, _) = pb.explain(mixed, "name", ["x"], dialect="murmur3")
-    assert found.reason == "no filter of this dialect"
-    with pytest.raises(UnsupportedError, match="have no blocks to show"):
-        pb.explain(mixed, "name", ["x"], dialect="statistics")
+    (found, _) = explained(mixed, "name", "x", "murmur3")
+    assert (found.reason, found.hash, found.bits) == ("no filter of this dialect", "", ())
+
+
+@pytest.mark.parametrize("strategy", ["hive", "guava-32", "guava-64"])
+def test_explanations_show_the_bits_of_filters_inside_statistics(source, tmp_path, strategy):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(source.read_bytes())
+    dialect = pb.StatisticsFilter(strategy=strategy)
+    pb.build(path, columns=["name"], in_place=True, dialect=dialect)
+    asked = ["name 17", *(f"nobody {number}" for number in range(9))]
+    report = pb.probe(path, "name", asked, dialect="statistics", explain=True)
+    here, *others = [each for each in report.explanations if each.row_group == 0]
+    assert [not each.clear for each in (here, *others)] == [
+        result.groups[0].verdict == "maybe" for result in report.results
+    ]
+    assert len(here.hash) == (32 if strategy == "guava-64" else 16)
+    assert (here.clear, here.block, here.plain) == ((), None, b"name 17".hex())
+    for each in (here, *others):
+        assert 0 < len(each.bits) <= each.num_hashes
+        assert set(each.clear) <= set(each.bits) <= set(range(each.num_bits))
+    assert any(each.clear for each in others)
+
+
+def explained(path, column, value, dialect=None):
+    return pb.probe(path, column, [value], dialect=dialect, explain=True).explanations
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
@@ -247,8 +268,19 @@ def test_explanations_agree_with_probes(draft, tmp_path):
     path = file_of(tmp_path, STORED, draft_of(draft))
     asked = ["value 1", *(text.decode() for text in texts(50, "other"))]
     verdicts = [each.verdict for each in pb.probe(path, "a", asked).results]
-    explained = pb.explain(path, "a", asked)
-    assert ["absent" if each.clear else "maybe" for each in explained] == verdicts
+    report = pb.probe(path, "a", asked, explain=True)
+    assert [each.verdict for each in report.results] == verdicts
+    assert ["absent" if each.clear else "maybe" for each in report.explanations] == verdicts
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_an_open_file_asks_what_is_published(draft, tmp_path):
+    path = file_of(tmp_path, STORED, draft_of(draft))
+    asked = ["value 1", *(text.decode() for text in texts(50, "other"))]
+    with pb.open(path) as file:
+        answers = [file.probe("a", value) for value in asked]
+    assert answers == [each.groups for each in pb.probe(path, "a", asked).results]
+    assert {answer.verdict for (answer,) in answers} == {"maybe", "absent"}
 
 
 # ------------------------------------------------------------------------------------------------
@@ -257,8 +289,8 @@ def test_explanations_agree_with_probes(draft, tmp_path):
 
 def test_diff_says_what_it_does_not_compare(source, mixed):
     notes = (
-        "2 filters of the dialect murmur3 in b are not compared",
-        "2 filters of the dialect statistics in b are not compared",
+        "legacy filters in b, which are not compared: 2 murmur3",
+        "legacy filters in b, which are not compared: 2 statistics",
     )
     assert pb.diff(source, mixed).notes == notes
     assert pb.diff(source, mixed, columns=["name"]).notes == notes[1:]
@@ -266,7 +298,7 @@ def test_diff_says_what_it_does_not_compare(source, mixed):
     code, out, _ = run("diff", mixed, mixed, "-c", "id")
     assert code == 0
     assert out.splitlines() == [
-        f"note: 2 filters of the dialect murmur3 in {side} are not compared" for side in "ab"
+        f"note: legacy filters in {side}, which are not compared: 2 murmur3" for side in "ab"
     ]
 
 
@@ -282,7 +314,7 @@ def test_dump_gives_header_and_bits_as_stored(published):
     assert lines[0] == stored[:12].hex()
     assert "".join(lines[1:]) == stored[12:].hex()
     found = json.loads(dumped.in_format("json"))
-    assert (found["dialect"], found["form"]) == ("murmur3", "12-byte")
+    assert (found["dialect"], found["layout"]) == ("murmur3", "12-byte")
     assert (found["pointer"], found["length"]) == ("bloom_filter_offset", 1036)
     assert found["header"] + found["bitset"] == stored.hex()
 
@@ -299,7 +331,7 @@ def test_dump_gives_words(mixed, published, tmp_path):
 
 def test_dump_takes_the_dialect_that_is_asked_for(mixed):
     assert pb.dump(mixed, "id", 0).stored.dialect == "xxhash"
-    assert pb.dump(mixed, "id", 0, dialect="murmur3").filter.hash == "MURMUR3 seed 7, mask"
+    assert pb.dump(mixed, "id", 0, dialect="murmur3").stored.hash == "MURMUR3 seed 7, mask"
     with pytest.raises(FilterError, match="row group 0, column id: no filter of this dialect"):
         pb.dump(mixed, "id", 0, dialect="statistics")
     code, out, _ = run("dump", mixed, "-c", "name", "--dialect", "statistics", "--format", "json")

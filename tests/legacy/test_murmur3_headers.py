@@ -19,8 +19,8 @@ from make.older_files import (
 
 import parquet_bloom as pb
 from parquet_bloom.errors import FilterError
+from parquet_bloom.legacy.chunk_filters import headers_at, published
 from parquet_bloom.legacy.murmur3 import headers
-from parquet_bloom.legacy.of_chunk import leads_to_older, published
 from parquet_bloom.parquet.bloom import encode_header
 from parquet_bloom.vocabulary import HeaderLayout, words
 
@@ -76,12 +76,12 @@ def test_a_seed_of_nobody_s_is_unknown_until_it_is_named(tmp_path):
     stored = thrift_header(SIZE) + bitset(STORED, BLOCKS, murmur3(4242))
     path = file_of(tmp_path, STORED, stored)
     assert refused(path) == (
-        "a filter of an older dialect: the chunk's values are not found by any known hash, seed"
+        "a legacy filter: the chunk's values are not found by any known hash, seed"
         " and selection of blocks"
     )
     (result,) = pb.probe(path, "a", ["other 1"]).results
     assert (result.verdict, result.rows_to_read) == ("unknown", 100)
-    assert "are not found by any known hash" in result.row_groups[0].reason
+    assert "are not found by any known hash" in result.groups[0].reason
     (result,) = pb.probe(path, "a", ["other 1"], dialect="murmur3", seed=4242).results
     assert result.verdict == "absent"
     (result,) = pb.probe(path, "a", ["other 1"], dialect="murmur3", seed=4243).results
@@ -164,7 +164,7 @@ def test_a_filter_in_no_place_of_its_own_is_refused(stored, place, complaint, tm
     path = file_of(tmp_path, STORED, stored, place=place)
     assert complaint in refused(path)
     with pb.open(path) as file:
-        assert leads_to_older(file, file.chunk(0, "a"))
+        assert headers_at(file, file.chunk(0, "a"))
     assert pb.probe(path, "a", ["other 1"]).results[0].verdict == "unknown"
 
 

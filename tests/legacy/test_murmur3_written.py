@@ -16,9 +16,9 @@ from oracle.engines import spark_rows
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.legacy.chunk_filters import noted, published
 from parquet_bloom.legacy.murmur3 import footer as murmur3_footer
 from parquet_bloom.legacy.murmur3.dialect import num_bytes_for
-from parquet_bloom.legacy.of_chunk import noted, published
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 
@@ -273,13 +273,13 @@ def test_both_dialects_and_today_s_lie_side_by_side(source, tmp_path):
     report = pb.inspect(path, columns=["id"], row_groups=[0])
     (column,) = report.row_groups[0].columns
     assert column.filter.dialect == "xxhash"
-    assert [each.dialect for each in column.other_filters] == ["murmur3", "statistics"]
+    assert [each.dialect for each in column.legacy_filters] == ["murmur3", "statistics"]
     # Those of today are not in order: the last column had its filters first.
     assert {each.rule for each in pb.validate(path).findings} == {"PB206"}
     stripped = tmp_path / "stripped.parquet"
     assert len(pb.strip(path, stripped).removed) == 3 * (1 + 3 * len(COLUMNS))
     (column,) = pb.inspect(stripped, columns=["id"], row_groups=[0]).row_groups[0].columns
-    assert (column.filter, column.other_filters) == (None, ())
+    assert (column.filter, column.legacy_filters) == (None, ())
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)

@@ -100,8 +100,8 @@ def test_numbers_have_the_same_bits_in_both(file):
 
 def test_the_command_asks_the_newer_stream():
     (result,) = probe(FILE, "moment", ["1970-01-12T08:46:40.007"]).results
-    assert result.index_groups[0].verdict == "maybe"
-    assert [group.verdict for group in probe(FILE, "flag", ["true"]).results[0].index_groups] == [
+    assert result.groups[0].verdict == "maybe"
+    assert [group.verdict for group in probe(FILE, "flag", ["true"]).results[0].groups] == [
         "unknown", "unknown",
     ]  # fmt: skip
 
@@ -113,6 +113,6 @@ def test_empty_filters_of_booleans(file):
 
 def test_inspect_lists_both_streams():
     for column in pb.inspect(FILE).stripes[0].columns:
-        assert [stream.kind for stream in column.streams] == ["BLOOM_FILTER", "BLOOM_FILTER_UTF8"]
-        assert column.filter.kind == "BLOOM_FILTER_UTF8"
+        assert [stream.stream for stream in column.streams] == ["BLOOM_FILTER", "BLOOM_FILTER_UTF8"]
+        assert column.filter.stream == "BLOOM_FILTER_UTF8"
     assert (BLOOM_FILTER, BLOOM_FILTER_UTF8) == FILTER_KINDS

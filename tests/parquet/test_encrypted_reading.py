@@ -9,6 +9,8 @@ from make.encrypting import FOOTER_KEY, Recipe, encrypt
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.parquet.probe import Asked
+from parquet_bloom.values.encode import Encodings
 
 PUBLIC = SHARED / "data" / "parquet-testing"
 PUBLIC_KEYS = {"kf": FOOTER_KEY, "kc1": b"1234567890123450", "kc2": b"1234567890123451"}
@@ -192,8 +194,8 @@ def test_the_key_of_one_column_opens_this_one(signed):
         other = next(name for name in with_filter if recipe.columns.get(name, OWN) is None)
         with pytest.raises(pb.MissingKeyError, match=f"column {other}: encrypted: no key for the"):
             file.bloom_filter(0, other)
-        ((verdict, *_),) = file.probe_encodings(file.leaf(other), [some_encodings()])
-        assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted, no key")
+        answer, *_ = answers(file, other, 1)
+        assert (answer.verdict, answer.reason) == ("unknown", "encrypted, no key")
 
 
 def test_a_probe_opens_each_filter_once_for_all_values(signed):
@@ -202,15 +204,16 @@ def test_a_probe_opens_each_filter_once_for_all_values(signed):
     name = next(name for name in with_filter if recipe.columns.get(name) == OWN)
     keys = Keys(columns={name: OWN})
     with pb.open(path, keys) as one, pb.open(path, keys) as three:
-        (alone,) = one.probe_encodings(one.leaf(name), [some_encodings()])
-        assert three.probe_encodings(three.leaf(name), [some_encodings()] * 3) == [alone] * 3
+        alone = answers(one, name, 1)
+        assert answers(three, name, 3) == [each for each in alone for _ in range(3)]
         assert three.source.bytes_read == one.source.bytes_read
 
 
-def some_encodings():
-    from parquet_bloom.values.encode import Encodings
-
-    return Encodings((b"1",), "")
+def answers(file, column, times):
+    """Of every row group, asked so often about some value."""
+    asked = Asked("", Encodings((b"1",)))
+    probers = file.probers(file.column(column))
+    return [answer for prober in probers for _ in range(times) for answer in prober.answers(asked)]
 
 
 def test_without_the_footer_key_a_sealed_footer_is_an_error(tmp_path):

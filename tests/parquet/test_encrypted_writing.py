@@ -286,7 +286,7 @@ def test_dump_gives_out_bits_when_asked(tmp_path):
     bits = filters(out, keys)[0, "int64"]
     sealed = pb.dump(out, "int64", 0, keys=keys)
     assert sealed.in_format("raw") in out.read_bytes()
-    assert len(sealed.header + sealed.bitset) == sealed.stored.end - sealed.stored.offset
+    assert len(sealed.header + sealed.bitset) == sealed.stored.length
     assert bits not in sealed.in_format("raw")
     assert bits.hex() not in sealed.in_format("json").decode()
     with pytest.raises(pb.FilterError, match="is encrypted"):

@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
-from parquet_bloom.render.histogram import chart, write_histograms
-from parquet_bloom.verbs.occupancy import occupancies
+from parquet_bloom.render.histogram import HistogramWriter, chart
+from parquet_bloom.verbs.occupancy import inspect_occupancy
 
 
 def histogram(**blocks):
@@ -81,18 +81,24 @@ def path(tmp_path_factory):
     return out
 
 
+def occupancies(path):
+    found = []
+    inspect_occupancy(path, lambda one, _: found.append(one))
+    return found
+
+
 def test_in_a_pipe(path):
     run = CliRunner().invoke(cli, ["inspect", str(path), "--histogram", "-c", "a,b"])
     title, header, *rows, last = run.stdout.splitlines()
     assert title == f"{path}: blocks by the number of bits set, of 256, and as many as are expected"
-    assert header == "group\tcolumn\tbits set\tblocks\texpected"
+    assert header == "row group\tcolumn\tbits set\tblocks\texpected"
     counts = {}
     for row in rows:
         group, column, bits, blocks, _ = row.split("\t")
         counts.setdefault((int(group), column), {})[int(bits)] = int(blocks)
     assert rows == [
         f"{one.row_group}\t{one.column}\t{bits}\t{blocks}\t{expected:.1f}"
-        for one in occupancies(pb.inspect(path))
+        for one in occupancies(path)
         for bits, (blocks, expected) in enumerate(zip(one.histogram, one.expected, strict=True))
         if blocks or expected >= 0.5
     ]
@@ -173,10 +179,10 @@ class Terminal(io.TextIOWrapper):
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_without_block_characters(path, monkeypatch, encoding):
-    inspection = pb.inspect(path, columns=["a"], row_groups=[0])
     out = Terminal(io.BytesIO(), encoding=encoding, errors="backslashreplace")
     monkeypatch.setattr(sys, "stdout", out)
-    write_histograms(inspection, occupancies(inspection))
+    writer = HistogramWriter(str(path))
+    writer.finish(inspect_occupancy(path, writer.take, columns=["a"], row_groups=[0]))
     out.flush()
     text = out.buffer.getvalue().decode(encoding)
     assert ("█" in text, "#" in text, "\\u" in text) == (
@@ -188,4 +194,4 @@ def test_without_block_characters(path, monkeypatch, encoding):
 def test_without_a_filter(path):
     run = CliRunner().invoke(cli, ["inspect", str(path), "--histogram", "-c", "c"])
     assert run.exit_code == 0
-    assert run.stdout.splitlines()[1:] == ["group\tcolumn\tbits set\tblocks\texpected"]
+    assert run.stdout.splitlines()[1:] == ["row group\tcolumn\tbits set\tblocks\texpected"]

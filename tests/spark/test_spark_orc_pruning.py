@@ -52,7 +52,7 @@ def _catalogue(spark):
 def leaves_of(path):
     with pb.open(path) as file:
         assert (file.num_stripes, file.tail.row_index_stride) == (1, STRIDE)
-        return {column.name: column.kind for column in file.columns if not column.children}
+        return {column.name: column.kind for column in file.tail.columns if not column.children}
 
 
 @pytest.mark.usefixtures("_catalogue")

@@ -84,8 +84,8 @@ def expected_orc_rows(path):
             filter = column.filter
             row = {
                 "path": str(path), "format": "orc", "stripe": stripe.stripe,
-                "num_rows": stripe.num_rows, "column": column.column, "physical_type": column.type,
-                "num_values": column.num_values, "chunk_bytes": column.data_bytes,
+                "num_rows": stripe.num_rows, "column": column.column, "physical_type": column.physical_type,
+                "num_values": column.num_values, "chunk_bytes": column.chunk_bytes,
                 "reason": column.reason,
             }  # fmt: skip
             if filter:
@@ -95,7 +95,7 @@ def expected_orc_rows(path):
                     "ndv_estimate": filter.ndv_estimate, "dialect": "orc",
                     "stored_bytes": sum(stream.length for stream in column.streams),
                     "encrypted": False, "num_filters": filter.num_filters,
-                    "worst_fpp": filter.worst_fpp, "stream": filter.kind,
+                    "worst_fpp": filter.worst_fpp, "stream": filter.stream,
                     "num_hashes": filter.num_hashes, "num_bits": filter.num_bits,
                     "notes": "; ".join(column.notes) or None,
                 }  # fmt: skip

@@ -62,28 +62,32 @@ def test_a_file(file):
     assert stream.offset == 3 + len(STRIPE.streams[0].data)
     assert (report.path, report.format, report.size) == (str(file), "orc", file.stat().st_size)
     assert (report.created_by, report.compression) == ("ORC Java 2.3.0", "NONE")
-    assert (report.encrypted, report.num_rows, report.num_stripes) == (False, 15, 1)
+    assert (report.encrypted, report.num_rows, report.num_parts) == (False, 15, 1)
     assert report.row_index_stride == 10
     assert report.filter_bytes == stream.length == len(STRIPE.streams[1].data)
     assert report.filter_share == stream.length / report.size
     (stripe,) = report.stripes
-    assert (stripe.stripe, stripe.offset, stripe.num_rows, stripe.num_index_groups) == (0, 3, 15, 2)
+    assert (stripe.stripe, stripe.offset, stripe.num_rows, stripe.num_groups) == (0, 3, 15, 2)
     assert stripe.writer_timezone == "Europe/Berlin"
 
 
 def test_a_column(file):
     with_filter, without = pb.inspect(file).stripes[0].columns
-    assert (with_filter.column, with_filter.column_id, with_filter.type) == ("id", 1, "LONG")
+    assert (with_filter.column, with_filter.column_id, with_filter.physical_type) == (
+        "id",
+        1,
+        "LONG",
+    )
     assert (with_filter.encoding, with_filter.num_values) == ("DIRECT_V2", 14)
-    assert (with_filter.data_bytes, with_filter.reason, with_filter.notes) == (5, None, ())
-    assert with_filter.index_groups is None
+    assert (with_filter.chunk_bytes, with_filter.reason, with_filter.notes) == (5, None, ())
+    assert with_filter.groups is None
     assert (without.filter, without.reason, without.streams) == (None, "no filter", ())
-    assert (without.num_values, without.data_bytes) == (None, 3)
+    assert (without.num_values, without.chunk_bytes) == (None, 3)
 
 
 def test_the_filters_of_a_column(file):
     found = pb.inspect(file).stripes[0].columns[0].filter
-    assert (found.kind, found.dialect, found.bloom_encoding) == ("BLOOM_FILTER_UTF8", "orc", 1)
+    assert (found.stream, found.dialect, found.bloom_encoding) == ("BLOOM_FILTER_UTF8", "orc", 1)
     assert (found.num_filters, found.num_hashes, found.num_bits, found.num_bytes) == (2, 3, 128, 32)
     assert (found.fill, found.fpp, found.worst_fpp) == (0.25, 0.0625, 0.125)
     # -m / k ln(1 - fill)
@@ -92,7 +96,7 @@ def test_the_filters_of_a_column(file):
 
 
 def test_index_groups(file):
-    first, second = pb.inspect(file, index_groups=True).stripes[0].columns[0].index_groups
+    first, second = pb.inspect(file, index_groups=True).stripes[0].columns[0].groups
     assert (first.index_group, first.first_row, first.num_rows) == (0, 0, 10)
     assert (second.index_group, second.first_row, second.num_rows) == (1, 10, 5)
     assert first.positions == (0, 0)
@@ -108,7 +112,7 @@ def test_a_filter_with_all_bits_set_says_nothing_of_its_values(tmp_path):
     path = write(tmp_path / "a.orc", forge(TYPES, [stripe], stride=10))
     column = pb.inspect(path, columns=["id"], index_groups=True).stripes[0].columns[0]
     assert (column.filter.ndv_estimate, column.filter.worst_fpp) == (None, 1.0)
-    assert column.index_groups[0].filter.ndv_estimate is None
+    assert column.groups[0].filter.ndv_estimate is None
     assert "all bits set" in outcome("inspect", path).stdout
 
 
@@ -151,7 +155,7 @@ def test_groups_whose_sum_is_no_number(tmp_path):
     ]
     path = write(tmp_path / "a.orc", forge(table(a="DOUBLE"), [Stripe(15, index)], stride=10))
     (column,) = pb.inspect(path).stripes[0].columns
-    assert column.notes == ("ignored by ORC Java and C++ in 1 index groups: their sum is NaN",)
+    assert column.notes == ("ignored by ORC Java and C++ in 1 index group: the sum is NaN",)
 
 
 def test_a_filter_that_cannot_be_used_has_a_reason(tmp_path):
@@ -160,8 +164,8 @@ def test_a_filter_that_cannot_be_used_has_a_reason(tmp_path):
     (column,) = pb.inspect(path, columns=["id"], index_groups=True).stripes[0].columns
     assert column.filter is None
     assert column.reason.endswith("BLOOM_FILTER_UTF8: 2 bytes, not a BloomFilterIndex")
-    assert [stream.kind for stream in column.streams] == ["BLOOM_FILTER_UTF8"]
-    (group,) = column.index_groups
+    assert [stream.stream for stream in column.streams] == ["BLOOM_FILTER_UTF8"]
+    (group,) = column.groups
     assert (group.positions, group.statistics, group.filter) == (None, None, None)
 
 
@@ -173,7 +177,7 @@ def test_the_names_of_nested_columns(tmp_path):
     path = write(tmp_path / "a.orc", forge(types, [Stripe(1, [])]))
     columns = pb.inspect(path).stripes[0].columns
     assert [column.column for column in columns] == ["tags", "tags._elem", "one", "one.0"]
-    assert columns[3].type == "DECIMAL(9,2)"
+    assert columns[3].physical_type == "DECIMAL(9,2)"
     assert len(pb.inspect(path, columns=["one.0", "tags"]).stripes[0].columns) == 2
 
 
@@ -211,9 +215,9 @@ def test_json_is_what_the_function_says(file):
         "kind": "int", "num_values": 4, "has_null": True, "min": -2, "max": 3, "sum": 1,
     }  # fmt: skip
     assert found["stripes"][0]["columns"][1]["filter"] is None
-    assert json.loads(outcome("inspect", file, "--json").stdout)["stripes"][0]["columns"][0][
-        "index_groups"
-    ] is None  # fmt: skip
+    (stripe,) = json.loads(outcome("inspect", file, "--json").stdout)["stripes"]
+    assert (stripe["stripe"], stripe["num_index_groups"]) == (0, 2)
+    assert "index_groups" not in stripe["columns"][0]
 
 
 def test_the_ndv_of_a_real_file(tmp_path):
@@ -229,9 +233,9 @@ def test_the_ndv_of_a_real_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("inspect", PARQUET, "--index-groups"), "a Parquet file, which has no index groups"),
+        (("inspect", PARQUET, "--index-groups"), "a Parquet file has no index groups"),
         (("dump", PARQUET, "-c", "int32", "--index-group", "0"),
-         "a Parquet file, which has no index groups"),
+         "a Parquet file has no index groups"),
     ],
 )  # fmt: skip
 def test_parquet_has_no_index_groups(arguments, expected):
@@ -244,7 +248,10 @@ def test_what_takes_nothing_but_parquet_says_so_in_one_line(file, tmp_path, verb
     output = ["-o", tmp_path / "page.html"] if verb == ["report"] else []
     found = outcome(*verb, file, *output)
     assert found.code == 2
-    assert found.complaint.startswith(f"{file}: an ORC file")
+    what = "report" if verb == ["report"] else "histogram"
+    assert found.complaint == (
+        f"{file}: {what} is not supported for ORC files, whose filters have no blocks"
+    )
 
 
 # ------------------------------------------------------------------------------------------------
@@ -279,9 +286,10 @@ def test_dump_as_json(file):
     found = json.loads(outcome("dump", file, "-c", "id", "--format", "json").stdout)
     place = pb.inspect(file).stripes[0].columns[0].filter
     assert found == {
-        "path": str(file), "stripe": 0, "index_group": 0, "column": "id",
-        "kind": "BLOOM_FILTER_UTF8", "offset": place.offset, "length": place.length,
-        "bloom_encoding": 1, "num_hashes": 3, "num_bits": 128, "unverified": None,
+        "path": str(file), "format": "orc", "stripe": 0, "index_group": 0, "column": "id",
+        "dialect": "orc", "stream": "BLOOM_FILTER_UTF8", "offset": place.offset,
+        "length": place.length, "bloom_encoding": 1, "num_hashes": 3, "num_bits": 128,
+        "num_bytes": 16, "encrypted": False, "unverified": None,
         "message": "08031a10" + "00" * 8 + "ff" * 8, "bitset": "00" * 8 + "ff" * 8,
     }  # fmt: skip
 

@@ -22,6 +22,7 @@ from make.handmade_orc import (
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.orc.bloom import encode_filters
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.key_form import KeyForm
@@ -67,11 +68,12 @@ def test_verdicts_are_about_index_groups(tmp_path):
     with pb.open(path) as file:
         found = file.probe("a", 1)
     assert found == (
-        pb.IndexGroupVerdict(0, 0, 0, 10, "maybe", None),
-        pb.IndexGroupVerdict(0, 1, 10, 10, "absent", None),
-        pb.IndexGroupVerdict(0, 2, 20, 5, "maybe", None),
-        pb.IndexGroupVerdict(1, 0, 25, 10, "absent", None),
+        pb.Answer(Place(0, 0, STRIPES), "maybe", None, 10, 0),
+        pb.Answer(Place(0, 1, STRIPES), "absent", None, 10, 10),
+        pb.Answer(Place(0, 2, STRIPES), "maybe", None, 5, 20),
+        pb.Answer(Place(1, 0, STRIPES), "absent", None, 10, 25),
     )
+    assert [(each.stripe, each.index_group) for each in found] == [(0, 0), (0, 1), (0, 2), (1, 0)]
     (result,) = probe(path, "a", ["1"]).results
     assert (result.verdict, result.rows_to_read) == ("maybe", 15)
     assert probe(path, "a", ["5"]).is_absent
@@ -304,8 +306,8 @@ def test_a_table(file):
     assert found.code == 0
 
 
-def test_rows_to_read(file):
-    found = outcome("probe", file, "-c", "a", "-v", "2", "--rows")
+def test_groups_to_read(file):
+    found = outcome("probe", file, "-c", "a", "-v", "2", "--groups-to-read")
     assert found.stdout == f"{file}\t0\t1\t10\t5\n"
 
 
@@ -320,10 +322,10 @@ def test_json(file):
         "value": "2",
         "verdict": "maybe",
         "index_groups": [
-            {"stripe": 0, "index_group": 0, "first_row": 0, "num_rows": 10, "verdict": "absent",
-             "reason": None},
-            {"stripe": 0, "index_group": 1, "first_row": 10, "num_rows": 5, "verdict": "maybe",
-             "reason": None},
+            {"stripe": 0, "index_group": 0, "verdict": "absent", "reason": None, "num_rows": 10,
+             "first_row": 0},
+            {"stripe": 0, "index_group": 1, "verdict": "maybe", "reason": None, "num_rows": 5,
+             "first_row": 10},
         ],
         "rows_to_read": 5,
     }]  # fmt: skip
@@ -345,6 +347,8 @@ def test_an_explanation(file):
     found = outcome("probe", file, "-c", "a", "-v", "2", "--explain").stdout.splitlines()
     bits = " ".join(map(str, positions))
     assert found[0] == str(file)
+    heads = ("stripe", "index group", "value", "hash", "k", "of bits", "bits", "clear", "reason")
+    assert found[1].split("\t") == list(heads)
     assert found[3] == f"0\t1\t2\t{hash:016x}\t5\t640\t{bits}\t\t"
     clear = found[2].split("\t")[7]
     assert clear
@@ -354,7 +358,46 @@ def test_an_explanation(file):
 def test_an_explanation_of_what_cannot_be_asked(tmp_path):
     path = forged(tmp_path, "LONG", [Stream(ROW_INDEX, 1, row_index({}))])
     found = outcome("probe", path, "-c", "a", "-v", "2", "--explain").stdout.splitlines()
-    assert found[2] == "0\t0\t2\t\t\t\t\t\tno filter"
+    assert found[1:] == ["stripe\tindex group\tvalue\thash\treason", "0\t0\t2\t\tno filter"]
+
+
+def test_an_explanation_reads_no_more_than_a_verdict(file):
+    explained = probe(file, "a", ["2", "3"], explain=True)
+    plain = probe(file, "a", ["2", "3"])
+    assert (explained.results, explained.bytes_read) == (plain.results, plain.bytes_read)
+    assert plain.explanations is None
+    assert [(each.value, each.index_group) for each in explained.explanations] == [
+        ("2", 0), ("2", 1), ("3", 0), ("3", 1)
+    ]  # fmt: skip
+
+
+def test_a_dialect_is_for_parquet(file):
+    with pytest.raises(pb.UnsupportedError, match="dialect is not supported for ORC files"):
+        probe(file, "a", ["2"], dialect="murmur3")
+
+
+def test_a_filter_answers_values(tmp_path):
+    filters = [filter_of(hashes("STRING", "x")), filter_of(hashes("STRING", "y", "z"))]
+    path = forged(tmp_path, "STRING", streams("STRING", filters), rows=15)
+    with pb.open(path) as file:
+        found = file.bloom_filter(stripe=0, index_group=1, column="a")
+        assert found.bitset == filters[1].bitset
+        read = file.source.bytes_read
+        assert [found.check(text) for text in ("x", "y", "z")] == [False, True, True]
+        # The row index, which could leave a doubt, but not the filters once more.
+        assert file.source.bytes_read - read == file.stripe(0).streams[0].length
+        expected = [False, True, True]
+        for values in (["x", "y", None], pa.array(["x", "y", None])):
+            assert found.check_many(values).tolist() == expected
+        with pytest.raises(pb.ValueTypeError):
+            found.check(1)
+
+
+def test_a_filter_that_may_miss_values_excludes_none(tmp_path):
+    index = streams("BYTE", [filter_of(hashes("BYTE", 5))])
+    path = forged(tmp_path, "BYTE", index, footer={"writer": 1, "softwareVersion": b"2.2.2"})
+    with pb.open(path) as file:
+        assert file.bloom_filter(0, 0, "a").check_many([5, 6]).all()
 
 
 @pytest.mark.parametrize(

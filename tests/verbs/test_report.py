@@ -18,7 +18,7 @@ from make.troubled import COLUMNS, SCRIPT
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
-from parquet_bloom.parquet.membership import measured_fpp
+from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.render.report import MOST_COLUMNS, render_report, visible
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.report import MAX_ADVISED, MAX_PICTURES, NOT_DEEP, report

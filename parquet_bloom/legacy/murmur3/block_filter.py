@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
+from parquet_bloom.filters.look_up import LookUp, in_block
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.murmur3 import headers
@@ -29,16 +30,17 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.pages.runs import Run
+    from parquet_bloom.vocabulary import LegacyDialect
 
 DIALECT: Final = "murmur3"
 
 FIELD_POINTER, NOTE_POINTER = "bloom_filter_offset", "note"
 
 UNRECOGNISED = (
-    "a filter of an older dialect: the chunk's values are not found by any known hash, seed and"
+    "a legacy filter: the chunk's values are not found by any known hash, seed and"
     " selection of blocks"
 )
-NO_VALUES = "a filter of an older dialect: no value is stored that would tell its hash"
+NO_VALUES = "a legacy filter: no value is stored that would tell its hash"
 INCOMPLETE = "values that are stored are not in the filter"
 
 
@@ -62,14 +64,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class BlockFilter:
-    """One filter: an OtherFilter."""
+    """One filter: a LegacyFilter."""
 
     place: Place
     leaf: LeafType
     bits: SplitBlockBloomFilter = field(repr=False)
     header: bytes = field(repr=False)
 
-    dialect = DIALECT
+    @property
+    def dialect(self) -> LegacyDialect:
+        return DIALECT
 
     @property
     def pointer(self) -> str:
@@ -99,14 +103,13 @@ class BlockFilter:
         hashes = self.place.scheme.hash_value(self.leaf, plain, self.bits.num_blocks)
         return bool(self.bits.check_hashes(hashes)[0])
 
-    def block_of(self, plain: bytes) -> tuple[int, SplitBlockBloomFilter]:
-        """The index of the block that a value selects, and that block as a filter of its own."""
-        (hash,) = self.place.scheme.hash_value(self.leaf, plain, self.bits.num_blocks).tolist()
-        index = (hash >> 32) * self.bits.num_blocks >> 32
+    def look_up(self, plain: bytes) -> LookUp:
+        num_blocks = self.bits.num_blocks
+        (hash,) = self.place.scheme.hash_value(self.leaf, plain, num_blocks).tolist()
+        index = (hash >> 32) * num_blocks >> 32
         start = index * BLOCK_BYTES
-        return index, SplitBlockBloomFilter.from_bytes(
-            self.bits.bitset[start : start + BLOCK_BYTES]
-        )
+        block = SplitBlockBloomFilter.from_bytes(self.bits.bitset[start : start + BLOCK_BYTES])
+        return in_block(self.place.scheme.raw_hash(self.leaf, plain), index, block, num_blocks)
 
     def check_run(self, run: Run) -> NDArray[np.bool_]:
         return self.bits.check_hashes(self.place.scheme.hashes(run, self.bits.num_blocks))

@@ -21,7 +21,7 @@ from zlib import crc32
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.legacy.murmur3.headers import HeaderForm
 from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, HashName, Scheme, Selection
-from parquet_bloom.legacy.presence import KEY_VALUE_METADATA, NOTE_KEY
+from parquet_bloom.legacy.presence import KEY_VALUE_METADATA, NOTE_KEY, has_notes
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -87,11 +87,6 @@ def decoded(text: str) -> Note:
     return note
 
 
-def may_have_notes(footer: Footer) -> bool:
-    """Whether the footer has the key of a note at all, which is quickly seen."""
-    return NOTE_KEY.encode() in footer.raw
-
-
 def note_of(footer: Footer, chunk: ColumnChunk) -> Note | None:
     """The chunk's note. Raises FilterError for one that is not ours, or damaged."""
     if chunk.meta_start is None or chunk.has_crypto_metadata:
@@ -112,7 +107,7 @@ def _note_in(footer: Footer, chunk: ColumnChunk) -> Note | None:
 
 def every_note(footer: Footer) -> Iterator[tuple[ColumnChunk, Note]]:
     """The chunks that have a note. Raises FilterError for one that is damaged."""
-    if not may_have_notes(footer):
+    if not has_notes(footer):
         return
     for row_group in range(footer.num_row_groups):
         for leaf in footer.leaves:

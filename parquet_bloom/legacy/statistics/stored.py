@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.filters.look_up import LookUp, in_k_hash
 from parquet_bloom.legacy.presence import FIELD_IDS, STATISTICS
 from parquet_bloom.legacy.recognise import Recognised, recognised, sample_of
 from parquet_bloom.legacy.statistics.filter_struct import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.parquet.pages.runs import Run
     from parquet_bloom.values.types import LeafType
+    from parquet_bloom.vocabulary import LegacyDialect
 
 DIALECT: Final = "statistics"
 
@@ -91,15 +93,18 @@ def _structs(text: bytes, start: int) -> dict[int, tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsChunkFilter:
-    """A filter, and how its values are hashed: an OtherFilter."""
+    """A filter, and how its values are hashed: a LegacyFilter."""
 
     stored: StoredStatisticsFilter
     strategy: Strategy
     type: LeafType
     bits: KHashFilter = field(repr=False)
 
-    dialect = DIALECT
     offset = None
+
+    @property
+    def dialect(self) -> LegacyDialect:
+        return DIALECT
 
     @property
     def pointer(self) -> str:
@@ -123,6 +128,9 @@ class StatisticsChunkFilter:
 
     def check(self, plain: bytes) -> bool:
         return bool(self.bits.check_hashes(self.strategy.hash_value(self.type, plain))[0])
+
+    def look_up(self, plain: bytes) -> LookUp:
+        return in_k_hash(self.bits, self.strategy.hash_value(self.type, plain))
 
     def check_run(self, run: Run) -> NDArray[np.bool_]:
         return self.bits.check_hashes(self.strategy.hashes(self.type, run))

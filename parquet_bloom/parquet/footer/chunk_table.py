@@ -14,6 +14,9 @@ _WIDTH = len(_kernel.CHUNK_FIELDS)
 _PLACE = {name: place for place, name in enumerate(_kernel.CHUNK_FIELDS)}
 # Fields of the ColumnMetaData start here; those before belong to the ColumnChunk around it.
 _META_DATA = _PLACE["meta_start"]
+_FILE_PATH, _CRYPTO = _PLACE["has_file_path"], _PLACE["has_crypto_metadata"]
+
+_ABSENT = _kernel.ABSENT
 
 
 class ChunkTable:
@@ -30,10 +33,25 @@ class ChunkTable:
         """One field for all chunks."""
         return self._numbers[_PLACE[field] :: _WIDTH]
 
+    def one(self, field: str, row_group: int, column: int) -> int:
+        """One field of one chunk."""
+        return self._numbers[(row_group * self._num_columns + column) * _WIDTH + _PLACE[field]]
+
     def of(self, row_group: int, column: int) -> dict[str, int]:
         """All fields of one chunk; _kernel.ABSENT for what the footer lacks."""
         start = (row_group * self._num_columns + column) * _WIDTH
         return dict(zip(_kernel.CHUNK_FIELDS, self._numbers[start : start + _WIDTH], strict=True))
+
+    def meta_data(self, row_group: int, column: int) -> list[int | None]:
+        """What a ColumnMetaData has of one chunk, from `meta_start` on, None for what it lacks."""
+        end = (row_group * self._num_columns + column + 1) * _WIDTH
+        found = self._numbers[end - _WIDTH + _META_DATA : end]
+        return [None if number == _ABSENT else number for number in found]
+
+    def flags(self, row_group: int, column: int) -> tuple[bool, bool]:
+        """has_file_path, has_crypto_metadata"""
+        start = (row_group * self._num_columns + column) * _WIDTH
+        return self._numbers[start + _FILE_PATH] != 0, self._numbers[start + _CRYPTO] != 0
 
     def span(self, row_group: int, column: int) -> tuple[int, int]:
         """The start and end of one ColumnChunk."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from parquet_bloom.container import Place
+from parquet_bloom.container import Place, record
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ColumnChunk:
     """The footer's description of one column chunk, in the format's names; None for missing fields.
 
@@ -20,19 +18,22 @@ class ColumnChunk:
 
     row_group: int
     leaf: LeafColumn
-    meta_start: int | None
+    modules: Modules
     has_file_path: bool
     has_crypto_metadata: bool
+    # From here on as in _kernel.CHUNK_FIELDS.
+    meta_start: int | None
+    meta_end: int | None
     type: int | None
     codec: int | None
     num_values: int | None
     total_uncompressed_size: int | None
     total_compressed_size: int | None
     data_page_offset: int | None
+    index_page_offset: int | None
     dictionary_page_offset: int | None
     bloom_filter_offset: int | None
     bloom_filter_length: int | None
-    modules: Modules
 
     @property
     def key(self) -> ChunkKey:

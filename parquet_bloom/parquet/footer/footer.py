@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from parquet_bloom.errors import FooterError, FormatError
 from parquet_bloom.native import _kernel
@@ -80,6 +80,7 @@ class Footer:
         self.raw = raw
         self.start = start
         self.where = where
+        self._mentions: dict[bytes, bool] = {}
         self._fields = self._spans(0, _FILE_FIELDS)
         for name in ("schema", "row_groups"):
             if name not in self._fields:
@@ -138,6 +139,12 @@ class Footer:
             return compact.decode(struct_class, self.raw, start)[0]
         except (FormatError, _kernel.ScanError) as error:
             raise FooterError(f"{self.where}: footer: {name}: {error}") from None
+
+    def mentions(self, text: bytes) -> bool:
+        """Whether these bytes are anywhere in the footer, which is searched for them once."""
+        if text not in self._mentions:
+            self._mentions[text] = text in self.raw
+        return self._mentions[text]
 
     @property
     def is_signed(self) -> bool:
@@ -243,28 +250,11 @@ class Footer:
 
     def chunk(self, row_group: int, leaf: LeafColumn) -> ColumnChunk:
         """The chunk of `leaf` in `row_group`."""
-        found = self.chunks.of(row_group, leaf.index)
-
-        def number(name: str) -> int | None:
-            return None if found[name] == _kernel.ABSENT else found[name]
-
-        return ColumnChunk(
-            row_group=row_group,
-            leaf=leaf,
-            meta_start=number("meta_start"),
-            has_file_path=bool(found["has_file_path"]),
-            has_crypto_metadata=bool(found["has_crypto_metadata"]),
-            type=number("type"),
-            codec=number("codec"),
-            num_values=number("num_values"),
-            total_uncompressed_size=number("total_uncompressed_size"),
-            total_compressed_size=number("total_compressed_size"),
-            data_page_offset=number("data_page_offset"),
-            dictionary_page_offset=number("dictionary_page_offset"),
-            bloom_filter_offset=number("bloom_filter_offset"),
-            bloom_filter_length=number("bloom_filter_length"),
-            modules=self._opened.modules(row_group, leaf.index),
-        )
+        opened = self._opened
+        table, column = opened.table, leaf.index
+        meta_data: Any = table.meta_data(row_group, column)
+        modules = opened.modules(row_group, column)
+        return ColumnChunk(row_group, leaf, modules, *table.flags(row_group, column), *meta_data)
 
     def column_meta_data(self, chunk: ColumnChunk) -> ttypes.ColumnMetaData:
         """The chunk's decoded ColumnMetaData. Raises FooterError if it is damaged."""

@@ -9,8 +9,7 @@ Readers go through the chunk's Modules and need not know which it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from parquet_bloom.errors import EncryptionError, MissingKeyError, PageError, UnsupportedError
@@ -19,6 +18,8 @@ from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift.ttypes import PageHeader
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from parquet_bloom.parquet.pages.page import Page
     from parquet_bloom.parquet.pages.read_ahead import ReadAhead
     from parquet_bloom.storage.source import Source
@@ -35,13 +36,27 @@ MAX_SEALED_HEADER_BYTES = 4 << 10
 ReadBits = Callable[[int, int], bytes]
 
 
-@contextmanager
-def named(where: str) -> Iterator[None]:
+class named:
     """Make errors about encryption name `where`."""
-    try:
-        yield
-    except (EncryptionError, UnsupportedError) as error:
-        raise type(error)(f"{where}: {error}") from None
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: object, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, EncryptionError | UnsupportedError):
+            raise at(self._where, error) from None
+
+
+def at(where: str, error: Exception) -> Exception:
+    """The same error with its place."""
+    return type(error)(f"{where}: {error}")
 
 
 class Modules(Protocol):

@@ -72,7 +72,7 @@ def check_columns(
 
 def check_required(file: OrcFile, policy: Policy, has_values: HasValues) -> Iterator[Finding]:
     """Columns that must have filters in every stripe with values."""
-    names = {column.name: column for column in file.columns[1:]}
+    names = {column.name: column for column in file.tail.columns[1:]}
     for name in policy.required_columns():
         if name not in names:
             yield finding("PB310", "a filter is required, and there is no such column", column=name)

@@ -40,10 +40,10 @@ def check_streams(file: OrcFile, stripe: Stripe, columns: Sequence[OrcColumn]) -
             "PB601", stripe, None, f"{stripe.doubt}: readers look for the filters in other bytes"
         )
     for stream in streams:
-        if stream.column >= len(file.columns):
+        if stream.column >= len(file.tail.columns):
             yield stripe_finding(
                 "PB608", stripe, None, f"there is a {stream.name} stream of a column that the file"
-                " does not have", expected=f"0 to {len(file.columns) - 1}", found=stream.column,
+                " does not have", expected=f"0 to {len(file.tail.columns) - 1}", found=stream.column,
             )  # fmt: skip
     for column in columns:
         yield from _check_column(stripe, column)

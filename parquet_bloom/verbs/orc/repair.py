@@ -180,7 +180,7 @@ def _findings(
 
 def _broken(file: OrcFile, findings: Sequence[Finding]) -> Iterator[_Broken]:
     """In file order, but for columns that share their name."""
-    columns = {column.name: column for column in file.columns[1:]}
+    columns = {column.name: column for column in file.tail.columns[1:]}
     shared = _shared_names(file)
     found: dict[tuple[int, int], list[Finding]] = {}
     for each in findings:
@@ -188,11 +188,11 @@ def _broken(file: OrcFile, findings: Sequence[Finding]) -> Iterator[_Broken]:
         if is_mendable and each.stripe is not None and each.column is not None:
             found.setdefault((each.stripe, columns[each.column].id), []).append(each)
     for (stripe, column), of_column in sorted(found.items()):
-        yield _Broken(OrcChunk(file.stripe(stripe), file.columns[column]), of_column)
+        yield _Broken(OrcChunk(file.stripe(stripe), file.tail.columns[column]), of_column)
 
 
 def _shared_names(file: OrcFile) -> set[str | None]:
-    counts = Counter(column.name for column in file.columns[1:])
+    counts = Counter(column.name for column in file.tail.columns[1:])
     return {name for name, count in counts.items() if count > 1}
 
 

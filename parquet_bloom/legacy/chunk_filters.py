@@ -1,15 +1,14 @@
-"""The filters of older dialects that one column chunk has.
+"""The legacy filters that one column chunk has.
 
-bloom_filter_offset          → murmur3, where today's readers look for today's filters
-a note in its metadata       → murmur3, by pbloom
-its Statistics               the filter of the statistics dialect itself
+published  bloom_filter_offset      → murmur3, where today's readers look for today's filters
+private    a note in its metadata   → murmur3, by pbloom
+private    its Statistics           the filter of the dialect statistics itself
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.legacy.murmur3 import block_filter, headers
@@ -21,50 +20,20 @@ from parquet_bloom.legacy.murmur3.block_filter import (
 )
 from parquet_bloom.legacy.murmur3.headers import OldHeader
 from parquet_bloom.legacy.murmur3.pointers import note_of
-from parquet_bloom.legacy.murmur3.schemes import MAX_SEED
 from parquet_bloom.legacy.statistics import stored as statistics
+from parquet_bloom.parquet.legacy_kind import UnusableLegacy
 from parquet_bloom.parquet.pages.pages import located
 
 if TYPE_CHECKING:
-    from parquet_bloom.legacy.other_filter import OtherFilter
     from parquet_bloom.parquet.file import ParquetFile
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-
-OlderDialect = Literal["murmur3", "statistics"]
-
-# Of the filters that a Parquet file may have.
-Dialect = Literal["xxhash", "murmur3", "statistics"]
-
-OLDER_DIALECTS: Final[tuple[OlderDialect, ...]] = ("murmur3", "statistics")
-
-NO_FILTER = "no filter of this dialect"
-
-
-def check_asked(dialect: Dialect | None, seed: int | None) -> None:
-    """Raise ValueError for a dialect that there is not, and for a seed that has no use, or cannot be
-    one."""
-    if dialect not in (None, *get_args(Dialect)):
-        raise ValueError(f"dialect: {dialect}, expected {', '.join(get_args(Dialect))}")
-    if seed is not None and (dialect != "murmur3" or not 0 <= seed <= MAX_SEED):
-        raise ValueError(f"seed: {seed}, expected 0 to {MAX_SEED}, with the dialect murmur3")
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """A filter that cannot be asked, for this reason; `pointer`: what leads to it."""
-
-    dialect: OlderDialect
-    pointer: str
-    reason: str
-
-
-def leads_to_older(file: ParquetFile, chunk: ColumnChunk) -> bool:
-    """Whether there is a header of an older dialect at bloom_filter_offset."""
-    return bool(headers_at(file, chunk))
+    from parquet_bloom.parquet.legacy_kind import LegacyFilter
+    from parquet_bloom.vocabulary import LegacyDialect
 
 
 def headers_at(file: ParquetFile, chunk: ColumnChunk) -> tuple[OldHeader, ...]:
-    """What it may be, whatever is behind it; none for an encrypted column."""
+    """What the legacy header at bloom_filter_offset may be, whatever is behind it; none if there is
+    no such header, or the column is encrypted."""
     offset, end = chunk.bloom_filter_offset, file.footer.start
     if offset is None or chunk.has_crypto_metadata or not 4 <= offset < end:
         return ()
@@ -72,14 +41,14 @@ def headers_at(file: ParquetFile, chunk: ColumnChunk) -> tuple[OldHeader, ...]:
 
 
 def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) -> BlockFilter | None:
-    """The older filter that bloom_filter_offset leads to; None if what it leads to is another one.
+    """The legacy filter that bloom_filter_offset leads to; None if it leads to no such filter.
 
     seed: of its hash; otherwise a note, or the chunk's values, tell it. Raises FilterError for a
     filter that cannot be trusted to find every value, PageError and UnsupportedError if values
     cannot be read.
     """
     offset = chunk.bloom_filter_offset
-    if offset is None or not leads_to_older(file, chunk):
+    if offset is None or not headers_at(file, chunk):
         return None
     found = block_filter.find(file, chunk, FIELD_POINTER, offset)
     if seed is None:
@@ -112,42 +81,46 @@ def noted(file: ParquetFile, chunk: ColumnChunk) -> BlockFilter | None:
     return block_filter.read(file, place, chunk.leaf.type)
 
 
-def in_statistics(file: ParquetFile, chunk: ColumnChunk) -> OtherFilter | None:
+def in_statistics(file: ParquetFile, chunk: ColumnChunk) -> LegacyFilter | None:
     """The filter inside the chunk's Statistics. Raises as `published`."""
     stored = statistics.read_stored(file.footer, chunk)
     return None if stored is None else statistics.usable(file, chunk, stored)
 
 
 def of_dialect(
-    file: ParquetFile, chunk: ColumnChunk, dialect: OlderDialect, seed: int | None = None
-) -> OtherFilter | None:
+    file: ParquetFile, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
+) -> LegacyFilter | None:
     """The chunk's filter of this dialect, one with a note before one that is published."""
     if dialect == "statistics":
         return in_statistics(file, chunk)
     return (noted(file, chunk) if seed is None else None) or published(file, chunk, seed)
 
 
-def hidden(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherFilter | Unusable]:
+def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
     """The filters to which bloom_filter_offset does not lead."""
-    yield from _hidden_block_filter(file, chunk)
+    yield from _private_block_filter(file, chunk)
     yield from _statistics_filter(file, chunk)
 
 
-def _hidden_block_filter(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherFilter | Unusable]:
+def _private_block_filter(
+    file: ParquetFile, chunk: ColumnChunk
+) -> Iterator[LegacyFilter | UnusableLegacy]:
     try:
         filter = noted(file, chunk)
     except FilterError as error:
-        yield Unusable("murmur3", NOTE_POINTER, str(error))
+        yield UnusableLegacy("murmur3", NOTE_POINTER, str(error))
         return
     if filter is not None and filter.offset != chunk.bloom_filter_offset:
         yield filter
 
 
-def _statistics_filter(file: ParquetFile, chunk: ColumnChunk) -> Iterator[OtherFilter | Unusable]:
+def _statistics_filter(
+    file: ParquetFile, chunk: ColumnChunk
+) -> Iterator[LegacyFilter | UnusableLegacy]:
     try:
         filter = in_statistics(file, chunk)
     except (FormatError, UnsupportedError) as error:
-        yield Unusable("statistics", "Statistics", str(error))
+        yield UnusableLegacy("statistics", "Statistics", str(error))
         return
     if filter is not None:
         yield filter

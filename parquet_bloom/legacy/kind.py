@@ -1,0 +1,62 @@
+"""The kind of filter that `files.open` registers with every Parquet file: see parquet.legacy_kind.
+
+Only where there may be a legacy filter is imported what reads it, and numpy with that, which takes
+longer than to probe most files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from parquet_bloom.legacy import presence
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.schema import LeafColumn
+    from parquet_bloom.parquet.legacy_kind import LegacyFilter, UnusableLegacy
+    from parquet_bloom.vocabulary import LegacyDialect
+
+
+def is_published(file: ParquetFile, chunk: ColumnChunk) -> bool:
+    from parquet_bloom.legacy.chunk_filters import headers_at
+
+    return bool(headers_at(file, chunk))
+
+
+def published(
+    file: ParquetFile, chunk: ColumnChunk, seed: int | None = None
+) -> LegacyFilter | None:
+    from parquet_bloom.legacy.chunk_filters import published as read
+
+    return read(file, chunk, seed)
+
+
+def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
+    if not presence.has_private(file.footer, chunk):
+        return iter(())
+    from parquet_bloom.legacy.chunk_filters import private as read
+
+    return read(file, chunk)
+
+
+def of_dialect(
+    file: ParquetFile, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
+) -> LegacyFilter | None:
+    from parquet_bloom.legacy.chunk_filters import of_dialect as read
+
+    return read(file, chunk, dialect, seed)
+
+
+def reason_for_none(file: ParquetFile, chunk: ColumnChunk) -> str:
+    return presence.reason_for_none(file.footer, chunk)
+
+
+def num_private(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Mapping[str, int]:
+    return Counter(
+        dialect
+        for chunk in presence.suspects(file.footer, leaves)
+        for dialect in presence.hidden_dialects(file.footer, chunk)
+    )

@@ -1,0 +1,235 @@
+"""What a Parquet file says of its filters: the header, what the bits come to, or why there are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from parquet_bloom.container import FilterDescription
+from parquet_bloom.descriptions import (
+    ChunkDescription,
+    LegacyDescription,
+    Look,
+    StoredFilter,
+    finite,
+)
+from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError, TamperedError
+from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, estimate_ndv
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT, UnusableLegacy
+from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
+
+if TYPE_CHECKING:
+    from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.parquet.legacy_kind import LegacyFilter, LegacyKind
+    from parquet_bloom.storage.source import Source
+    from parquet_bloom.vocabulary import Dialect
+
+
+class OpenFile(Protocol):
+    """What a ParquetFile is to this module."""
+
+    @property
+    def legacy(self) -> LegacyKind | None: ...
+    @property
+    def footer(self) -> Footer: ...
+    @property
+    def source(self) -> Source: ...
+    @property
+    def path(self) -> str: ...
+
+
+def describe(
+    file: OpenFile, source: Source, chunk: ColumnChunk, look: Look | None
+) -> ChunkDescription:
+    """One chunk; `source` is that of `file`. Raises TamperedError."""
+    filter, reason = _filter(file, source, chunk, look)
+    private = () if file.legacy is None else map(_private, file.legacy.private(file, chunk))
+    leaf = chunk.leaf
+    return ChunkDescription(
+        leaf.name,
+        leaf.type.physical,
+        leaf.logical_type,
+        chunk.num_values,
+        chunk.total_compressed_size,
+        filter,
+        reason,
+        tuple(private),
+    )
+
+
+def _filter(
+    file: OpenFile, source: Source, chunk: ColumnChunk, look: Look | None
+) -> tuple[FilterDescription | None, str | None]:
+    """What bloom_filter_offset leads to; None, and why."""
+    try:
+        stored = bloom.read_usable_header(source, file.footer, chunk)
+        if stored is None:
+            return None, bloom.no_filter_reason(chunk)
+        return _described(source, stored, look), None
+    except MissingKeyError:
+        return None, NO_KEY
+    except TamperedError:
+        raise
+    except ParquetBloomError as error:
+        return _legacy(file, chunk, look, str(error))
+
+
+def _legacy(
+    file: OpenFile, chunk: ColumnChunk, look: Look | None, reason: str
+) -> tuple[FilterDescription | None, str | None]:
+    """The same where it is no filter of today, for this reason."""
+    if file.legacy is None:
+        return None, reason
+    try:
+        found = file.legacy.published(file, chunk)
+    except ParquetBloomError as error:
+        return None, str(error)
+    if found is None:
+        return None, reason
+    if look is not None:
+        look(found.bits)
+    return _published(chunk, found), None
+
+
+def _described(source: Source, stored: bloom.StoredFilter, look: Look | None) -> FilterDescription:
+    bits = bloom.read_bitset(source, stored)
+    if look is not None:
+        look(bits)
+    return filter_description(stored, bits)
+
+
+def filter_description(
+    stored: bloom.StoredFilter, bits: SplitBlockBloomFilter
+) -> FilterDescription:
+    """What is stored, and what the bits come to."""
+    fpp, bits_set, num_blocks = bits.fpp, bits.bits_set, bits.num_blocks
+    return FilterDescription(
+        stored.dialect,
+        stored.offset,
+        stored.length,
+        stored.end - stored.offset,
+        1,
+        stored.num_bytes,
+        bits_set / (num_blocks * BLOCK_BITS),
+        fpp,
+        fpp,
+        finite(estimate_ndv(bits_set, num_blocks)),
+        stored.is_encrypted,
+        stored.header_bytes,
+        num_blocks,
+        stored.algorithm,
+        stored.hash,
+        stored.compression,
+    )
+
+
+def _published(chunk: ColumnChunk, found: LegacyFilter) -> FilterDescription:
+    """A legacy filter to which bloom_filter_offset leads: split blocks, too."""
+    return FilterDescription(
+        dialect=found.dialect,
+        offset=found.offset,
+        length=chunk.bloom_filter_length,
+        stored_bytes=found.stored_bytes,
+        num_filters=1,
+        num_bytes=found.bits.num_bytes,
+        fill=found.bits.fill,
+        fpp=found.bits.fpp,
+        worst_fpp=found.bits.fpp,
+        ndv_estimate=finite(found.bits.ndv_estimate),
+        header_bytes=found.header_bytes,
+        num_blocks=found.bits.num_bytes // BLOCK_BYTES,
+        algorithm=bloom.SPLIT_BLOCK,
+        hash=found.hash,
+        compression=bloom.UNCOMPRESSED,
+    )
+
+
+def _private(found: LegacyFilter | UnusableLegacy) -> LegacyDescription:
+    """A legacy filter to which something else leads."""
+    if isinstance(found, UnusableLegacy):
+        return LegacyDescription(found.dialect, found.pointer, reason=found.reason)
+    return LegacyDescription(
+        dialect=found.dialect,
+        pointer=found.pointer,
+        layout=found.form,
+        hash=found.hash,
+        offset=found.offset,
+        stored_bytes=found.stored_bytes,
+        header_bytes=found.header_bytes,
+        num_bytes=found.bits.num_bytes,
+        fill=found.bits.fill,
+        fpp=found.bits.fpp,
+        ndv_estimate=finite(found.bits.ndv_estimate),
+    )
+
+
+def stored_filter(
+    file: OpenFile,
+    chunk: ColumnChunk,
+    dialect: Dialect | None,
+    seed: int | None,
+    decrypt: bool,
+) -> StoredFilter:
+    """The bytes of one filter. Raises FilterError if there is none that can be used,
+    EncryptionError if it does not open."""
+    if file.legacy is not None:
+        if dialect is None and file.legacy.is_published(file, chunk):
+            dialect = "murmur3"
+        if dialect is not None and dialect != "xxhash":
+            return _stored_legacy(file, chunk, file.legacy.of_dialect(file, chunk, dialect, seed))
+    stored = bloom.read_usable_header(file.source, file.footer, chunk)
+    if stored is None:
+        legacy = file.legacy
+        reason = NO_FILTER if legacy is None else legacy.reason_for_none(file, chunk)
+        raise FilterError(f"{file.path}: {chunk.where}: {reason}")
+    header, bitset = (_decrypted if decrypt else _as_stored)(file.source, stored)
+    return StoredFilter(
+        place=chunk.place,
+        column=chunk.leaf.name,
+        dialect=stored.dialect,
+        offset=stored.offset,
+        length=stored.length,
+        num_bytes=stored.num_bytes,
+        bitset=bitset,
+        encrypted=stored.is_encrypted and not decrypt,
+        header=header,
+        header_bytes=stored.header_bytes,
+        algorithm=stored.algorithm,
+        hash=stored.hash,
+        compression=stored.compression,
+    )
+
+
+def _stored_legacy(file: OpenFile, chunk: ColumnChunk, found: LegacyFilter | None) -> StoredFilter:
+    if found is None:
+        raise FilterError(f"{file.path}: {chunk.where}: {NOT_OF_DIALECT}")
+    header, bitset = found.header_and_bitset()
+    return StoredFilter(
+        place=chunk.place,
+        column=chunk.leaf.name,
+        dialect=found.dialect,
+        offset=found.offset,
+        length=found.stored_bytes,
+        num_bytes=found.bits.num_bytes,
+        bitset=bitset,
+        header=header,
+        header_bytes=found.header_bytes,
+        hash=found.hash,
+        pointer=found.pointer,
+        layout=found.form,
+    )
+
+
+def _as_stored(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
+    # What does not open is not given out.
+    bloom.bits(source, stored)
+    data = source.read_at(stored.offset, stored.end - stored.offset)
+    return data[: stored.header_bytes], data[stored.header_bytes :]
+
+
+def _decrypted(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
+    """Of a filter that is not encrypted, the same."""
+    header = bloom.header_of(source, stored)
+    return header, bloom.bits(source, stored)(0, stored.num_bytes)
