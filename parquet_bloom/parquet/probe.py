@@ -103,7 +103,8 @@ class ChunkProber:
         answer = self._answer(found, reason)
         if looks is None:
             looks = [self._finder.unasked(each) for each in plain]
-        pairs = zip(plain, looks, strict=True) if plain else [(b"", LookUp("", ()))]
+        is_listed = not asked.encodings.unknown
+        pairs = zip(plain, looks, strict=True) if is_listed else [(b"", LookUp("", ()))]
         return (answer,), tuple(
             Explanation(answer.place, asked.text, plain=each.hex(), reason=reason, **asdict(look))
             for each, look in pairs
