@@ -186,7 +186,8 @@ def dump(
     options = _given(index_group=index_group, dialect=dialect, keys=keys)
     with _refusals():
         found = pb.dump(path, column, group, decrypt=keys is not None, **options)
-    return (found.header if hasattr(found, "header") else found.message), found.bitset
+    stored = getattr(found, "stored", found)
+    return (stored.message if stored.header is None else stored.header), stored.bitset
 
 
 def inspect(path: Path, keys: Any = None) -> Facts:
@@ -200,7 +201,7 @@ def _of_row_groups(report: Any) -> Facts:
     facts = []
     for group in report.row_groups:
         for column in group.columns:
-            for each in (column.filter, *column.other_filters):
+            for each in (column.filter, *column.legacy_filters):
                 if each is not None:
                     facts.append(
                         (
