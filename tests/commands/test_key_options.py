@@ -221,7 +221,6 @@ def test_a_key_from_a_descriptor(tmp_path):
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         pass_fds=[read],
         text=True,
-        timeout=60,
         check=False,
     )
     os.close(read)

@@ -89,7 +89,7 @@ def test_a_signal_meanwhile_is_no_failure_of_the_client(number, path):
         [sys.executable, "-m", "parquet_bloom", "probe", path, "-c", "a", "-v", "5",
          "--key-retriever", "client:retrieve"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(path.parent), *sys.path])},
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (run.returncode, run.stdout) == (128 + number, "")
     assert run.stderr == ("pbloom: interrupted\n" if number == signal.SIGINT else "")

@@ -96,6 +96,6 @@ def test_an_interrupted_command_ends_as_others_do(tmp_path):
     while is_running(process) and not any(tmp_path.glob(".*pbloom-tmp")):
         continue
     os.killpg(process.pid, signal.SIGINT)
-    _, complaints = process.communicate(timeout=60)
+    _, complaints = process.communicate(timeout=300)
     assert process.returncode == 130, complaints
     assert complaints.splitlines()[-1] == "pbloom: interrupted"
