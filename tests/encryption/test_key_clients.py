@@ -13,7 +13,6 @@ import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
 from make.kms_lab import LabKms, secret_of, single, write
@@ -104,8 +103,8 @@ def test_what_nobody_has_foreseen_is_trouble_too():
     def work():
         raise asyncio.CancelledError("why")
 
-    result = CliRunner().invoke(cli, ["work"])
-    assert (result.exit_code, result.stdout) == (2, "")
+    result = outcome("work", program=cli)
+    assert (result.code, result.stdout) == (2, "")
     assert result.stderr == ("pbloom: internal error, please report: CancelledError: why\n")
 
 

@@ -9,10 +9,9 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from make.commands import outcome
 
 from parquet_bloom import spark as lake
-from parquet_bloom.cli import cli
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.failures import failing, said
 from parquet_bloom.spark.session import session
@@ -68,10 +67,8 @@ def test_what_spark_cannot_list(spark, tmp_path, name):
 
 def test_a_report_that_cannot_be_written(spark, tmp_path):
     pq.write_table(pa.table({"id": range(9)}), tmp_path / "a.parquet")
-    result = CliRunner().invoke(
-        cli, ["spark", "inspect", str(tmp_path), "--report", "/proc/nothing"]
-    )
-    assert result.exit_code == 2
+    result = outcome("spark", "inspect", tmp_path, "--report", "/proc/nothing")
+    assert result.code == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith("pbloom: /proc/nothing: the report is not written: ")
 
