@@ -1,6 +1,7 @@
 """What every test shares: how to say that something is missing, and where the test files lie."""
 
 import os
+import signal
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,6 +32,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("seeded")
+
+
+def pytest_configure() -> None:
+    """Whatever is started here hears signals, although `make test &` and nohup ignore some: what a
+    process ignores its children ignore, what it has a handler for they do not."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def missing(what: str) -> NoReturn:

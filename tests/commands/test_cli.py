@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from conftest import FIXTURES
+from make.commands import outcome
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
@@ -30,7 +30,7 @@ def run(tmp_path, monkeypatch):
     pq.write_table(table, "events.parquet", row_group_size=ROWS // 2)
 
     def run(*arguments):
-        return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+        return outcome(*arguments)
 
     return run
 
@@ -38,7 +38,7 @@ def run(tmp_path, monkeypatch):
 @pytest.fixture
 def built(run):
     result = run("build", "events.parquet", "-c", "user_id,name", "-o", "out.parquet")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.code, result.stderr) == (0, "")
     return run
 
 
@@ -48,7 +48,7 @@ def lines(result):
 
 def test_build_text(run):
     result = run("build", "events.parquet", "-c", "user_id,flag", "-o", "out.parquet")
-    assert result.exit_code == 0
+    assert result.code == 0
     first, *rest = result.stdout.splitlines()
     assert re.fullmatch(r"out\.parquet: 2 filters, 4\.0 KiB added \(18 %\), \d+\.\d\d s", first), (
         first
@@ -96,7 +96,7 @@ def test_build_json(run):
 
 
 def test_inject_is_build(run):
-    assert run("inject", "events.parquet", "-c", "user_id", "-o", "a.parquet").exit_code == 0
+    assert run("inject", "events.parquet", "-c", "user_id", "-o", "a.parquet").code == 0
     run("build", "events.parquet", "-c", "user_id", "-o", "b.parquet")
     assert Path("a.parquet").read_bytes() == Path("b.parquet").read_bytes()
 
@@ -163,14 +163,14 @@ def test_inspect_json(built):
 
 def test_probe_text_and_exit_codes(built):
     result = built("probe", "out.parquet", "-c", "user_id", "-v", "123456", "-v", "-5")
-    assert result.exit_code == 0
+    assert result.code == 0
     assert result.stdout.splitlines()[1:] == [
         "value\tverdict\trow groups to read\trows to read\treason",
         "123456\tmaybe\t0\t1000\t",
         "-5\tabsent\t\t0\t",
     ]
-    assert built("probe", "out.parquet", "-c", "user_id", "-v", "-5").exit_code == 1
-    assert built("probe", "events.parquet", "-c", "user_id", "-v", "-5").exit_code == 0
+    assert built("probe", "out.parquet", "-c", "user_id", "-v", "-5").code == 1
+    assert built("probe", "events.parquet", "-c", "user_id", "-v", "-5").code == 0
 
 
 def test_probe_json(built):
@@ -200,7 +200,7 @@ def test_probe_json(built):
 
 def test_probe_unknown_says_why(built):
     result = built("probe", "out.parquet", "-c", "flag", "-v", "true")
-    assert result.exit_code == 0
+    assert result.code == 0
     assert result.stdout.splitlines()[2] == (
         "true\tunknown\t0, 1\t2000\tBOOLEAN has no Bloom filter"
     )
@@ -218,10 +218,8 @@ def test_probe_values_from_a_file_and_from_stdin(built):
         file.write("123456\n-5\n")
     result = built("probe", "out.parquet", "-c", "user_id", "--values-from", "values.txt")
     assert [row.split("\t")[1] for row in result.stdout.splitlines()[2:]] == ["maybe", "absent"]
-    piped = CliRunner().invoke(
-        cli, ["probe", "out.parquet", "-c", "user_id", "--values-from", "-"], input="-5\n"
-    )
-    assert piped.exit_code == 1
+    piped = outcome("probe", "out.parquet", "-c", "user_id", "--values-from", "-", input="-5\n")
+    assert piped.code == 1
 
 
 def test_probe_explain(built):
@@ -277,7 +275,7 @@ def test_dump_formats(built, tmp_path):
     document = json.loads(built(*arguments, "json").stdout)
     assert bytes.fromhex(document["bitset"]) == bits
     assert document["num_bytes"] == 2048
-    assert built(*arguments, "npy", "-o", "words.npy").exit_code == 0
+    assert built(*arguments, "npy", "-o", "words.npy").code == 0
     words = np.load("words.npy")
     assert (words.shape, words.dtype, words.tobytes()) == ((64, 8), np.uint32, bits)
 
@@ -294,7 +292,7 @@ def test_dump_does_not_overwrite_without_being_told(built):
         "pbloom: bits.hex: exists already: use overwrite to replace it\n"
     )
     assert Path("bits.hex").read_bytes() == b"precious"
-    assert built(*arguments, "bits.hex", "--overwrite").exit_code == 0
+    assert built(*arguments, "bits.hex", "--overwrite").code == 0
     assert Path("bits.hex").read_text() == built(*arguments, "-").stdout
 
 
@@ -321,7 +319,7 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
     (tmp_path / "in" / "bad.parquet").write_bytes(b"PAR1 nothing")
     (tmp_path / "in" / "readme.txt").write_bytes(b"")
     result = run("build", "in", "-c", "user_id", "--output-dir", "out", "--json")
-    assert result.exit_code == 2
+    assert result.code == 2
     assert [document["output"] for document in lines(result)] == [
         "out/d.parquet",
         "out/day=1/a.parquet",
@@ -340,7 +338,7 @@ def test_an_empty_name_is_not_the_current_folder(built, command):
     """Which an unset variable of a shell would make of it."""
     before = Path("out.parquet").read_bytes()
     result = built(*command, "")
-    assert (result.exit_code, result.stderr) == (2, "pbloom: an empty name, expected a file\n")
+    assert (result.code, result.stderr) == (2, "pbloom: an empty name, expected a file\n")
     assert Path("out.parquet").read_bytes() == before
 
 
@@ -377,16 +375,16 @@ COMPLAINTS = {
 @pytest.mark.parametrize("arguments", COMPLAINTS, ids=" ".join)
 def test_trouble_is_one_line_and_exit_code_2(run, arguments):
     result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert (result.code, result.stdout) == (2, "")
     assert result.stderr == f"pbloom: {COMPLAINTS[arguments]}\n"
 
 
 def test_an_output_that_exists_is_not_overwritten_without_being_told(built):
     result = built("build", "events.parquet", "-c", "name", "-o", "out.parquet")
-    assert result.exit_code == 2
+    assert result.code == 2
     assert result.stderr == ("pbloom: out.parquet: exists already: use overwrite to replace it\n")
     again = built("build", "events.parquet", "-c", "name", "-o", "out.parquet", "--overwrite")
-    assert again.exit_code == 0
+    assert again.code == 0
 
 
 USAGE = [
@@ -413,7 +411,7 @@ USAGE = [
 @pytest.mark.parametrize(("arguments", "message"), USAGE)
 def test_usage_errors(run, arguments, message):
     result = run(*arguments)
-    assert result.exit_code == 2
+    assert result.code == 2
     assert message in result.stderr
 
 
@@ -421,7 +419,7 @@ def test_usage_errors(run, arguments, message):
 @pytest.mark.parametrize("command", sorted(set(cli.commands) - {"spark"}))
 def test_every_command_has_help_with_a_runnable_example(built, command):
     result = built(command, "--help")
-    assert result.exit_code == 0
+    assert result.code == 0
     example = result.stdout.split("Example:\n")[1].split("\n\n")[0]
     for line in example.splitlines():
         program, *arguments = line.split()
@@ -430,7 +428,7 @@ def test_every_command_has_help_with_a_runnable_example(built, command):
         if command == "build":
             os.remove("events.bloom.parquet")
         # diff has something to tell: the one file has filters.
-        assert built(*arguments).exit_code == (1 if command == "diff" else 0)
+        assert built(*arguments).code == (1 if command == "diff" else 0)
 
 
 def test_a_table_on_a_terminal_is_not_cut(built, monkeypatch):
@@ -475,5 +473,5 @@ def test_the_program_runs_as_a_module():
 
 
 def test_file_urls_are_local_paths():
-    result = CliRunner().invoke(cli, ["inspect", f"file://{FIXTURES}/pyarrow_types.parquet"])
-    assert result.exit_code == 0
+    result = outcome("inspect", f"file://{FIXTURES}/pyarrow_types.parquet")
+    assert result.code == 0

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import missing
-from make.commands import Outcome, build_refused, files_in, outcome, verdicts
+from make.commands import PATIENCE_SECONDS, Outcome, build_refused, files_in, outcome, verdicts
 from make.footers import edited
 from make.hostile_files import ABSENT_VALUE
 from make.pages import HONEST
@@ -122,7 +122,7 @@ def test_interrupted(source: Path, plain: bytes, number: int) -> None:
         "copy = os.copy_file_range\n"
         "def slow(*arguments):\n"
         "    print('copying', flush=True)\n"
-        "    time.sleep(1)\n"
+        "    time.sleep(2)\n"
         "    return copy(*arguments)\n"
         "os.copy_file_range = slow\n"
         "main()\n"
@@ -135,7 +135,7 @@ def test_interrupted(source: Path, plain: bytes, number: int) -> None:
     assert process.stdout.readline() == "copying\n"
     assert len(os.listdir(source.parent)) == 2
     process.send_signal(number)
-    _, complaints = process.communicate(timeout=20)
+    _, complaints = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode in (128 + number, -number)
     assert "Traceback" not in complaints
     assert files_in(source.parent) == {source.name: plain}

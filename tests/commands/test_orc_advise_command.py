@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyorc
 import pytest
+from make.commands import outcome
 from make.orc_advice_files import (
     GROUPS,
     ROWS,
@@ -19,7 +20,6 @@ from make.orc_advice_files import (
     TYPES,
     column,
     fpps_of,
-    run,
     write,
     write_column,
 )
@@ -114,15 +114,15 @@ def test_a_folder_of_both_formats():
     Path("in").mkdir()
     pq.write_table(pa.table({"id": ids}), "in/a.parquet", row_group_size=400)
     orc.write_table(pa.table({"id": ids}), "in/b.orc", row_index_stride=400)
-    result = run("advise", "in", "--json")
-    assert result.exit_code == 0
+    result = outcome("advise", "in", "--json")
+    assert result.code == 0
     documents = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(each["path"], each["format"], each["files"]) for each in documents] == [
         ("in/a.parquet", "parquet", 1), ("in/b.orc", "orc", 1)
     ]  # fmt: skip
     assert [each["recommended"] for each in documents] == [["id"], ["id"]]
-    result = run("build", "in", "--auto", "--output-dir", "out")
-    assert (result.exit_code, result.stderr) == (0, "")
+    result = outcome("build", "in", "--auto", "--output-dir", "out")
+    assert (result.code, result.stderr) == (0, "")
     with pb.open("out/a.parquet") as file:
         assert file.bloom_filter(9, "id") is not None
     with pb.open("out/b.orc") as file:
@@ -134,7 +134,7 @@ def test_a_folder_of_both_formats():
 
 
 def test_one_table_for_each_table():
-    lines = run("advise", write()).output.splitlines()
+    lines = outcome("advise", write()).output.splitlines()
     size = Path("a.orc").stat().st_size / 1024
     assert lines[0] == (
         f"a.orc: 1,150 rows in 12 index groups, {size:.1f} KiB; build filters for id"
@@ -152,8 +152,8 @@ def test_damage_is_one_line():
         stream = file.stripe(0).streams_of(1, (6,))[0]
     data[stream.offset : stream.offset + 3] = b"\xff\xff\xff"
     Path("b.orc").write_bytes(data)
-    result = run("advise", "b.orc")
-    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    result = outcome("advise", "b.orc")
+    assert (result.code, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith("pbloom: b.orc: stripe 0")
 
 
@@ -167,15 +167,15 @@ def test_damage_gives_one_line_or_an_answer(seed):
         data[chance.randrange(start, len(data))] = chance.randrange(256)
     Path("b.orc").write_bytes(data)
     for command in (("advise", "b.orc"), ("diff", "a.orc", "b.orc")):
-        result = run(*command)
-        assert result.exit_code in (0, 1, 2)
-        assert result.stderr.count("\n") == (result.exit_code == 2)
+        result = outcome(*command)
+        assert result.code in (0, 1, 2)
+        assert result.stderr.count("\n") == (result.code == 2)
 
 
 def test_no_page_about_orc():
     write()
-    result = run("report", "a.orc", "-o", "page.html")
-    assert (result.exit_code, result.stderr) == (
+    result = outcome("report", "a.orc", "-o", "page.html")
+    assert (result.code, result.stderr) == (
         2,
         (
             "pbloom: a.orc: an ORC file: pages are about Parquet files, expected one; inspect,"
@@ -208,19 +208,19 @@ def test_other_writers_take_the_settings(name):
     orc.write_table(table, "a.orc", row_index_stride=STRIDE)
     texts = settings("a.orc", name)
     assert texts["pbloom"] == f"pbloom build a.orc -c {name} --fpp 0.01 -o out.orc"
-    assert run(*texts["pbloom"].split()[1:]).exit_code == 0
+    assert outcome(*texts["pbloom"].split()[1:]).code == 0
     built = Path("out.orc").rename("built.orc")
     # Filters are as large as these others only if index groups have as many rows.
     pyarrow = SimpleNamespace(write_table=partial(orc.write_table, row_index_stride=STRIDE))
     eval(texts["pyarrow"], {"table": table, "orc": pyarrow})
-    assert run("diff", "out.orc", built).output == ""
+    assert outcome("diff", "out.orc", built).output == ""
     of_pyorc = SimpleNamespace(Writer=partial(pyorc.Writer, row_index_stride=STRIDE))
     schema = "struct<id:bigint,s:string,user:struct<id:bigint>>"
     with open("pyorc.orc", "wb") as file:
         writer = eval(texts["pyorc"], {"pyorc": of_pyorc, "file": file, "schema": schema})
         writer.writerows([(id, f"n{id}", (id,)) for id in ids])
         writer.close()
-    assert run("diff", "pyorc.orc", built).output == ""
+    assert outcome("diff", "pyorc.orc", built).output == ""
 
 
 def test_settings_of_java():

@@ -6,13 +6,12 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from conftest import FIXTURES, ROOT
+from make.commands import outcome
 from make.orc_defect_files import ROWS, STRIDE
 from make.orc_defects import by_pyarrow, by_pyorc, encrypted, exchanged, index_behind_data, narrow
 from pyarrow import orc
 
-from parquet_bloom.cli import cli
 from parquet_bloom.verbs.orc.repair import LeftOrcFilters, OrcRepairReport, RepairedOrcFilters
 from parquet_bloom.verbs.repair import repair
 
@@ -28,7 +27,7 @@ def write(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(cli, ["repair", *map(str, arguments)])
+    return outcome("repair", *arguments)
 
 
 def test_files_of_both_formats_in_one_run(write, tmp_path):
@@ -36,7 +35,7 @@ def test_files_of_both_formats_in_one_run(write, tmp_path):
     other = write((FIXTURES / "pyarrow_filters.parquet").read_bytes(), "b.parquet")
     before = other.read_bytes()
     ran = run(path, other, "--rebuild", "--in-place")
-    assert ran.exit_code == 0
+    assert ran.code == 0
     first, second, third = ran.output.splitlines()
     assert re.fullmatch(
         rf"{re.escape(str(path))}: filters of 1 columns of stripes repaired, 0 left,"
@@ -45,21 +44,21 @@ def test_files_of_both_formats_in_one_run(write, tmp_path):
     assert second.startswith("rebuilt: column a, stripe 0: PB401 false-negatives: for example ")
     assert third.startswith(f"{other}: 0 filters repaired, 0 left")
     assert other.read_bytes() == before
-    ran = CliRunner().invoke(cli, ["validate", str(path), str(other), "--json"])
-    assert ran.exit_code == 0
+    ran = outcome("validate", path, other, "--json")
+    assert ran.code == 0
     found = [json.loads(line) for line in ran.output.splitlines()]
     assert [each["format"] for each in found] == ["orc", "parquet"]
 
 
 def test_what_is_left_is_a_no(write):
     ran = run(write(index_behind_data()), "--rebuild", "--in-place")
-    assert ran.exit_code == 1
+    assert ran.code == 1
     assert ran.output.splitlines()[1].startswith("left: stripe 0: PB601 contradictory-stripe: an")
 
 
 def test_encrypted_columns_are_trouble_in_one_line(write):
     ran = run(write(encrypted()), "--rebuild", "--in-place")
-    assert ran.exit_code == 2
+    assert ran.code == 2
     assert "Traceback" not in ran.output
 
 

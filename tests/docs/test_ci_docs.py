@@ -6,11 +6,10 @@ import sys
 
 import pytest
 import yaml
-from click.testing import CliRunner
 from conftest import FIXTURES, ROOT
+from make.commands import outcome
 from make.documents import blocks
 
-from parquet_bloom.cli import cli
 from parquet_bloom.commands.validate import validate
 from parquet_bloom.rules.catalogue import Severity
 from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
@@ -81,10 +80,10 @@ def test_the_commands_are_understood(tmp_path, monkeypatch):
     for command in found:
         for folder in ("out/", "data/"):
             (tmp_path / folder).mkdir(exist_ok=True)
-        result = CliRunner().invoke(cli, command[1:])
+        result = outcome(*command[1:])
         # There are no files, which is the only complaint.
         complaint = f"pbloom: {command[2]}: no Parquet or ORC files\n"
-        assert (result.exit_code, result.stderr) == (2, complaint)
+        assert (result.code, result.stderr) == (2, complaint)
 
 
 def test_every_option_of_the_document_is_one_of_the_command():

@@ -13,7 +13,6 @@ import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
 from make.kms_lab import LabKms, secret_of, single, write
@@ -89,7 +88,7 @@ def test_a_signal_meanwhile_is_no_failure_of_the_client(number, path):
         [sys.executable, "-m", "parquet_bloom", "probe", path, "-c", "a", "-v", "5",
          "--key-retriever", "client:retrieve"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(path.parent), *sys.path])},
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (run.returncode, run.stdout) == (128 + number, "")
     assert run.stderr == ("pbloom: interrupted\n" if number == signal.SIGINT else "")
@@ -104,8 +103,8 @@ def test_what_nobody_has_foreseen_is_trouble_too():
     def work():
         raise asyncio.CancelledError("why")
 
-    result = CliRunner().invoke(cli, ["work"])
-    assert (result.exit_code, result.stdout) == (2, "")
+    result = outcome("work", program=cli)
+    assert (result.code, result.stdout) == (2, "")
     assert result.stderr == ("pbloom: internal error, please report: CancelledError: why\n")
 
 

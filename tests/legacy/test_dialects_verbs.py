@@ -6,12 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from make.commands import outcome
 from make.footers import footer_start
 from make.older_files import DRAFTS, STORED, bitset, draft_of, file_of, murmur3, plain_header, texts
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
 from parquet_bloom.errors import FilterError
 
 ROWS = 1000
@@ -43,8 +42,8 @@ def published(tmp_path):
 
 def run(*arguments):
     """Exit code, standard output and error of the command."""
-    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
-    return result.exit_code, result.stdout, result.stderr
+    result = outcome(*arguments)
+    return result.code, result.stdout, result.stderr
 
 
 # ------------------------------------------------------------------------------------------------

@@ -27,6 +27,11 @@ class Outcome:
     code: int
     stdout: str
     stderr: str
+    stdout_bytes: bytes = b""
+
+    @property
+    def output(self) -> str:
+        return self.stdout + self.stderr
 
     @property
     def complaint(self) -> str:
@@ -36,7 +41,7 @@ class Outcome:
         assert len(lines) == 1, self
         assert lines[0].startswith("pbloom: "), self
         assert "internal error" not in lines[0], self
-        assert "Traceback" not in self.stdout + self.stderr, self
+        assert "Traceback" not in self.output, self
         return lines[0].removeprefix("pbloom: ")
 
 
@@ -44,12 +49,14 @@ def outcome(
     *arguments: object,
     program: click.Command = cli,
     environment: Mapping[str, str | None] | None = None,
+    input: str | None = None,
 ) -> Outcome:
     """Run `pbloom` with these arguments in this process."""
-    result = CliRunner().invoke(program, [str(each) for each in arguments], env=environment)
+    texts = [str(each) for each in arguments]
+    result = CliRunner().invoke(program, texts, input, environment)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Outcome(result.exit_code, result.stdout, result.stderr)
+    return Outcome(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
 
 
 # What a process does before it is the command: no code of ours runs between fork and exec, where

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyorc
-from click.testing import CliRunner, Result
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
 
 STRIDE = 100
 ROWS = 1150
@@ -39,10 +37,6 @@ def write(
 def column(report: Any, name: str) -> Any:
     (found,) = [advice for advice in report.columns if advice.column == name]
     return found
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, list(map(str, arguments)))
 
 
 def write_column(

@@ -27,7 +27,7 @@ from conftest import ROOT
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
 # For a machine on which much else is going on.
-DEADLINE = 300
+DEADLINE = 600
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 DEPLOY = "org.apache.spark.deploy"

@@ -3,6 +3,7 @@
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -14,6 +15,7 @@ from conftest import missing
 from hypothesis import given
 from hypothesis import strategies as st
 from make.memory_end import MemoryEnd
+from make.pages import byte_arrays
 from oracle import specification as spec
 
 from parquet_bloom.native import _kernel
@@ -67,10 +69,6 @@ def fold(words: np.ndarray, factor: int) -> np.ndarray:
 
 def as_filter(words: np.ndarray) -> spec.Filter:
     return words.reshape(-1, 8).tolist()
-
-
-def prefixed(values: list[bytes]) -> bytes:
-    return b"".join(struct.pack("<I", len(value)) + value for value in values)
 
 
 # --- XXH64 ----------------------------------------------------------------------------------------
@@ -330,7 +328,7 @@ def test_insert_fixed_refuses_a_width_that_does_not_divide(width: int) -> None:
 def test_byte_array_values(size: int) -> None:
     generator = np.random.default_rng(size)
     values = [generator.bytes(int(length)) for length in generator.integers(0, 50, size)]
-    data = prefixed(values)
+    data = byte_arrays(*values)
     expected = [xxhash.xxh64_intdigest(value) for value in values]
     words = np.zeros(37 * 8, np.uint32)
     assert _kernel.insert_byte_array(words, data) == size
@@ -356,7 +354,7 @@ Read = Callable[[Any], Any]
 def test_a_byte_array_that_ends_too_early(
     read: Read, sound: int, last: bytes, memory_end: MemoryEnd
 ) -> None:
-    data = prefixed([b"value"] * sound)
+    data = byte_arrays(*[b"value"] * sound)
     with pytest.raises(
         ValueError, match=f"^BYTE_ARRAY: the value at byte {len(data)} runs past the end$"
     ):
@@ -369,7 +367,7 @@ def test_a_byte_array_that_ends_too_early(
 def test_a_byte_array_length_past_the_end(
     read: Read, sound: int, length: int, memory_end: MemoryEnd
 ) -> None:
-    data = prefixed([b"value"] * sound)
+    data = byte_arrays(*[b"value"] * sound)
     with pytest.raises(
         ValueError, match=f"^BYTE_ARRAY: the value at byte {len(data)} runs past the end$"
     ):
@@ -388,9 +386,7 @@ def sound_byte_arrays(data: bytes) -> list[bytes] | None:
 
 
 @given(
-    st.lists(
-        st.one_of(st.binary(max_size=9).map(lambda value: prefixed([value])), st.binary(max_size=6))
-    ).map(b"".join)
+    st.lists(st.one_of(st.binary(max_size=9).map(byte_arrays), st.binary(max_size=6))).map(b"".join)
 )
 def test_random_byte_arrays(memory_end: MemoryEnd, data: bytes) -> None:
     values = sound_byte_arrays(data)
@@ -717,8 +713,9 @@ def test_wrong_numbers_are_refused(call: Callable[[], object]) -> None:
 INCREMENTS = 1000
 
 
-def overlaps(call: Callable[[], object]) -> bool:
-    """Whether the main thread gets to count while `call` runs in another one.
+def overlaps(call: Callable[[], object], patience_seconds: float = 120) -> bool:
+    """Whether the main thread gets to count while `call` runs in another one, again and again: on
+    a busy machine one call may be over before the main thread has awoken.
 
     Nobody is made to give up the global lock: the switch interval is hours. So between the two
     readings of the counter the main thread can only have run if `call` itself let go of the lock.
@@ -728,13 +725,12 @@ def overlaps(call: Callable[[], object]) -> bool:
     readings: list[tuple[int, int]] = []
 
     def worker() -> None:
+        end = time.monotonic() + patience_seconds
         started.set()
-        for _ in range(1000):
+        while not counter[0] and time.monotonic() < end:
             before = counter[0]
             call()
             readings.append((before, counter[0]))
-            if counter[0]:
-                break
 
     thread = threading.Thread(target=worker)
     before = sys.getswitchinterval()
@@ -753,7 +749,7 @@ def overlaps(call: Callable[[], object]) -> bool:
 MANY_BYTES = bytes(range(1, 256)) * 4000
 MANY_WORDS = np.frombuffer(MANY_BYTES[:960_000], np.uint32)
 MANY_HASHES = random_hashes(0, 100_000)
-MANY_BYTE_ARRAYS = prefixed([b"value"] * 100_000)
+MANY_BYTE_ARRAYS = byte_arrays(*[b"value"] * 100_000)
 MANY_LEVELS = b"\x03\x55" * 100_000
 NESTED = spec.list_of(spec.STRUCT, [spec.struct_of((1, spec.i32(7)))] * 100_000).encoded
 CALLS_WITHOUT_LOCK = {
@@ -786,4 +782,4 @@ def test_another_thread_runs_meanwhile(name: str) -> None:
 
 
 def test_this_would_notice_a_call_that_keeps_the_lock() -> None:
-    assert not overlaps(lambda: MANY_BYTES.count(b"\xff\x01\x02"))
+    assert not overlaps(lambda: MANY_BYTES.count(b"\xff\x01\x02"), patience_seconds=0.5)

@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from make.commands import outcome
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
 from parquet_bloom.render.histogram import HistogramWriter, chart
 from parquet_bloom.verbs.occupancy import inspect_occupancy
 
@@ -88,7 +87,7 @@ def occupancies(path):
 
 
 def test_in_a_pipe(path):
-    run = CliRunner().invoke(cli, ["inspect", str(path), "--histogram", "-c", "a,b"])
+    run = outcome("inspect", path, "--histogram", "-c", "a,b")
     title, header, *rows, last = run.stdout.splitlines()
     assert title == f"{path}: blocks by the number of bits set, of 256, and as many as are expected"
     assert header == "row group\tcolumn\tbits set\tblocks\texpected"
@@ -114,7 +113,7 @@ def test_in_a_pipe(path):
 
 def test_in_json(path):
     plain, with_key = (
-        json.loads(CliRunner().invoke(cli, ["inspect", str(path), "--json", *more]).stdout)
+        json.loads(outcome("inspect", path, "--json", *more).stdout)
         for more in ([], ["--histogram"])
     )
     occupancy = with_key.pop("occupancy")
@@ -192,6 +191,6 @@ def test_without_block_characters(path, monkeypatch, encoding):
 
 
 def test_without_a_filter(path):
-    run = CliRunner().invoke(cli, ["inspect", str(path), "--histogram", "-c", "c"])
-    assert run.exit_code == 0
+    run = outcome("inspect", path, "--histogram", "-c", "c")
+    assert run.code == 0
     assert run.stdout.splitlines()[1:] == ["row group\tcolumn\tbits set\tblocks\texpected"]

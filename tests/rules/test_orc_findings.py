@@ -4,13 +4,12 @@ import json
 import xml.etree.ElementTree as ET
 
 import pytest
-from click.testing import CliRunner
 from conftest import FIXTURES
+from make.commands import outcome
 from make.orc_defect_files import sound
 from make.orc_defects import exchanged
 from make.reports import report
 
-from parquet_bloom.cli import cli
 from parquet_bloom.render.findings import grouped, place_of
 from parquet_bloom.render.findings_sarif import sarif_log
 from parquet_bloom.rules.catalogue import Diagnosis, finding, rules_of
@@ -90,8 +89,8 @@ def printed(tmp_path, monkeypatch):
 
     def run(form):
         arguments = ["validate", "a.orc", "b.orc", "c.parquet", "--format", form, "--no-config"]
-        ran = CliRunner().invoke(cli, arguments)
-        assert ran.exit_code == 1
+        ran = outcome(*arguments)
+        assert ran.code == 1
         return ran.output
 
     return run

@@ -6,8 +6,8 @@ from dataclasses import fields
 import click
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from conftest import FIXTURES
+from make.commands import outcome
 from pyarrow import parquet
 
 import parquet_bloom
@@ -283,57 +283,57 @@ def run(tmp_path, monkeypatch):
     table = pa.table({"x": range(2000), "y": range(2000)})
     parquet.write_table(table, "plain.parquet", row_group_size=1000)
     parquet_bloom.build("plain.parquet", "a.parquet", columns=["x"])
-    return lambda *arguments: CliRunner().invoke(validate, [str(text) for text in arguments])
+    return lambda *arguments: outcome("validate", *arguments)
 
 
-def outcome(result):
+def answer(result):
     """The exit code, and the last line of what was printed."""
-    return result.exit_code, result.stdout.splitlines()[-1]
+    return result.code, result.stdout.splitlines()[-1]
 
 
 def test_without_demands(run):
-    assert outcome(run("a.parquet")) == (
+    assert answer(run("a.parquet")) == (
         0, "a.parquet: no findings in 2 filters and 2,000 values: ok",
     )  # fmt: skip
-    assert outcome(run("a.parquet", "--no-deep")) == (
+    assert answer(run("a.parquet", "--no-deep")) == (
         0, "a.parquet: no findings in 2 filters and 0 values: ok",
     )  # fmt: skip
 
 
 def test_options_of_the_command(run):
     result = run("a.parquet", "--require", "x,y", "--max-fpp", "1e-9", "--max-bytes", "64")
-    assert result.exit_code == 1
+    assert result.code == 1
     assert [line.split(": ")[:2] for line in result.stdout.splitlines()[1:]] == [
         ["  error PB311 fpp-above-limit", "column x, row groups 0, 1 (the first of them)"],
         ["  error PB312 bytes-above-limit", "column x, row groups 0, 1"],
         ["  error PB310 required-missing", "column y, row groups 0, 1"],
     ]
-    assert run("a.parquet", "--require", "y", "--fail-on", "never").exit_code == 0
-    assert run("a.parquet", "-c", "x", "--require", "x").exit_code == 0
+    assert run("a.parquet", "--require", "y", "--fail-on", "never").code == 0
+    assert run("a.parquet", "-c", "x", "--require", "x").code == 0
 
 
 def test_the_configuration_of_the_folder(run, tmp_path):
     written(tmp_path, "[validate]\nrequire = ['y']")
-    assert run("a.parquet").exit_code == 1
-    assert run("a.parquet", "--no-config").exit_code == 0
+    assert run("a.parquet").code == 1
+    assert run("a.parquet", "--no-config").code == 0
     other = written(tmp_path, "[validate]\nrequire = ['x']", "other.toml")
-    assert run("a.parquet", "--config", other).exit_code == 0
-    assert run("a.parquet", "--config", other, "--require", "y").exit_code == 1
+    assert run("a.parquet", "--config", other).code == 0
+    assert run("a.parquet", "--config", other, "--require", "y").code == 1
     result = run("a.parquet", "--config", other, "--no-config")
-    assert result.exit_code == 2
+    assert result.code == 2
     assert "expected at most one of --config and --no-config" in result.stderr
 
 
 def test_a_file_that_cannot_be_read(run):
     result = run("none.parquet", "a.parquet")
-    assert outcome(result) == (2, "a.parquet: no findings in 2 filters and 2,000 values: ok")
+    assert answer(result) == (2, "a.parquet: no findings in 2 filters and 2,000 values: ok")
     assert result.stderr == "pbloom: none.parquet: No such file or directory\n"
 
 
 @pytest.mark.parametrize("text", ["4GiB", "x"])
 def test_a_limit_that_is_no_size(run, text):
     result = run("a.parquet", "--max-bytes", text)
-    assert result.exit_code == 2
+    assert result.code == 2
     assert f"'{text}': not a size" in result.stderr
 
 
@@ -369,7 +369,7 @@ def test_the_other_formats(run):
         "error file=none.parquet,title=not checked",
     ]
     for result in (sarif, junit, github):
-        assert result.exit_code == 2
+        assert result.code == 2
         assert result.stderr == "pbloom: none.parquet: No such file or directory\n"
 
 
@@ -377,12 +377,12 @@ def test_what_matches_no_file_is_a_failure_in_reports(run):
     result = run("a.parquet", "*.none", "--format", "sarif")
     (invocation,) = json.loads(result.stdout)["runs"][0]["invocations"]
     (notification,) = invocation["toolExecutionNotifications"]
-    assert result.exit_code == 2
+    assert result.code == 2
     assert notification["message"] == {"text": "*.none: no Parquet or ORC files."}
 
 
 def test_several_files_and_the_worst_of_them(run):
     other = FIXTURES / "pyarrow_types.parquet"
-    assert run("a.parquet", other).exit_code == 0
-    assert run("a.parquet", other, "--require", "x").exit_code == 1
-    assert run("a.parquet", other, "none.parquet", "--require", "x").exit_code == 2
+    assert run("a.parquet", other).code == 0
+    assert run("a.parquet", other, "--require", "x").code == 1
+    assert run("a.parquet", other, "none.parquet", "--require", "x").code == 2

@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from make.commands import outcome
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def lake(spark, tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(cli, ["spark", *map(str, arguments)])
+    return outcome("spark", *arguments)
 
 
 def lines(result):
@@ -38,7 +37,7 @@ def lines(result):
 def test_build_and_what_it_says_the_second_time(lake):
     result = run("build", lake, "-c", "id")
     size = sum(file.stat().st_size for file in lake.rglob("*.parquet"))
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.output
     assert lines(result) == [
         "build: 2 added",
         "status\tfiles\tfilters\tbytes\treason",
@@ -64,7 +63,7 @@ def test_trouble_is_named_and_the_rest_is_done(lake):
     bad = lake / "bad.parquet"
     bad.write_bytes(b"PAR1")
     result = run("build", lake, lake / "none", "-c", "id")
-    assert result.exit_code == 2
+    assert result.code == 2
     assert lines(result)[0] == "build: 2 added, 2 error"
     assert result.stderr.splitlines() == [
         f"pbloom: {bad}: not a Parquet file: 4 bytes, expected 12 or more",
@@ -80,7 +79,7 @@ def test_json_is_that_of_the_local_verb(lake):
         f"{lake}/day=1/a.parquet",
         f"{lake}/day=2/a.parquet",
     ]
-    local = CliRunner().invoke(cli, ["inspect", "--json", str(lake)])
+    local = outcome("inspect", "--json", lake)
     assert documents == [json.loads(line) for line in local.stdout.splitlines()]
 
 
@@ -106,9 +105,9 @@ def highest_fpp(lake):
 
 def test_validate_tells_by_its_exit_code(lake):
     run("build", lake, "-c", "id")
-    assert run("validate", lake, "--no-config").exit_code == 0
+    assert run("validate", lake, "--no-config").code == 0
     result = run("validate", lake, "--no-config", "--max-fpp", "1e-9")
-    assert result.exit_code == 1
+    assert result.code == 1
     assert lines(result)[:2] == [
         "validate: 2 read",
         "file\trule\tseverity\tcolumn\tfinding\ttimes",
@@ -119,18 +118,18 @@ def test_validate_tells_by_its_exit_code(lake):
 def test_probe_tells_by_its_exit_code(lake):
     run("build", lake, "-c", "id")
     found = run("probe", lake, "-c", "id", "-v", "1000003")
-    assert found.exit_code == 0
+    assert found.code == 0
     assert lines(found)[1:] == [
         "file\tvalue\tverdict\trows to read",
         f"{lake}/day=1/a.parquet\t1000003\tmaybe\t500",
     ]
     absent = run("probe", lake, "-c", "id", "-v", "-5", "-v", "-6")
-    assert (absent.exit_code, lines(absent)) == (1, ["probe: 2 read"])
+    assert (absent.code, lines(absent)) == (1, ["probe: 2 read"])
 
 
 def test_advise_by_column(lake):
     result = run("advise", lake, "-c", "id")
-    assert result.exit_code == 0
+    assert result.code == 0
     assert lines(result)[1] == "column\tverdict\tfiles\tfilters take\treason"
     assert lines(result)[2].startswith("id\t")
 
@@ -186,7 +185,7 @@ def test_since(lake):
 )
 def test_usage_errors_before_any_session(arguments, said):
     result = run(*arguments)
-    assert result.exit_code == 2
+    assert result.code == 2
     assert said in result.stderr
 
 
@@ -201,4 +200,4 @@ def test_the_examples_in_the_help_run(lake):
         there = " ".join(arguments).replace("/lake/events", str(lake))
         there = there.replace("/lake/_pbloom", str(lake / "_pbloom")).replace("user_id", "id")
         # The test has a session, and the host of the example is nobody's.
-        assert run(*there.partition(" --master")[0].split()).exit_code == 0
+        assert run(*there.partition(" --master")[0].split()).code == 0

@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from click.testing import CliRunner
 from conftest import FIXTURES, ROOT
+from make.commands import outcome
 from make.documents import blocks, comparable
 from make.spark_session import scanned
 
@@ -39,7 +39,7 @@ def test_ten_minutes(spark, tmp_path):
         command, _, expected = block.partition("\n")
         program, *arguments = there(command).removeprefix("$ ").split()
         if program == "pbloom":
-            printed = CliRunner().invoke(cli, arguments).stdout
+            printed = outcome(*arguments).stdout
         else:
             assert arguments == ["lookup.py"]
             printed = subprocess.run(

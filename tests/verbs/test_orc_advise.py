@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from make.commands import outcome
 from make.orc_advice_files import (
     GROUPS,
     ROWS,
@@ -14,7 +15,6 @@ from make.orc_advice_files import (
     TYPES,
     column,
     fpps_of,
-    run,
     write,
     write_column,
 )
@@ -238,7 +238,7 @@ def test_without_a_row_index_there_is_nothing_to_skip():
     assert found.reason == (
         "stripe 0, column x: no row index, without which readers do not look at filters"
     )
-    result = run("build", "a.orc", "--auto", "-o", "b.orc")
+    result = outcome("build", "a.orc", "--auto", "-o", "b.orc")
     assert "no column that advise would build" in result.stderr
 
 
@@ -260,7 +260,7 @@ def test_max_bytes_is_refused():
         pb.UnsupportedError, match=r"^a\.orc: max_bytes is not supported for ORC files$"
     ):
         advise("a.orc", max_bytes=1 << 20)
-    result = run("advise", "a.orc", "--max-bytes", "1MiB")
-    assert (result.exit_code, result.stderr) == (
+    result = outcome("advise", "a.orc", "--max-bytes", "1MiB")
+    assert (result.code, result.stderr) == (
         2, "pbloom: a.orc: max_bytes is not supported for ORC files\n",
     )  # fmt: skip

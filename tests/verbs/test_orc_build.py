@@ -6,12 +6,11 @@ import os
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from make.commands import outcome
 from make.orc_files import differing
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
 from parquet_bloom.container import LeftChunk, Place
 from parquet_bloom.errors import ColumnError, RewriteError, UnsupportedError
 from parquet_bloom.orc import wire
@@ -366,14 +365,10 @@ def test_options_that_have_no_meaning(path, out):
     assert not out.exists()
 
 
-def run(*arguments):
-    return CliRunner().invoke(cli, [str(each) for each in arguments])
-
-
 def test_the_command(path, out, monkeypatch):
     monkeypatch.chdir(path.parent)
-    result = run("build", "in.orc", "-c", "id,name,tags", "-o", "out.orc")
-    assert (result.exit_code, result.stderr) == (0, "")
+    result = outcome("build", "in.orc", "-c", "id,name,tags", "-o", "out.orc")
+    assert (result.code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0].startswith("out.orc: 11 filters, 13.1 KiB added (")
     assert lines[1:] == [
@@ -383,12 +378,12 @@ def test_the_command(path, out, monkeypatch):
         "skipped tags, stripes 0, 1, 2: LIST: its filters hash only the number of elements",
         "skipped name, stripe 1: no non-null values",
     ]
-    document = json.loads(run("build", "in.orc", "-c", "id", "--dry-run", "--json").stdout)
+    document = json.loads(outcome("build", "in.orc", "-c", "id", "--dry-run", "--json").stdout)
     assert set(document["filters"][0]) == {
         "stripe", "column", "num_values", "num_filters", "num_bytes", "fpp", "offset", "length",
         "num_bits", "num_hashes",
     }  # fmt: skip
-    result = run("strip", "out.orc", "--in-place")
+    result = outcome("strip", "out.orc", "--in-place")
     assert result.stdout.startswith("out.orc: 11 filters removed, 13.1 KiB less,")
     assert out.read_bytes() == path.read_bytes()
 

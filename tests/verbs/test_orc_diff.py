@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from conftest import FIXTURES
+from make.commands import outcome
 from make.orc_defects import encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
 from parquet_bloom.orc import injection
 from parquet_bloom.verbs.diff import diff
 
@@ -38,7 +37,7 @@ def here(tmp_path, monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(cli, ["diff", *map(str, arguments)])
+    return outcome("diff", *arguments)
 
 
 def test_the_same(here):
@@ -56,7 +55,7 @@ def test_the_same(here):
         ("same", 0, 0)
     }
     result = run(a, b)
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.code, result.output) == (0, "")
 
 
 def test_only_in_one(here):
@@ -70,7 +69,7 @@ def test_only_in_one(here):
     assert [each.index_group for each in found] == [0, 1, 2]
     assert {each.status for each in diff(b, a, columns=["name"]).filters} == {"only in b"}
     result = run(a, b)
-    assert result.exit_code == 1
+    assert result.code == 1
     fpps = [each.a.fpp for each in found]
     mean = f"{float(f'{100 * sum(fpps) / 3:.2g}'):g} %"
     assert result.output.splitlines()[1:] == [
@@ -195,7 +194,7 @@ def test_what_cannot_be_read_is_different(here):
     assert found[0].a.num_bits == 9600
     assert found[0].b is None
     assert found[0].reason.startswith("b: stripe 0: BLOOM_FILTER_UTF8 of column 1: ")
-    assert run(a, "b.orc").exit_code == 1
+    assert run(a, "b.orc").code == 1
 
 
 def test_json(here):
@@ -233,7 +232,7 @@ def test_all(here):
 def test_a_parquet_file_and_an_orc_file(here, is_first):
     names = [write("a.orc"), FIXTURES / "pyarrow_filters.parquet"]
     result = run(*names[:: 1 if is_first else -1])
-    assert result.exit_code == 2
+    assert result.code == 2
     assert len(result.stderr.splitlines()) == 1
     formats = ("orc", "parquet") if is_first else ("parquet", "orc")
     assert result.stderr.endswith(": {} and {}, expected files of one format\n".format(*formats))

@@ -145,9 +145,9 @@ def test_a_hundred_thousand_filters_are_replaced_in_a_moment() -> None:
     footer = SimpleNamespace(leaves=range(1000), layout=Layout(table, 100), start=100)
     file: Any = SimpleNamespace(footer=footer, path="f.parquet")
     keys = [(group, column) for group in range(100) for column in range(1000)]
-    started = time.monotonic()
+    started = time.process_time()
     check_end(file, keys)
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 # ------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from make import troubled
 from make.browser import Document
 from make.commands import outcome
@@ -17,7 +16,6 @@ from make.defects_files import sound
 from make.troubled import COLUMNS, SCRIPT
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.render.report import MOST_COLUMNS, render_report, visible
 from parquet_bloom.rules.policy import Policy
@@ -307,14 +305,14 @@ def run(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        return CliRunner().invoke(cli, ["report", str(path), *arguments])
+        return outcome("report", path, *arguments)
 
     return run
 
 
 def test_command(run, path, page):
     result = run("-o", "report.html")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.code, result.stderr) == (0, "")
     written = Path("report.html")
     assert written.read_bytes() == page.read_bytes()
     assert re.fullmatch(
@@ -339,10 +337,10 @@ def test_command_overwrites_only_when_told(run):
     written = Path("report.html")
     written.write_text("mine")
     result = run("-o", "report.html")
-    assert result.exit_code == 2
+    assert result.code == 2
     assert "report.html: exists already" in result.stderr
     assert written.read_text() == "mine"
-    assert run("-o", "report.html", "--overwrite", "--no-deep").exit_code == 0
+    assert run("-o", "report.html", "--overwrite", "--no-deep").code == 0
     assert written.read_text().startswith("<!DOCTYPE html>")
 
 
@@ -351,7 +349,7 @@ def test_command_tells_at_once_that_the_output_exists(tmp_path):
     (tmp_path / "no.parquet").write_text("no Parquet")
     (tmp_path / "report.html").write_text("mine")
     arguments = ["report", str(tmp_path / "no.parquet"), "-o", str(tmp_path / "report.html")]
-    result = CliRunner().invoke(cli, arguments)
+    result = outcome(*arguments)
     assert "exists already" in result.stderr
 
 
@@ -361,21 +359,21 @@ def test_command_keeps_what_appeared_meanwhile(run, found, monkeypatch):
         return found
 
     monkeypatch.setattr("parquet_bloom.verbs.report.report", slow)
-    assert run("-o", "report.html").exit_code == 2
+    assert run("-o", "report.html").code == 2
     assert Path("report.html").read_text() == "mine"
 
 
 def test_command_never_overwrites_its_input(run, path):
     before = path.read_bytes()
     result = run("-o", str(path), "--overwrite")
-    assert result.exit_code == 2
+    assert result.code == 2
     assert "is the input itself" in result.stderr
     assert path.read_bytes() == before
 
 
 def test_command_needs_an_output(run):
     result = run()
-    assert result.exit_code == 2
+    assert result.code == 2
     assert "Missing option '-o'" in result.stderr
 
 

@@ -1,0 +1,88 @@
+"""Builds that die: before and after any call that touches the disk, a process ends.
+
+    python -m make.dying SOURCE [OUTPUT]
+
+Reads the number of a call, two for each, from a line of stdin, and answers with the exit code of a
+build that was to die there. The process that forks is this one, which has one thread and no locks
+that somebody might hold: that of the tests has threads of Arrow's, and maybe a JVM.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import parquet_bloom as pb
+
+CALLS = ("open", "pwrite", "copy_file_range", "fchmod", "fsync", "replace", "link", "unlink")
+DEAD = 9
+
+
+@contextmanager
+def builds(source: Path, output: Path | None) -> Iterator[Callable[[int], bool]]:
+    """Gives a function that builds, in place without an output, and dies at the given step; it
+    answers whether the build lived to its end."""
+    command = [sys.executable, "-m", "make.dying", *map(str, filter(None, (source, output)))]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        stdin, stdout = process.stdin, process.stdout
+
+        def die_at(step: int) -> bool:
+            print(step, file=stdin, flush=True)
+            code = int(stdout.readline())
+            assert code in (0, DEAD)
+            return code == 0
+
+        yield die_at
+
+
+def build_and_die(step: int, source: str, output: str | None = None) -> None:
+    left = [step]
+
+    def die() -> None:
+        if left[0] == 0:
+            os._exit(DEAD)
+        left[0] -= 1
+
+    def dying(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            die()
+            answer = real(*arguments, **named)
+            die()
+            return answer
+
+        return call
+
+    for name in CALLS:
+        setattr(os, name, dying(getattr(os, name)))
+    pb.build(source, output, columns=["a"], in_place=output is None, threads=1)
+
+
+def main() -> None:
+    # So that no child has to import what a build imports.
+    with TemporaryDirectory() as folder:
+        pb.build(sys.argv[1], Path(folder) / "out.parquet", columns=["a"], threads=1)
+    assert threading.active_count() == 1
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                build_and_die(int(line), *sys.argv[1:])
+                code = 0
+            finally:
+                os._exit(code)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
