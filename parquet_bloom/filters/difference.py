@@ -1,7 +1,7 @@
-"""Two filters of one kind side by side: which bits are set in one of them only.
+"""Compare two filters of one kind: the bits that are set in only one of them.
 
 The larger of two split block filters is folded to the size of the other, if its size is a multiple.
-Filters of k hashes can be compared only where they have as many bits.
+K-hash filters can be compared only if they have the same number of bits.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`fold`: how many times the larger filter is as large, None unless that is a whole number.
+    """`fold`: the ratio of the sizes, None unless it is a whole number.
 
-    `only_a`: bits that are set in `a` only, once both have the same size; None if they cannot have.
-    `reasons`: what differs, in words.
+    `only_a`: the number of bits set only in `a`, once both have the same size; None if that is
+    impossible. `reasons`: the differences in words.
     """
 
     only_a: int | None = None
@@ -33,15 +33,15 @@ class Difference:
 
 
 def difference(a: Any, b: Any) -> Difference:
-    """Of two SplitBlockBloomFilters, or of two KHashFilters."""
+    """Compare two SplitBlockBloomFilters or two KHashFilters."""
     if isinstance(a, SplitBlockBloomFilter) and isinstance(b, SplitBlockBloomFilter):
-        return _of_split_blocks(a, b)
+        return _compare_split_blocks(a, b)
     if isinstance(a, KHashFilter) and isinstance(b, KHashFilter):
-        return _of_k_hashes(a, b)
+        return _compare_k_hashes(a, b)
     raise TypeError(f"{type(a).__name__} and {type(b).__name__}, expected filters of one kind")
 
 
-def _of_split_blocks(a: SplitBlockBloomFilter, b: SplitBlockBloomFilter) -> Difference:
+def _compare_split_blocks(a: SplitBlockBloomFilter, b: SplitBlockBloomFilter) -> Difference:
     small, large = sorted((a, b), key=lambda bits: bits.num_blocks)
     fold, rest = divmod(large.num_blocks, small.num_blocks)
     if rest:
@@ -51,10 +51,10 @@ def _of_split_blocks(a: SplitBlockBloomFilter, b: SplitBlockBloomFilter) -> Diff
     )
     only_a, only_b = folded_a.bits_outside(folded_b), folded_b.bits_outside(folded_a)
     names = ("a", "b") if a is large else ("b", "a")
-    return Difference(only_a, only_b, fold, _of_bits(only_a, only_b, fold, *names))
+    return Difference(only_a, only_b, fold, _reasons(only_a, only_b, fold, *names))
 
 
-def _of_bits(only_a: int, only_b: int, fold: int, large: str, small: str) -> tuple[str, ...]:
+def _reasons(only_a: int, only_b: int, fold: int, large: str, small: str) -> tuple[str, ...]:
     differing = f"bits set only in a: {only_a}, only in b: {only_b}"
     if fold == 1:
         return (differing,) if only_a or only_b else ()
@@ -63,7 +63,7 @@ def _of_bits(only_a: int, only_b: int, fold: int, large: str, small: str) -> tup
     return (f"{small} is {large}, folded by {fold}",)
 
 
-def _of_k_hashes(a: KHashFilter, b: KHashFilter) -> Difference:
+def _compare_k_hashes(a: KHashFilter, b: KHashFilter) -> Difference:
     reasons = tuple(
         f"the number of {what} is {in_a} in a, {in_b} in b"
         for what, in_a, in_b in (

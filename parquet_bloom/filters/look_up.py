@@ -1,4 +1,4 @@
-"""How one hash meets a filter: the bits that it selects, and which of them are clear."""
+"""Look up one hash in a filter: the bits that it selects, and which of them are clear."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """`hash` in hexadecimal. Of a split block filter, `bits` has for each of the eight words of the
-    block the bit (0 to 31) that the hash selects, and `clear` the words where it is clear; of a
-    k-hash filter they are positions. A single clear bit proves that the hash was never inserted."""
+    """`hash` in hexadecimal. For a split block filter, `bits` are the bits (0 to 31) that the hash
+    selects in the eight words of its block, and `clear` the words in which that bit is clear; for a
+    k-hash filter, both are positions. One clear bit proves that the hash was never inserted."""
 
     hash: str
     bits: tuple[int, ...]
@@ -32,12 +32,12 @@ class LookUp:
 
 
 def unasked(hash: int) -> LookUp:
-    """In a split block filter that is not there, or cannot be asked."""
+    """The look-up for a split block filter that is missing or unusable."""
     return LookUp(f"{hash:016x}", word_bits(hash))
 
 
 def in_block(hash: int, index: int, block: SplitBlockBloomFilter, num_blocks: int) -> LookUp:
-    """In the block `index` of a split block filter of `num_blocks`; `block` is a filter of its own."""
+    """Look up a hash in block `index` of `num_blocks`; `block` is that block as a filter of its own."""
     bits = word_bits(hash)
     words = block.bitset.cast(WORD_FORMAT)
     clear = tuple(word for word, bit in enumerate(bits) if not words[word] >> bit & 1)
@@ -52,7 +52,7 @@ def word_bits(hash: int) -> tuple[int, ...]:
 
 
 def in_k_hash(filter: KHashFilter, hash: NDArray[Any]) -> LookUp:
-    """In a k-hash filter; `hash` is one as the filter takes them, shape (1,) or (1, 2)."""
+    """Look up a hash in a k-hash filter; `hash` has shape (1,) or (1, 2), as the filter takes it."""
     alone = filter.empty(filter.num_bits, filter.num_hashes)
     alone.insert_hashes(hash)
     bits = _positions(alone)
@@ -67,7 +67,7 @@ def in_k_hash(filter: KHashFilter, hash: NDArray[Any]) -> LookUp:
 
 
 def _positions(filter: KHashFilter) -> tuple[int, ...]:
-    """The bits that are set, counted from the lowest of the first word."""
+    """The positions of all bits set, counted from the lowest bit of the first word."""
     import numpy as np
 
     unpacked = np.unpackbits(np.frombuffer(filter.bitset, np.uint8), bitorder="little")
