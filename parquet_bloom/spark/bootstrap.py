@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
 def on_executor(
-    module: str, function: str, request: Mapping[str, Any], archive: str | None
+    module: str, function: str, request: Any, archive: str | None
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What mapInArrow calls: `function` of `module` with `request` and the batches.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from glob import has_magic
@@ -24,12 +25,21 @@ from parquet_bloom.spark.listing import (
     opened_by_executors,
 )
 from parquet_bloom.spark.outcome import Outcome, Report
-from parquet_bloom.spark.worker import Request, attempt, row_of
+from parquet_bloom.spark.request import Request
+from parquet_bloom.spark.worker import attempt, row_of
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.storage.temp_files import Leftover, folders_in, leftovers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class CleanOptions:
+    """How old leftovers must be, in seconds, and the folders below which all others are swept, too."""
+
+    older_than: float
+    deep: frozenset[str]
 
 
 def clean_temp(
@@ -56,8 +66,8 @@ def clean_temp(
         for folder in sorted(folders)
         if deep.isdisjoint(map(str, Path(folder).parents))
     ]
-    options = {"older_than": older_than, "deep": sorted(deep)}
-    outcomes = run_job(spark, work, "clean_temp", options, tasks)
+    request = Request(verb="clean_temp", options=CleanOptions(older_than, frozenset(deep)))
+    outcomes = run_job(spark, work, request, tasks)
     return Report.of("clean-temp", outcomes, globs, started_at)
 
 
@@ -86,12 +96,12 @@ def _real(path: str) -> str:
 def sweep(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Folders to what was removed from them, one outcome for each temporary file; also from the
     folders below those of `deep`."""
-    deep = frozenset(request["options"]["deep"])
+    deep = request.options.deep
     for batch in batches:
         for folder in batch.column("path").to_pylist():
             is_deep = folder in deep and not is_url(folder)
             for place in folders_in(folder) if is_deep else [folder]:
-                for outcome in _cleaned(place, request["options"]["older_than"]):
+                for outcome in _cleaned(place, request.options.older_than):
                     yield row_of(outcome)
             if is_deep and not os.path.lexists(folder):
                 yield row_of(Outcome(folder, "error", message=f"{folder}: no such file or folder"))

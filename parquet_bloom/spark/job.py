@@ -6,14 +6,15 @@ would do it again whenever somebody looks at it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from parquet_bloom.spark.bootstrap import on_executor
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.listing import LakeFile
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.packing import LEAST_HUGE, Piece, huge_files, is_worth_parts, pack
+from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.shipping import shipped
 
 if TYPE_CHECKING:
@@ -41,18 +42,16 @@ def check_tasks(tasks: int | None) -> None:
 def run_job(
     spark: SparkSession,
     files: Sequence[LakeFile],
-    verb: str,
-    options: Mapping[str, Any],
+    request: Request,
     tasks: int | None,
 ) -> list[Outcome]:
-    """Do `verb` with `options` on every file; the outcomes by path.
+    """Do what is requested to every file; the outcomes by path.
 
     `tasks`: how many can run at the same time; None: Spark is asked. Raises SparkError if the job
     fails as a whole.
     """
     if not files:
         return []
-    request = {"verb": verb, "options": dict(options)}
     with failing("the Spark job failed"):
         slots = tasks or parallelism(spark)
         in_parts = _in_parts_at_best(spark, huge_files(files, slots, LEAST_HUGE), slots, request)
@@ -62,10 +61,10 @@ def run_job(
 
 
 def _in_parts_at_best(
-    spark: SparkSession, files: Sequence[LakeFile], slots: int, request: Mapping[str, Any]
+    spark: SparkSession, files: Sequence[LakeFile], slots: int, request: Request
 ) -> set[str]:
     """Those of huge files that are done earlier in parts, for which footers are read."""
-    if not files or request["verb"] != "build" or request["options"]["destination"].dry_run:
+    if not files or request.verb != "build" or request.destination.dry_run:
         return set()
     from parquet_bloom.spark.schemas import SHARE
 
@@ -84,7 +83,7 @@ def parallelism(spark: SparkSession) -> int:
 
 
 def _outcomes(
-    spark: SparkSession, pieces: Sequence[Piece], num_tasks: int, request: Mapping[str, Any]
+    spark: SparkSession, pieces: Sequence[Piece], num_tasks: int, request: Request
 ) -> DataFrame:
     """Rows of OUTCOME; nothing has been done yet."""
     from parquet_bloom.spark.schemas import OUTCOME
@@ -94,7 +93,7 @@ def _outcomes(
     archive = shipped(spark)
     done = []
     if whole:
-        module, function = OWN_FUNCTIONS.get(request["verb"], FILE_BY_FILE)
+        module, function = OWN_FUNCTIONS.get(request.verb, FILE_BY_FILE)
         work = on_executor(module, function, request, archive)
         done.append(_work(spark, whole, num_tasks).mapInArrow(work, OUTCOME))
     if parts:
@@ -106,7 +105,7 @@ def _in_parts(
     spark: SparkSession,
     pieces: Sequence[Piece],
     num_tasks: int,
-    request: Mapping[str, Any],
+    request: Request,
     archive: str | None,
 ) -> DataFrame:
     """Huge files: filters in many tasks, and each file written by one."""

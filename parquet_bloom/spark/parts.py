@@ -24,9 +24,8 @@ from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.spark.outcome import Outcome
+from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.worker import (
-    Options,
-    Request,
     attempt,
     build_outcome,
     has_been_built,
@@ -50,16 +49,16 @@ def column_shares(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterat
     schema = to_arrow_schema(SHARE)
     for batch in batches:
         for path in batch.column("path").to_pylist():
-            row = {"path": path, "share": _share(path, request["options"])}
+            row = {"path": path, "share": _share(path, request)}
             yield pa.RecordBatch.from_pylist([row], schema=schema)
 
 
-def _share(path: str, options: Options) -> float:
+def _share(path: str, request: Request) -> float:
     try:
         with open_file(path) as file:
-            if not _is_wanted(file, options):
+            if not _is_wanted(file, request):
                 return 0.0
-            chunks = file.build(options["build"]).planned
+            chunks = file.build(request.options).planned
             return sum(chunk.stored_bytes for chunk in chunks) / file.source.size
     except (ParquetBloomError, OSError, ValueError, MemoryError):
         # It is built as a whole, which says what is wrong.
@@ -75,19 +74,19 @@ def build_part(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[
     schema = to_arrow_schema(BUILT)
     for batch in batches:
         for piece in batch.to_pylist():
-            for row in _built_in(piece, dict(request["options"])):
+            for row in _built_in(piece, request):
                 yield pa.RecordBatch.from_pylist([row], schema=schema)
 
 
-def _built_in(piece: Row, options: Options) -> Iterator[Row]:
+def _built_in(piece: Row, request: Request) -> Iterator[Row]:
     """The filters of one part; first of all, which file it has seen."""
     about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
     try:
         with open_file(piece["path"]) as file:
             yield about | {"row_group": SEEN, "message": file.fingerprint}
-            if not _is_wanted(file, options):
+            if not _is_wanted(file, request):
                 return
-            change = file.build(options["build"])
+            change = file.build(request.options)
             mine = _part(change.planned, file.num_parts, piece["part"], piece["parts"])
             for chunk, filter in change.built(mine):
                 row_group, column = chunk.key
@@ -98,9 +97,9 @@ def _built_in(piece: Row, options: Options) -> Iterator[Row]:
         yield about | {"row_group": SEEN, "message": None}
 
 
-def _is_wanted(file: Container, options: Options) -> bool:
+def _is_wanted(file: Container, request: Request) -> bool:
     """Whether a file is to be built in parts."""
-    is_done = options["only_missing"] and has_been_built(file, options["build"].columns)
+    is_done = request.only_missing and has_been_built(file, request.options.columns)
     return not is_done and not file.is_encrypted
 
 
@@ -113,7 +112,7 @@ def _part(chunks: Sequence[Any], num_parts: int, part: int, parts: int) -> list[
 def write_parts(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of BUILT, those of one file together and in the order of the file, to rows of OUTCOME."""
     for path, rows in groupby(_rows(batches), lambda row: row["path"]):
-        done = partial(_written, path, rows, dict(request["options"]))
+        done = partial(_written, path, rows, request)
         yield row_of(attempt(path, done))
 
 
@@ -126,22 +125,22 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
             yield row | {"bits": bits[index].as_buffer()}
 
 
-def _is_as_seen(path: str, seen: set[str | None], options: Options) -> bool:
+def _is_as_seen(path: str, seen: set[str | None], request: Request) -> bool:
     """Whether all parts have seen the file that is there now, and it is to be built in parts."""
     # A part that could not open it, perhaps for want of a key, makes it a matter of the whole.
     if None in seen:
         return False
     with open_file(path) as file:
-        return seen == {file.fingerprint} and _is_wanted(file, options)
+        return seen == {file.fingerprint} and _is_wanted(file, request)
 
 
-def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
+def _written(path: str, rows: Iterator[Row], request: Request) -> Outcome:
     """Write the filters of one file, or build it as a whole."""
     kinds = groupby(rows, lambda row: row["row_group"] == SEEN)
     _, by_parts = next(kinds)
     seen = {row["message"] for row in by_parts}
-    if not _is_as_seen(path, seen, options):
-        return build_outcome(path, options)
+    if not _is_as_seen(path, seen, request):
+        return build_outcome(path, request)
 
     def filters(file: Container, chunks: Sequence[Any]) -> Generator[tuple[Any, Any]]:
         if {file.fingerprint} != seen:
@@ -155,8 +154,8 @@ def _written(path: str, rows: Iterator[Row], options: Options) -> Outcome:
             yield chunk, row["message"] if bits is None else SplitBlockBloomFilter.from_bytes(bits)
 
     try:
-        report = build_file(path, options["build"], options["destination"], filters=filters)
+        report = build_file(path, request.options, request.destination, filters=filters)
     except RewriteError:
         # Another attempt at the same may have changed it meanwhile.
-        return build_outcome(path, options)
+        return build_outcome(path, request)
     return outcome_of_build(report)

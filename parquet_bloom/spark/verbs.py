@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.options import AdviseOptions, BuildOptions, Destination, Selection
+from parquet_bloom.options import (
+    AdviseOptions,
+    BuildOptions,
+    Destination,
+    ProbeOptions,
+    Selection,
+    ValidateOptions,
+)
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
-from parquet_bloom.vocabulary import Existing
+from parquet_bloom.spark.request import Request
+from parquet_bloom.vocabulary import Existing, LiteralType
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,22 +57,24 @@ def build(
     """
     if not columns:
         raise ValueError("columns: none, expected at least one")
-    options = {
-        "build": BuildOptions(
-            columns=_columns(columns),
-            fpp=fpp,
-            ndv=ndv,
-            max_bytes=max_bytes,
-            exact_blocks=exact_blocks,
-            existing=existing,
-            force=force,
-            threads=1,
-        ),
-        "destination": Destination(in_place=True, dry_run=dry_run, verify=verify),
-        "only_missing": only_missing,
-        "keys_file": keys_file,
-    }
-    return _report(spark, paths, "build", options, tasks, since)
+    options = BuildOptions(
+        columns=_texts("columns", columns),
+        fpp=fpp,
+        ndv=ndv,
+        max_bytes=max_bytes,
+        exact_blocks=exact_blocks,
+        existing=existing,
+        force=force,
+        threads=1,
+    )
+    request = Request(
+        verb="build",
+        options=options,
+        keys_file=keys_file,
+        destination=Destination(in_place=True, dry_run=dry_run, verify=verify),
+        only_missing=only_missing,
+    )
+    return _report(spark, paths, request, tasks, since)
 
 
 def strip(
@@ -80,12 +89,13 @@ def strip(
     tasks: int | None = None,
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in its place. See build."""
-    options = {
-        "selection": Selection(columns=_columns(columns)),
-        "destination": Destination(in_place=True, dry_run=dry_run, verify=verify),
-        "keys_file": keys_file,
-    }
-    return _report(spark, paths, "strip", options, tasks, since)
+    request = Request(
+        verb="strip",
+        options=Selection(columns=_texts("columns", columns)),
+        keys_file=keys_file,
+        destination=Destination(in_place=True, dry_run=dry_run, verify=verify),
+    )
+    return _report(spark, paths, request, tasks, since)
 
 
 def inspect(
@@ -98,8 +108,9 @@ def inspect(
     tasks: int | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
-    options = {"columns": _texts("columns", columns), "keys_file": keys_file}
-    return _report(spark, paths, "inspect", options, tasks, since)
+    options = Selection(columns=_texts("columns", columns))
+    request = Request(verb="inspect", options=options, keys_file=keys_file)
+    return _report(spark, paths, request, tasks, since)
 
 
 def validate(
@@ -115,11 +126,11 @@ def validate(
     tasks: int | None = None,
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
-    options = {
-        "columns": _texts("columns", columns), "deep": deep, "diagnose": diagnose, "policy": policy,
-        "keys_file": keys_file,
-    }  # fmt: skip
-    return _report(spark, paths, "validate", options, tasks, since)
+    options = ValidateOptions(
+        columns=_texts("columns", columns), deep=deep, diagnose=diagnose, policy=policy, threads=1
+    )
+    request = Request(verb="validate", options=options, keys_file=keys_file)
+    return _report(spark, paths, request, tasks, since)
 
 
 def probe(
@@ -128,7 +139,7 @@ def probe(
     column: str,
     values: Sequence[str],
     *,
-    read_as: str | None = None,
+    read_as: LiteralType | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     tasks: int | None = None,
@@ -138,10 +149,9 @@ def probe(
     literals = _texts("values", values)
     if not literals:
         raise ValueError("values: none, expected at least one")
-    options = {
-        "column": column, "values": literals, "read_as": read_as, "keys_file": keys_file,
-    }  # fmt: skip
-    return _report(spark, paths, "probe", options, tasks, since)
+    options = ProbeOptions(column=column, values=literals, read_as=read_as)
+    request = Request(verb="probe", options=options, keys_file=keys_file)
+    return _report(spark, paths, request, tasks, since)
 
 
 def advise(
@@ -156,35 +166,26 @@ def advise(
     tasks: int | None = None,
 ) -> Report:
     """Which columns deserve filters; the files of one task are judged together. See build."""
-    options: dict[str, Any] = {
-        "columns": _texts("columns", columns),
-        "fpp": fpp,
-        "max_bytes": None if max_bytes == MAX_BYTES else max_bytes,
-    }
-    AdviseOptions(**options)
-    options["keys_file"] = keys_file
-    return _report(spark, paths, "advise", options, tasks, since)
+    options = AdviseOptions(
+        columns=_texts("columns", columns), fpp=fpp, max_bytes=max_bytes, threads=1
+    )
+    request = Request(verb="advise", options=options, keys_file=keys_file)
+    return _report(spark, paths, request, tasks, since)
 
 
-def _columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    texts = _texts("columns", columns)
-    return None if texts is None else tuple(texts)
-
-
-def _texts(name: str, texts: Sequence[str] | None) -> list[str] | None:
-    """The list that `name` is; one text by itself would be taken letter by letter."""
+def _texts(name: str, texts: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The texts that `name` is; one by itself would be taken letter by letter."""
     if isinstance(texts, str):
         raise TypeError(f"{name}: a string, expected a list: [{texts!r}]")
     if texts is not None and not all(isinstance(text, str) for text in texts):
         raise TypeError(f"{name}: {list(texts)!r}, expected strings")
-    return None if texts is None else list(texts)
+    return None if texts is None else tuple(texts)
 
 
 def _report(
     spark: SparkSession,
     paths: Paths,
-    verb: str,
-    options: Mapping[str, Any],
+    request: Request,
     tasks: int | None,
     since: datetime | None,
 ) -> Report:
@@ -196,5 +197,5 @@ def _report(
     # A time without a zone is local.
     start = None if since is None else since.astimezone(UTC)
     wanted = [file for file in files if start is None or file.modified >= start]
-    outcomes = run_job(spark, wanted, verb, options, tasks)
-    return Report.of(verb, outcomes, nothing, started_at)
+    outcomes = run_job(spark, wanted, request, tasks)
+    return Report.of(request.verb, outcomes, nothing, started_at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,8 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.outcome import Outcome, Status
-from parquet_bloom.verbs import documents
+from parquet_bloom.spark.request import Request
+from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.build import BuildReport
 
-Request = Mapping[str, Any]
-Options = dict[str, Any]
-Verb = Callable[[str, Options], Outcome]
+Verb = Callable[[str, Request], Outcome]
 
 # What a file is not fit for, unlike what is wrong with it.
 REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
@@ -50,14 +49,14 @@ def work(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
 
 def outcome_of(request: Request, path: str) -> Outcome:
     """Do the verb on one file."""
-    verb = _VERBS[request["verb"]]
+    verb = _VERBS[request.verb]
 
     def done() -> Outcome:
         try:
-            return verb(path, dict(request["options"]))
+            return verb(path, request)
         except RewriteError:
             # If another attempt at the same has changed it meanwhile, nothing is left to do.
-            return verb(path, dict(request["options"]))
+            return verb(path, request)
 
     return attempt(path, done)
 
@@ -95,10 +94,9 @@ def _outcome_schema() -> pa.Schema:
     return to_arrow_schema(OUTCOME)
 
 
-def document_of(report: Any) -> str:
+def text_of(report: Any) -> str:
     """What `--json` prints."""
-    fields = report if isinstance(report, dict) else asdict(report)
-    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+    return json.dumps(document_of(report), ensure_ascii=False, allow_nan=False)
 
 
 def keys_in(keys_file: str | None) -> Keys | None:
@@ -114,17 +112,16 @@ def keys_in(keys_file: str | None) -> Keys | None:
 # The verbs
 
 
-def build_outcome(path: str, options: Options) -> Outcome:
+def build_outcome(path: str, request: Request) -> Outcome:
     """Filters into one file, in its place."""
     from parquet_bloom.verbs.build import build_file
 
-    keys = keys_in(options["keys_file"])
-    if options["only_missing"]:
+    keys = keys_in(request.keys_file)
+    if request.only_missing:
         with open_file(path, keys) as file:
-            if has_been_built(file, options["build"].columns):
+            if has_been_built(file, request.options.columns):
                 return Outcome(path, "unchanged", message="each column has filters")
-    report = build_file(path, options["build"], options["destination"], keys=keys)
-    return outcome_of_build(report)
+    return outcome_of_build(build_file(path, request.options, request.destination, keys=keys))
 
 
 def outcome_of_build(report: BuildReport) -> Outcome:
@@ -144,7 +141,7 @@ def outcome_of_build(report: BuildReport) -> Outcome:
         filters=report.num_filters,
         bytes=report.bytes_added,
         message="; ".join(reasons if report.output else ["dry run", *reasons]) or None,
-        document=document_of(documents.document_of(report)),
+        document=text_of(report),
     )
 
 
@@ -157,54 +154,52 @@ def has_been_built(file: Container, columns: Sequence[str]) -> bool:
     )
 
 
-def _strip(path: str, options: Options) -> Outcome:
+def _strip(path: str, request: Request) -> Outcome:
     from parquet_bloom.verbs.strip import strip_file
 
-    keys = keys_in(options["keys_file"])
-    report = strip_file(path, options["selection"], options["destination"], keys=keys)
+    keys = keys_in(request.keys_file)
+    report = strip_file(path, request.options, request.destination, keys=keys)
     return Outcome(
         path=path,
         status="removed" if report.removed else "unchanged",
         filters=report.num_filters,
         bytes=report.size_after - report.size_before,
         message=None if report.output else "dry run",
-        document=document_of(documents.document_of(report)),
+        document=text_of(report),
     )
 
 
-def _inspect(path: str, options: Options) -> Outcome:
-    from parquet_bloom.verbs import documents
-    from parquet_bloom.verbs.inspect import inspect
+def _inspect(path: str, request: Request) -> Outcome:
+    from parquet_bloom.verbs.inspect import inspect_file
 
-    report = inspect(path, keys=keys_in(options.pop("keys_file")), **options)
-    document = document_of(documents.document_of(report))
-    return Outcome(path, "read", filters=report.num_filters, document=document)
+    with open_file(path, keys_in(request.keys_file)) as file:
+        report = inspect_file(file, request.options)
+    return Outcome(path, "read", filters=report.num_filters, document=text_of(report))
 
 
-def _validate(path: str, options: Options) -> Outcome:
-    from parquet_bloom.verbs.validate import validate
+def _validate(path: str, request: Request) -> Outcome:
+    from parquet_bloom.verbs.validate import validate_file
 
-    report = validate(path, threads=1, keys=keys_in(options.pop("keys_file")), **options)
+    with open_file(path, keys_in(request.keys_file)) as file:
+        report = validate_file(file, request.options)
+    messages = dict.fromkeys(finding.message for finding in report.findings)
     return Outcome(
         path,
         "read",
         filters=report.checked.filters,
-        message="; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None,
-        document=document_of(report),
+        message="; ".join(messages) or None,
+        document=text_of(report),
     )
 
 
-def _probe(path: str, options: Options) -> Outcome:
-    from parquet_bloom.verbs.probe import probe
+def _probe(path: str, request: Request) -> Outcome:
+    from parquet_bloom.verbs.probe import probe_file
 
-    report = probe(path, keys=keys_in(options.pop("keys_file")), **options)
+    with open_file(path, keys_in(request.keys_file)) as file:
+        report = probe_file(file, request.options)
     verdicts = [verdict for result in report.results for verdict in result.verdicts]
-    return Outcome(
-        path,
-        "read",
-        filters=sum(verdict != "unknown" for verdict in verdicts),
-        document=document_of(report),
-    )
+    filters = sum(verdict != "unknown" for verdict in verdicts)
+    return Outcome(path, "read", filters=filters, document=text_of(report))
 
 
 _VERBS: dict[str, Verb] = {
@@ -218,13 +213,9 @@ _VERBS: dict[str, Verb] = {
 
 def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same for advise, which judges the files of a task together."""
-    from parquet_bloom.options import AdviseOptions
-    from parquet_bloom.verbs import documents
     from parquet_bloom.verbs.advise import Advisor
 
-    options = dict(request["options"])
-    keys = keys_in(options.pop("keys_file"))
-    advisor = Advisor(AdviseOptions(threads=1, **options), keys)
+    advisor = Advisor(request.options, keys_in(request.keys_file))
     read: list[Outcome] = []
     for batch in batches:
         for path in batch.column("path").to_pylist():
@@ -240,7 +231,7 @@ def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
                 outcome,
                 filters=already,
                 message=", ".join(report.recommended) or None,
-                document=document_of(documents.document_of(report)),
+                document=text_of(report),
             )
         )
 

@@ -85,10 +85,10 @@ def probe(
         explain=explain,
     )
     with open_file(path, keys) as file:
-        return _probe(file, options)
+        return probe_file(file, options)
 
 
-def _probe(file: Container, options: ProbeOptions) -> ProbeReport:
+def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     column = file.column(options.column)
     probers = file.probers(column, options.dialect, options.seed)
     asked = [file.read_literal(column, text, options.read_as) for text in options.values]
