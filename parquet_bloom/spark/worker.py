@@ -182,6 +182,7 @@ def _inspect(path: str, options: Options) -> Outcome:
 
 
 def _validate(path: str, options: Options) -> Outcome:
+    from parquet_bloom.verbs import documents
     from parquet_bloom.verbs.validate import validate
 
     report = validate(path, threads=1, keys=keys_in(options.pop("keys_file")), **options)
@@ -190,7 +191,7 @@ def _validate(path: str, options: Options) -> Outcome:
         "read",
         filters=report.checked.filters,
         message="; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None,
-        document=document_of(report),
+        document=document_of(documents.document_of(report)),
     )
 
 
