@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster lint bench thrift proto clean
+.PHONY: demo test cluster lint bench docs thrift proto clean
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -28,6 +28,10 @@ lint: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.bench
+
+# Write docs/rules.md from the rules in parquet_bloom/rules/catalogue.
+docs: .venv/installed
+	$(BIN)/pbloom rule --markdown > docs/rules.md
 
 # Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
 thrift:

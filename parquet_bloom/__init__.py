@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container import LeftChunk as LeftChunk
     from parquet_bloom.container import Place as Place
     from parquet_bloom.container import RemovedFilters as RemovedFilters
+    from parquet_bloom.diagnosis.diagnosis import Diagnosis as Diagnosis
     from parquet_bloom.encryption.keys import Keys as Keys
     from parquet_bloom.encryption.keys_file import read_keys as read_keys
     from parquet_bloom.errors import ColumnError as ColumnError
@@ -47,13 +48,11 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.file import OrcFile as OrcFile
     from parquet_bloom.parquet.column_filter import ColumnFilter as ColumnFilter
     from parquet_bloom.parquet.file import ParquetFile as ParquetFile
-    from parquet_bloom.rules.catalogue import Diagnosis as Diagnosis
-    from parquet_bloom.rules.catalogue import Finding as Finding
-    from parquet_bloom.rules.catalogue import Severity as Severity
-    from parquet_bloom.rules.catalogue import ValidationReport as ValidationReport
+    from parquet_bloom.rules.finding import Finding as Finding
     from parquet_bloom.rules.policy import ColumnPolicy as ColumnPolicy
     from parquet_bloom.rules.policy import Policy as Policy
     from parquet_bloom.rules.policy import read_policy as read_policy
+    from parquet_bloom.rules.rule import Severity as Severity
     from parquet_bloom.verbs.advise import AdviceReport as AdviceReport
     from parquet_bloom.verbs.advise import Advisor as Advisor
     from parquet_bloom.verbs.advise import advise as advise
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.report import report as report
     from parquet_bloom.verbs.strip import StripReport as StripReport
     from parquet_bloom.verbs.strip import strip as strip
+    from parquet_bloom.verbs.validate import ValidationReport as ValidationReport
     from parquet_bloom.verbs.validate import validate as validate
 
 __version__ = "0.1.0"
@@ -82,6 +82,7 @@ __version__ = "0.1.0"
 # Public names, by the module that has them; type checkers see the same above, and a test holds it.
 _NAMES = {
     "container": "Answer BuiltFilters Explanation FilterDescription LeftChunk Place RemovedFilters",
+    "diagnosis.diagnosis": "Diagnosis",
     "encryption.keys": "Keys",
     "encryption.keys_file": "read_keys",
     "errors": "ColumnError ConfigError EncryptionError FilterError FooterError FormatError MissingKeyError NotSupportedFileError PageError ParquetBloomError RewriteError TamperedError UnsupportedError ValueTypeError",
@@ -93,8 +94,9 @@ _NAMES = {
     "orc.file": "OrcFile",
     "parquet.column_filter": "ColumnFilter",
     "parquet.file": "ParquetFile",
-    "rules.catalogue": "Diagnosis Finding Severity ValidationReport",
+    "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",
+    "rules.rule": "Severity",
     "verbs.advise": "AdviceReport Advisor advise",
     "verbs.build": "BuildReport build",
     "verbs.diff": "FileDiff FilterDiff diff",
@@ -104,7 +106,7 @@ _NAMES = {
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",
     "verbs.strip": "StripReport strip",
-    "verbs.validate": "validate",
+    "verbs.validate": "ValidationReport validate",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -17,6 +17,7 @@ from parquet_bloom.commands.inspect import inspect
 from parquet_bloom.commands.probe import probe
 from parquet_bloom.commands.repair import repair
 from parquet_bloom.commands.report import report
+from parquet_bloom.commands.rule import rule
 from parquet_bloom.commands.spark import spark
 from parquet_bloom.commands.strip import strip
 from parquet_bloom.commands.validate import validate
@@ -28,7 +29,8 @@ from parquet_bloom.program import Program, run
 def cli() -> None:
     """Bloom filters in Parquet files that already exist.
 
-    Add them without rewriting a data page, look at them, ask them, prove them right, mend them.
+    Add them without rewriting a data page, look at them, ask them, prove them right, repair
+    them.
 
     FILE is a path, a glob, a folder or a URL; several at a time.
 
@@ -41,7 +43,9 @@ def cli() -> None:
     """
 
 
-for command in (advise, build, diff, dump, inspect, probe, repair, report, spark, strip, validate):
+for command in (
+    advise, build, diff, dump, inspect, probe, repair, report, rule, spark, strip, validate,
+):  # fmt: skip
     cli.add_command(command)
 
 main = partial(run, cli)

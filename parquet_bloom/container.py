@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, dataclass_transform
 
 from parquet_bloom.errors import UnsupportedError
@@ -298,6 +299,34 @@ class StripChange(Change):
     left: Sequence[LeftChunk] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """What is to become of filters, by Chunk in file order.
+
+    `dropped`: they go, unless others are built. `resized`: the file says how long they are. `rebuilt`:
+    others are built, if they can be; if not, those stay that are not dropped.
+    """
+
+    dropped: tuple[Any, ...] = ()
+    resized: tuple[Any, ...] = ()
+    rebuilt: tuple[Any, ...] = ()
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.dropped or self.resized or self.rebuilt)
+
+
+class RepairChange(Change):
+    """Repairs. Once it is composed, by the keys of Chunks: where filters were `built` or `resized`,
+    offset and length, and why some were `not_built`. `remains`: Chunks, and what is still to be seen
+    of filters that they have lost."""
+
+    built: Mapping[tuple[int, int], tuple[int, int]]
+    not_built: Mapping[tuple[int, int], str]
+    resized: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
+    remains: Sequence[tuple[Any, str]] = ()
+
+
 # ------------------------------------------------------------------------------------------------
 # Files
 
@@ -316,8 +345,10 @@ class Column(Protocol):
 
 
 class Chunk(Protocol):
-    """One column in one part. `where` names both."""
+    """One column in one part. `where` names both, `key` is their numbers."""
 
+    @property
+    def key(self) -> tuple[int, int]: ...
     @property
     def column(self) -> Column: ...
     @property
@@ -385,6 +416,11 @@ class Container(Protocol):
 
     def strip(self, selection: Any) -> StripChange:
         """No filters of the format's own kind for a Selection. Raises as build."""
+
+    def repair(
+        self, repairs: Repairs, options: Any, progress: Progress | None = None
+    ) -> RepairChange:
+        """Repaired filters, those that are built by RepairOptions. Raises as build."""
 
     @property
     def columns(self) -> tuple[str, ...]:

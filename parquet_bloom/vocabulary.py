@@ -49,6 +49,10 @@ AdviceVerdict = Literal["build", "optional", "skip"]
 # Whose look-ups advice is based on.
 AdviceBasis = Literal["stored values", "value sample"]
 
+# What `repair` does about a broken rule. `drop`: the filter goes, unless another one is built;
+# `rebuild`: it stays, unless another one is built; `nothing`: not its business, or beyond it.
+Remedy = Literal["set length", "remove length", "drop", "rebuild", "nothing"]
+
 RepairAction = Literal[
     "length set", "length removed", "pointer dropped", "filters dropped", "rebuilt"
 ]

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from parquet_bloom.commands.options import (
+    Destinations,
     Inputs,
     columns_option,
+    destination_options,
     files_argument,
-    fpp_option,
+    filter_size,
     json_option,
     key_options,
-    max_bytes_option,
-    output_of,
-    output_options,
     row_groups_option,
     threads_option,
 )
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.orc.repair import LeftOrcFilters, OrcRepairReport
-    from parquet_bloom.verbs.repair import LeftFilter, RepairReport
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.repair import LeftFilter
 
 
 @click.command()
@@ -36,57 +34,75 @@ if TYPE_CHECKING:
     "--drop-bad", is_flag=True, help="Look up every stored value, and drop filters that lack some."
 )
 @click.option(
-    "--rebuild", is_flag=True, help="The same, and build again from the data what was dropped."
+    "--rebuild", is_flag=True, help="The same, and build what was dropped again from the data."
 )
-@fpp_option
-@max_bytes_option
-@output_options
+@click.option(
+    "--fpp",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Target false positive rate of --rebuild.  [default: 0.01]",
+)
+@click.option(
+    "--max-bytes",
+    callback=filter_size,
+    metavar="SIZE",
+    help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
+)
+@destination_options
 @threads_option
 @key_options
 @json_option
 def repair(
-    files: tuple[str, ...], columns: tuple[str, ...], row_groups: tuple[int, ...],
-    output: Path | None, output_dir: Path | None, in_place: bool, overwrite: bool, dry_run: bool,
-    no_verify: bool, as_json: bool, **options: Any,
-) -> None:  # fmt: skip
-    """Mend what is wrong with the filters of files.
+    files: tuple[str, ...],
+    columns: tuple[str, ...],
+    row_groups: tuple[int, ...],
+    drop_bad: bool,
+    rebuild: bool,
+    fpp: float | None,
+    max_bytes: int | None,
+    destinations: Destinations,
+    threads: int | None,
+    keys: Keys | None,
+    as_json: bool,
+) -> None:
+    """Repair the filters of files.
 
-    Only the footer changes: a missing or wrong bloom_filter_length is set, and a pointer to nothing,
-    or to a filter that no reader can trust, is dropped. What only values can tell is dropped too,
-    unless --drop-bad or --rebuild let them be read. What was dropped without --rebuild comes back by
-    pbloom build only. In ORC files nothing points to a filter: there only --drop-bad and --rebuild
-    mend anything. Exit code 1: something is still wrong, and the answer says what would mend it.
+    Only the footer changes: a missing or wrong bloom_filter_length is set, and pointers to nothing,
+    or to a filter that no reader can trust, are dropped. What only the values can tell is dropped,
+    too, unless --drop-bad or --rebuild lets them be read. Without --rebuild, only pbloom build
+    brings back what was dropped. In ORC files nothing points to a filter, so --drop-bad or
+    --rebuild is needed to repair anything. Exit code 1: something is still wrong, and the answer
+    says what would repair it.
 
     \b
     Example:
       pbloom repair events.bloom.parquet --rebuild --in-place
     """
+    from parquet_bloom.options import RepairOptions
+    from parquet_bloom.render.repair import write_repair
     from parquet_bloom.render.terminal import progress, write_json
-    from parquet_bloom.verbs.repair import repair as repair_filters
+    from parquet_bloom.verbs.documents import document_of
+    from parquet_bloom.verbs.repair import repair_file
 
     inputs = Inputs(files)
-    target = output_of(inputs, output, output_dir, in_place, dry_run)
-    left: list[LeftFilter | LeftOrcFilters] = []
+    destination_of = destinations(inputs)
+    options = RepairOptions(
+        columns=columns or None,
+        parts=row_groups or None,
+        drop_bad=drop_bad,
+        rebuild=rebuild,
+        fpp=fpp,
+        max_bytes=max_bytes,
+        threads=threads,
+    )
+    left: list[LeftFilter] = []
 
     def work(path: str) -> None:
         with progress(path) as show:
-            report = repair_filters(
-                path, target(path), columns=columns or None, row_groups=row_groups or None,
-                in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=not no_verify,
-                progress=show, **options,
-            )  # fmt: skip
+            report = repair_file(path, options, destination_of(path), keys, show)
         left.extend(report.left)
-        (write_json if as_json else _write)(report)
+        if as_json:
+            write_json(document_of(report))
+        else:
+            write_repair(report)
 
     sys.exit(inputs.each(work) or (NO if left else FINE))
-
-
-def _write(report: RepairReport | OrcRepairReport) -> None:
-    from parquet_bloom.render.orc.repair import write_orc_repair
-    from parquet_bloom.render.repair import write_repair
-    from parquet_bloom.verbs.repair import RepairReport
-
-    if isinstance(report, RepairReport):
-        write_repair(report)
-    else:
-        write_orc_repair(report)

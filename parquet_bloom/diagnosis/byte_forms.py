@@ -6,56 +6,56 @@ from collections.abc import Callable
 from functools import partial
 from uuid import UUID
 
-from parquet_bloom.diagnosis.form import Convert, Form, form
+from parquet_bloom.diagnosis.key_form import Convert, KeyForm, key_form
 from parquet_bloom.diagnosis.samples import StoredValue
 
-LENGTH_PREFIX = form(
+LENGTH_PREFIX = key_form(
     "length-prefix",
     "hashed with its 4-byte length in front",
     lambda plain: len(plain).to_bytes(4, "little") + plain,
 )
-REVERSED = form(
+REVERSED = key_form(
     "reversed-bytes", "hashed with its bytes in reverse order", lambda plain: plain[::-1]
 )
-HEX = form("hex", "hashed as hexadecimal digits", lambda plain: plain.hex().encode())
+HEX = key_form("hex", "hashed as hexadecimal digits", lambda plain: plain.hex().encode())
 
 
-def _index(width: int) -> Form:
+def _index(width: int) -> KeyForm:
     def convert(value: StoredValue) -> bytes | None:
         if value.index is None or value.index >> (8 * width - 1):
             return None
         return value.index.to_bytes(width, "little")
 
     clause = f"replaced by its index in the dictionary, an integer of {width} bytes"
-    return Form("dictionary-index", clause, convert)
+    return KeyForm("dictionary-index", clause, convert)
 
 
 INDEX_FORMS = (_index(4), _index(8))
 
 
 UUID_FORMS = (
-    form("uuid-text", "hashed as text with hyphens", lambda plain: _uuid_text(plain).encode()),
-    form(
+    key_form("uuid-text", "hashed as text with hyphens", lambda plain: _uuid_text(plain).encode()),
+    key_form(
         "uuid-text-upper-case",
         "hashed as text with hyphens in upper case",
         lambda plain: _uuid_text(plain).upper().encode(),
     ),
-    form(
+    key_form(
         "uuid-hex-upper-case",
         "hashed as hexadecimal digits in upper case, without hyphens",
         lambda plain: plain.hex().upper().encode(),
     ),
-    form(
+    key_form(
         "uuid-guid",
         "hashed in the byte order of a Microsoft GUID, whose first three fields are little-endian",
         lambda plain: UUID(bytes=plain).bytes_le,
     ),
-    form(
+    key_form(
         "uuid-halves-reversed",
         "hashed as two little-endian integers of 8 bytes",
         lambda plain: plain[7::-1] + plain[:7:-1],
     ),
-    form(
+    key_form(
         "uuid-halves-swapped",
         "hashed with the last 8 bytes in front of the first 8",
         lambda plain: plain[8:] + plain[:8],
@@ -95,23 +95,23 @@ def _uuid_bytes(plain: bytes) -> bytes | None:
 
 
 BYTE_ARRAY_FORMS = (
-    form("zero-terminated", "hashed with a zero byte behind it", lambda plain: plain + b"\0"),
-    form("lower-case", "hashed in lower case", _retold(lambda text: text.lower().encode())),
-    form("upper-case", "hashed in upper case", _retold(lambda text: text.upper().encode())),
-    form(
+    key_form("zero-terminated", "hashed with a zero byte behind it", lambda plain: plain + b"\0"),
+    key_form("lower-case", "hashed in lower case", _retold(lambda text: text.lower().encode())),
+    key_form("upper-case", "hashed in upper case", _retold(lambda text: text.upper().encode())),
+    key_form(
         "without-trailing-spaces",
         "hashed without the spaces at its end",
         lambda plain: plain.rstrip(b" "),
     ),
     *(
-        form(
+        key_form(
             "truncated",
             f"hashed by its first {size} bytes only",
             partial(_first, size),
         )
         for size in (8, 16, 32, 64)
     ),
-    form("utf-16", "hashed as UTF-16LE", _retold(lambda text: text.encode("utf-16-le"))),
-    form("utf-16", "hashed as UTF-16BE", _retold(lambda text: text.encode("utf-16-be"))),
-    form("uuid-bytes", "hashed as the 16 bytes of the UUID that the text spells", _uuid_bytes),
+    key_form("utf-16", "hashed as UTF-16LE", _retold(lambda text: text.encode("utf-16-le"))),
+    key_form("utf-16", "hashed as UTF-16BE", _retold(lambda text: text.encode("utf-16-be"))),
+    key_form("uuid-bytes", "hashed as the 16 bytes of the UUID that the text spells", _uuid_bytes),
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
 
-from parquet_bloom.diagnosis.form import ByteOrder, Convert, Form, form
+from parquet_bloom.diagnosis.key_form import ByteOrder, Convert, KeyForm, key_form
 from parquet_bloom.diagnosis.number_forms import number_forms
 from parquet_bloom.diagnosis.samples import StoredValue
 from parquet_bloom.values.types import LeafType
@@ -19,17 +19,17 @@ MAX_DECIMAL_BYTES = 64
 MAX_SCALE = 1000
 
 
-def decimal_forms(leaf: LeafType) -> Iterator[Form]:
+def decimal_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """For values of up to MAX_DECIMAL_BYTES: longer ones are no decimals that anybody computes."""
     for any_length in _all_decimal_forms(leaf):
-        yield Form(any_length.name, any_length.clause, partial(_if_short, any_length))
+        yield KeyForm(any_length.name, any_length.clause, partial(_if_short, any_length))
 
 
-def _if_short(any_length: Form, value: StoredValue) -> bytes | None:
+def _if_short(any_length: KeyForm, value: StoredValue) -> bytes | None:
     return any_length.convert(value) if len(value.plain) <= MAX_DECIMAL_BYTES else None
 
 
-def _all_decimal_forms(leaf: LeafType) -> Iterator[Form]:
+def _all_decimal_forms(leaf: LeafType) -> Iterator[KeyForm]:
     stored: ByteOrder = "little" if leaf.physical in ("INT32", "INT64") else "big"
     scale = leaf.logical.scale if leaf.logical else 0
     precision = leaf.logical.precision if leaf.logical else 0
@@ -37,29 +37,29 @@ def _all_decimal_forms(leaf: LeafType) -> Iterator[Form]:
     def unscaled(plain: bytes) -> int:
         return int.from_bytes(plain, stored, signed=True)
 
-    yield form(
+    yield key_form(
         "decimal-byte-order",
         f"hashed with its bytes in {'little' if stored == 'big' else 'big'}-endian order",
         lambda plain: plain[::-1],
     )
-    yield form(
+    yield key_form(
         "decimal-minimal",
         "hashed as the fewest big-endian bytes that hold it",
         lambda plain: _minimal(unscaled(plain)),
     )
     for width in sorted({bytes_for(precision), 4, 8, 12, 16, 32} - {leaf.width}):
-        yield form(
+        yield key_form(
             "decimal-width",
             f"hashed as {width} big-endian bytes",
             _of_width(width, "big", unscaled),
         )
     for width in sorted({4, 8, 16, 32} - {leaf.width}):
-        yield form(
+        yield key_form(
             "decimal-integer",
             f"hashed as a little-endian integer of {width} bytes",
             _of_width(width, "little", unscaled),
         )
-    yield form(
+    yield key_form(
         "decimal-text",
         "hashed as text with a decimal point",
         lambda plain: _decimal_text(unscaled(plain), scale),

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from parquet_bloom.diagnosis.bitsets import as_bitset, views
-from parquet_bloom.diagnosis.forms import forms
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.hypotheses import Hypothesis, Search, double, single
 from parquet_bloom.diagnosis.insertions import partial_insertion
+from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.samples import missing_values, stored_among
@@ -20,13 +21,12 @@ from parquet_bloom.diagnosis.zeros_and_nans import made_alike
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.membership import Membership
+from parquet_bloom.parquet.membership import ChunkMembership
 from parquet_bloom.parquet.pages.pages import located
-from parquet_bloom.rules.catalogue import Diagnosis
 
 
 def diagnose(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: Membership
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: ChunkMembership
 ) -> Diagnosis | None:
     """What the writer of this filter did instead; None if nothing is missing, or nothing fits.
 
@@ -40,7 +40,7 @@ def diagnose(
 
 
 def _diagnose(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: Membership
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: ChunkMembership
 ) -> Diagnosis | None:
     leaf = chunk.leaf.type
     filter = bloom.read_bitset(file.source, stored)
@@ -48,13 +48,13 @@ def _diagnose(
     missing = missing_values(file, chunk, filter, lacking)
     bitset = as_bitset(filter)
     search = Search(missing, bitset)
-    its_forms, its_layouts = list(forms(leaf)), list(layouts(bitset.num_blocks))
+    its_key_forms, its_layouts = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
     return (
         made_alike(leaf, filter, membership, missing)
-        or _best(file, chunk, search, single(its_forms, its_layouts, views(file, stored)))
+        or _best(file, chunk, search, single(its_key_forms, its_layouts, views(file, stored)))
         or filter_of_another(file, chunk, bitset, missing)
         or partial_insertion(file, chunk, filter, membership)
-        or _best(file, chunk, search, double(its_forms, its_layouts))
+        or _best(file, chunk, search, double(its_key_forms, its_layouts))
     )
 
 

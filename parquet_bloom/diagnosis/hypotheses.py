@@ -1,6 +1,6 @@
 """Hypotheses of what a writer did instead, and the search for one that the bits confirm.
 
-A hypothesis is up to two deviations from what the format wants: other bytes of the value (forms),
+A hypothesis is up to two deviations from what the format wants: other bytes of the value (key forms),
 another hash (hashes), other places for its bits (layouts), another place for the bitset (bitsets).
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.diagnosis.bitsets import AS_SAID, View
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import MIN_SHARE, MIN_TRIED, Trial
-from parquet_bloom.diagnosis.form import AS_STORED, Form
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES, XXH64, Hash
+from parquet_bloom.diagnosis.key_form import AS_STORED, KeyForm
 from parquet_bloom.diagnosis.layouts import STANDARD, Bitset, Hashes, Layout
 from parquet_bloom.diagnosis.samples import StoredValue
-from parquet_bloom.rules.catalogue import Diagnosis
 
 # A few values refute nearly every hypothesis; one that explains these is tried on all of them.
 FIRST_VALUES = 32
@@ -28,16 +28,16 @@ FIRST_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """Values in this form, hashed so, looked up in this layout of these bits."""
+    """Values in this key form, hashed so, looked up in this layout of these bits."""
 
-    form: Form = AS_STORED
+    key_form: KeyForm = AS_STORED
     hash: Hash = XXH64
     layout: Layout = STANDARD
     view: View = AS_SAID
 
     @property
-    def _deviations(self) -> list[Form | Hash | Layout | View]:
-        return [part for part in (self.form, self.hash, self.layout, self.view) if part.name]
+    def _deviations(self) -> list[KeyForm | Hash | Layout | View]:
+        return [part for part in (self.key_form, self.hash, self.layout, self.view) if part.name]
 
     @property
     def name(self) -> str:
@@ -59,23 +59,23 @@ class Hypothesis:
 
 
 def single(
-    forms: Sequence[Form], layouts: Sequence[Layout], views: Iterable[View]
+    key_forms: Sequence[KeyForm], layouts: Sequence[Layout], views: Iterable[View]
 ) -> Iterator[Hypothesis]:
     """One deviation each, the likelier ones first."""
-    yield from (Hypothesis(form=form) for form in forms)
+    yield from (Hypothesis(key_form=key_form) for key_form in key_forms)
     yield from (Hypothesis(hash=hash) for hash in OTHER_HASHES)
     yield from (Hypothesis(layout=layout) for layout in layouts)
     yield from (Hypothesis(view=view) for view in views)
 
 
-def double(forms: Sequence[Form], layouts: Sequence[Layout]) -> Iterator[Hypothesis]:
+def double(key_forms: Sequence[KeyForm], layouts: Sequence[Layout]) -> Iterator[Hypothesis]:
     """Two deviations each."""
-    for form, hash in product(forms, OTHER_HASHES):
-        yield Hypothesis(form=form, hash=hash)
+    for key_form, hash in product(key_forms, OTHER_HASHES):
+        yield Hypothesis(key_form=key_form, hash=hash)
     for hash, layout in product(OTHER_HASHES, layouts):
         yield Hypothesis(hash=hash, layout=layout)
-    for form, layout in product(forms, layouts):
-        yield Hypothesis(form=form, layout=layout)
+    for key_form, layout in product(key_forms, layouts):
+        yield Hypothesis(key_form=key_form, layout=layout)
 
 
 class Search:
@@ -84,8 +84,8 @@ class Search:
     def __init__(self, values: Sequence[StoredValue], bitset: Bitset) -> None:
         self._values = values
         self._bitset = bitset
-        self._converted: dict[tuple[Form, int], list[bytes]] = {}
-        self._hashed: dict[tuple[Form, Hash, int], Hashes] = {}
+        self._converted: dict[tuple[KeyForm, int], list[bytes]] = {}
+        self._hashed: dict[tuple[KeyForm, Hash, int], Hashes] = {}
 
     def convincing(self, hypotheses: Iterable[Hypothesis]) -> list[tuple[Hypothesis, Trial]]:
         """Those that luck cannot explain, what explains the most values first."""
@@ -108,7 +108,7 @@ class Search:
         return self._hashes(hypothesis, len(self._values))
 
     def _is_refuted(self, hypothesis: Hypothesis) -> bool:
-        """Whether the first few values are not found, or have no such form."""
+        """Whether the first few values are not found, or have no such key form."""
         hashes = self._hashes(hypothesis, FIRST_VALUES)
         if not hashes.size:
             return True
@@ -118,17 +118,17 @@ class Search:
         return hypothesis.view.bitset or self._bitset
 
     def _hashes(self, hypothesis: Hypothesis, count: int) -> Hashes:
-        form, hash = hypothesis.form, hypothesis.hash
-        if (form, hash, count) not in self._hashed:
-            if (form, count) not in self._converted:
-                self._converted[form, count] = converted(self._values[:count], form)
-            self._hashed[form, hash, count] = hashed(self._converted[form, count], hash)
-        return self._hashed[form, hash, count]
+        key_form, hash = hypothesis.key_form, hypothesis.hash
+        if (key_form, hash, count) not in self._hashed:
+            if (key_form, count) not in self._converted:
+                self._converted[key_form, count] = converted(self._values[:count], key_form)
+            self._hashed[key_form, hash, count] = hashed(self._converted[key_form, count], hash)
+        return self._hashed[key_form, hash, count]
 
 
-def converted(values: Sequence[StoredValue], form: Form) -> list[bytes]:
-    """The values in this form; none unless (nearly) all have it."""
-    plain = [plain for value in values if (plain := form.convert(value)) is not None]
+def converted(values: Sequence[StoredValue], key_form: KeyForm) -> list[bytes]:
+    """The values in this key form; none unless (nearly) all have it."""
+    plain = [plain for value in values if (plain := key_form.convert(value)) is not None]
     return plain if len(plain) >= MIN_SHARE * len(values) else []
 
 

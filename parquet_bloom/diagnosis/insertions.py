@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.diagnosis.bitsets import as_bitset
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import MAX_CHANCE, MAX_LOG_LUCK
 from parquet_bloom.diagnosis.layouts import STANDARD
 from parquet_bloom.diagnosis.samples import SAMPLE_PAGES, Page, page_hashes, spread, stored_among
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.membership import Membership, PageMembership
-from parquet_bloom.rules.catalogue import Diagnosis
+from parquet_bloom.parquet.membership import ChunkMembership, PageMembership
 
 # Fewer values can be missing for any reason.
 MIN_MISSING = 8
@@ -26,7 +26,10 @@ MAX_RANGES = 8
 
 
 def partial_insertion(
-    file: ParquetFile, chunk: ColumnChunk, filter: SplitBlockBloomFilter, membership: Membership
+    file: ParquetFile,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    membership: ChunkMembership,
 ) -> Diagnosis | None:
     """Whether all values of some pages are found, and of the others none but by luck.
 
@@ -56,7 +59,7 @@ def _is_found_by_luck(filter: SplitBlockBloomFilter, hashes: NDArray[np.uint64])
     return trial.tried - trial.hits >= MIN_MISSING and trial.is_luck
 
 
-def _diagnosis(membership: Membership, found: Sequence[PageMembership]) -> Diagnosis:
+def _diagnosis(membership: ChunkMembership, found: Sequence[PageMembership]) -> Diagnosis:
     pages = [page.page for page in found]
     everything = {page.page for page in membership.pages}
     num_values = sum(page.num_values for page in found)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from parquet_bloom.diagnosis.form import ByteOrder, Convert, Form, form
+from parquet_bloom.diagnosis.key_form import ByteOrder, Convert, KeyForm, key_form
 from parquet_bloom.values.types import LeafType
 
 FLOAT_NAMES = {"<f": "float", "<d": "double"}
@@ -48,23 +48,23 @@ def _floated(code: str, number: Callable[[bytes], int | float]) -> Convert:
     return convert
 
 
-def integer_forms(leaf: LeafType) -> Iterator[Form]:
+def integer_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """INT32 and INT64: the other byte order, other widths, floating point numbers, text."""
     stored_width = leaf.width or 0
-    yield form("big-endian", "hashed as big-endian bytes", lambda plain: plain[::-1])
+    yield key_form("big-endian", "hashed as big-endian bytes", lambda plain: plain[::-1])
     for width in (8, 4, 2, 1, 16):
         if width == stored_width:
             continue
         words = f"hashed as an integer of {SPELLED[width]}"
-        yield form(f"int{8 * width}", words, partial(_as_integer, width, "little", True))
+        yield key_form(f"int{8 * width}", words, partial(_as_integer, width, "little", True))
         if width > stored_width:
-            yield form(
+            yield key_form(
                 f"uint{8 * width}",
                 f"{words}, which takes it for unsigned",
                 partial(_as_integer, width, "little", False),
             )
         if width > 1:
-            yield form(
+            yield key_form(
                 f"int{8 * width}-big-endian",
                 f"{words}, big-endian",
                 partial(_as_integer, width, "big", True),
@@ -73,14 +73,14 @@ def integer_forms(leaf: LeafType) -> Iterator[Form]:
     yield from number_forms(_signed if signed else _unsigned)
 
 
-def number_forms(number: Callable[[bytes], int]) -> Iterator[Form]:
+def number_forms(number: Callable[[bytes], int]) -> Iterator[KeyForm]:
     """What is no integer any more; `number` reads the stored bytes."""
     for code, name in FLOAT_NAMES.items():
-        yield form(name, f"hashed as a {name}", _floated(code, number))
-    yield form("text", "hashed as text", lambda plain: str(number(plain)).encode())
+        yield key_form(name, f"hashed as a {name}", _floated(code, number))
+    yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
 
 
-def unit_forms(leaf: LeafType) -> Iterator[Form]:
+def unit_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """Moments in another unit: the writer hashed before it converted, or the other way round."""
     if leaf.logical_name == "DATE":
         for per_second in UNITS:
@@ -91,14 +91,14 @@ def unit_forms(leaf: LeafType) -> Iterator[Form]:
             yield _smaller(factor)
 
 
-def _larger(factor: int) -> Form:
+def _larger(factor: int) -> KeyForm:
     clause = f"hashed {factor:,} times as large, in 8 bytes: in another unit"
-    return form("other-unit", clause, partial(_times, factor))
+    return key_form("other-unit", clause, partial(_times, factor))
 
 
-def _smaller(divisor: int) -> Form:
+def _smaller(divisor: int) -> KeyForm:
     clause = f"hashed divided by {divisor:,}, in 8 bytes: in another unit"
-    return form("other-unit", clause, partial(_divided, divisor))
+    return key_form("other-unit", clause, partial(_divided, divisor))
 
 
 def _times(factor: int, plain: bytes) -> bytes | None:
@@ -120,7 +120,7 @@ def _int96_nanos(divisor: int, plain: bytes) -> bytes | None:
 
 
 INT96_FORMS = tuple(
-    form(
+    key_form(
         "int96-as-int64",
         f"hashed as a timestamp of 8 bytes in {unit}",
         partial(_int96_nanos, divisor),
@@ -129,21 +129,21 @@ INT96_FORMS = tuple(
 )
 
 
-def float_forms(stored_width: int) -> Iterator[Form]:
+def float_forms(stored_width: int) -> Iterator[KeyForm]:
     """FLOAT16, FLOAT and DOUBLE: the other byte order, other widths, text."""
 
     def number(plain: bytes) -> float:
         return float(_numpy_float(plain))
 
-    yield form("big-endian", "hashed as big-endian bytes", lambda plain: plain[::-1])
+    yield key_form("big-endian", "hashed as big-endian bytes", lambda plain: plain[::-1])
     for code, name in FLOAT_NAMES.items():
         if struct.calcsize(code) != stored_width:
-            yield form(
+            yield key_form(
                 name,
                 f"hashed as a {name}",
                 _floated(code, number),
             )
-    yield form("text", "hashed as text", lambda plain: str(_numpy_float(plain)).encode())
+    yield key_form("text", "hashed as text", lambda plain: str(_numpy_float(plain)).encode())
 
 
 def _numpy_float(plain: bytes) -> np.floating[Any]:

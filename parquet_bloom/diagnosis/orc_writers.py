@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
@@ -24,7 +25,6 @@ from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
 from parquet_bloom.orc.shown_values import selected
 from parquet_bloom.orc.writers import CPP, Generation
-from parquet_bloom.rules.catalogue import Diagnosis
 
 # More distinct values prove no more.
 MAX_SAMPLE: Final = 1_000
@@ -44,16 +44,16 @@ _BY_CPP = {
 class Lacking:
     """An index group whose filter lacks values.
 
-    `values`: all that are not null, an Arrow array; `missing`: which are not found, bool, shape
+    `values`: all that are not null, an Arrow array; `is_missing`: which are not found, bool, shape
     (n,); `first_row` is counted from the start of the file.
     """
 
     column: OrcColumn
-    form: KeyForm
+    key_form: KeyForm
     generation: Generation
     filter: KHashFilter
     values: Any = field(repr=False)
-    missing: NDArray[np.bool_] = field(repr=False)
+    is_missing: NDArray[np.bool_] = field(repr=False)
     first_row: int
     num_rows: int
 
@@ -84,10 +84,10 @@ def diagnose(lacking: Lacking) -> Diagnosis | None:
 
 
 def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
-    column, form = lacking.column, lacking.form
-    values = selected(lacking.values, lacking.missing, MAX_SAMPLE)
+    column, key_form = lacking.column, lacking.key_form
+    values = selected(lacking.values, lacking.is_missing, MAX_SAMPLE)
     if column.kind in (*_NUMBERS, *_TIMESTAMPS):
-        other = replace(form, logical_shifts=not form.logical_shifts)
+        other = replace(key_form, logical_shifts=not key_form.logical_shifts)
         yield _Hypothesis(
             "logical-shifts",
             "integers are hashed with logical shifts, as ORC C++ 1.6.0 to 1.6.11 and 1.7.0 did",
@@ -103,7 +103,7 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
             yield _Hypothesis(
                 "other-clock",
                 "timestamps are hashed by the clock that belongs to the other kind of stream",
-                lambda: _usual(column, values, replace(form, utf8=not form.utf8)),
+                lambda: _usual(column, values, replace(key_form, utf8=not key_form.utf8)),
             )
         # What shares a number with its neighbours is known only where there are no nulls.
         case "BYTE" if len(lacking.values) == lacking.num_rows:
@@ -139,5 +139,5 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
             )
 
 
-def _usual(column: OrcColumn, values: Any, form: KeyForm) -> Hashes:
-    return lookup_hashes(column, values, form)[:, 0].copy()
+def _usual(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashes:
+    return lookup_hashes(column, values, key_form)[:, 0].copy()

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from parquet_bloom.diagnosis.bitsets import as_bitset
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.diagnosis.hashes import XXH64
 from parquet_bloom.diagnosis.hypotheses import FIRST_SHARE, FIRST_VALUES, hashed
@@ -20,7 +21,6 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs
-from parquet_bloom.rules.catalogue import Diagnosis
 
 MAX_ROW_GROUPS = 16
 MAX_COLUMNS = 32

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.samples import StoredValue
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.membership import Membership
-from parquet_bloom.rules.catalogue import Diagnosis
+from parquet_bloom.parquet.membership import ChunkMembership
 from parquet_bloom.values.floats import canonical_nan, zeros
 from parquet_bloom.values.types import LeafType
 
@@ -28,7 +28,7 @@ MAX_FPP = 0.1
 def made_alike(
     leaf: LeafType,
     filter: SplitBlockBloomFilter,
-    membership: Membership,
+    membership: ChunkMembership,
     missing: Sequence[StoredValue],
 ) -> Diagnosis | None:
     """Whether nothing is missing but zeros of one sign, or NaNs, whose likes are found."""

@@ -11,8 +11,10 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.orc.file import OrcFile
 
 if TYPE_CHECKING:
-    from parquet_bloom.options import BuildOptions, Selection
+    from parquet_bloom.container import Repairs
+    from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.orc.build_change import OrcBuild
+    from parquet_bloom.orc.repair_change import OrcRepair
     from parquet_bloom.orc.strip_change import OrcStrip
     from parquet_bloom.parallel import Progress
 
@@ -30,6 +32,14 @@ class OrcContainer(OrcFile):
         from parquet_bloom.orc.build_change import OrcBuild
 
         return OrcBuild(self, options, progress)
+
+    def repair(
+        self, repairs: Repairs, options: RepairOptions, progress: Progress | None = None
+    ) -> OrcRepair:
+        """With repaired filters, see container.Container.repair."""
+        from parquet_bloom.orc.repair_change import OrcRepair
+
+        return OrcRepair(self, repairs, options)
 
     def strip(self, selection: Selection) -> OrcStrip:
         """Without the filters of a selection, see container.Container.strip."""

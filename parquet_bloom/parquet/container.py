@@ -11,9 +11,11 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.file import ParquetFile
 
 if TYPE_CHECKING:
-    from parquet_bloom.options import BuildOptions, Selection
+    from parquet_bloom.container import Repairs
+    from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
     from parquet_bloom.parquet.build_change import ParquetBuild
+    from parquet_bloom.parquet.repair_change import ParquetRepair
     from parquet_bloom.parquet.strip_change import ParquetStrip
 
 
@@ -30,6 +32,14 @@ class ParquetContainer(ParquetFile):
         from parquet_bloom.parquet.build_change import ParquetBuild
 
         return ParquetBuild(self, options, progress)
+
+    def repair(
+        self, repairs: Repairs, options: RepairOptions, progress: Progress | None = None
+    ) -> ParquetRepair:
+        """With repaired filters, see container.Container.repair."""
+        from parquet_bloom.parquet.repair_change import ParquetRepair
+
+        return ParquetRepair(self, repairs, options, progress)
 
     def strip(self, selection: Selection) -> ParquetStrip:
         """Without the filters of today of a selection, see container.Container.strip."""

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
+from parquet_bloom.filters.membership import Membership
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.build import has_other_forms, other_forms, special_values
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.parquet.pages.runs import Run
+from parquet_bloom.values.floats import canonical_nan, zeros
 from parquet_bloom.values.types import LeafType
 
 MAX_EXAMPLES = 5
@@ -34,32 +37,26 @@ class PageMembership:
     missing: int
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """What the values say of the filter.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkMembership(Membership):
+    """What the values of a column chunk say of its filter.
 
-    `num_values`: values looked up, a dictionary's once each, and where any entry of it is not found
-    only those that rows refer to; `missing`: false negatives among them;
-    `pages`: the pages that have values of their own, empty if nothing is missing; `examples`: the
-    stored bytes of some that are missing; `missing_form_bits`: bits of other forms that readers
-    look for (see chunk_filter.other_forms) and that are clear; `foreign_bits`: bits set that no
-    value explains in any form; `explained_fpp`: the FPP of a filter of this size with just the
-    values; `specials`: _kernel.HAS_ZERO | HAS_NAN of what is stored.
+    Of a dictionary's values each is looked up once, and where any entry of it is not found only
+    those that rows refer to. `pages`: the pages that have values of their own, empty if nothing is
+    missing; `examples`: the stored bytes of some that are missing; `missing_form_bits`: bits of
+    other forms that readers look for (see build.other_forms) and that are clear; `specials`:
+    _kernel.HAS_ZERO | HAS_NAN of what is stored.
     """
 
-    num_values: int
-    missing: int
-    pages: tuple[PageMembership, ...]
-    examples: tuple[bytes, ...]
+    pages: tuple[PageMembership, ...] = ()
+    examples: tuple[bytes, ...] = ()
     missing_form_bits: int
-    foreign_bits: int
-    explained_fpp: float
     specials: int
 
 
 def check_membership(
     file: ParquetFile, chunk: ColumnChunk, filter: SplitBlockBloomFilter
-) -> Membership:
+) -> ChunkMembership:
     """Look up every stored value of `chunk` in `filter`.
 
     Raises PageError for damaged pages, UnsupportedError for those that cannot be read.
@@ -109,7 +106,7 @@ class _Inserted:
             for form in other_forms(run, self._leaf):
                 form.insert_into(self._others)
 
-    def compared_with(self, filter: SplitBlockBloomFilter) -> Membership:
+    def compared_with(self, filter: SplitBlockBloomFilter) -> ChunkMembership:
         """As if nothing were missing. Ends the use of `stored`, which takes all forms."""
         missing_form_bits = 0
         if self._others is not None:
@@ -117,21 +114,35 @@ class _Inserted:
             np.bitwise_or(self.stored.words, self._others.words, out=self.stored.words)
         for plain in special_values(self._specials, self._leaf):
             self.stored.insert_value(plain)
-        return Membership(
+        return ChunkMembership(
             num_values=self._num_values,
             missing=0,
-            pages=(),
-            examples=(),
-            missing_form_bits=missing_form_bits,
             foreign_bits=filter.bits_outside(self.stored),
+            lone_zero=self._lone_zero(filter),
+            lacks_nan=self._lacks_nan(filter),
             explained_fpp=self.stored.fpp,
+            missing_form_bits=missing_form_bits,
             specials=self._specials,
         )
 
+    def _lone_zero(self, filter: SplitBlockBloomFilter) -> str | None:
+        if not self._specials & _kernel.HAS_ZERO:
+            return None
+        has_plus, has_minus = map(filter.check_value, zeros(self._leaf.width or 0))
+        return None if has_plus == has_minus else "0.0" if has_plus else "-0.0"
+
+    def _lacks_nan(self, filter: SplitBlockBloomFilter) -> bool:
+        if not self._specials & _kernel.HAS_NAN:
+            return False
+        return not filter.check_value(canonical_nan(self._leaf.width or 0))
+
 
 def _with_missing(
-    membership: Membership, file: ParquetFile, chunk: ColumnChunk, filter: SplitBlockBloomFilter
-) -> Membership:
+    membership: ChunkMembership,
+    file: ParquetFile,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+) -> ChunkMembership:
     pages: dict[int | None, PageMembership] = {}
     examples: list[bytes] = []
     for part in chunk_runs(file.source, file.footer, chunk):

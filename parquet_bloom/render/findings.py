@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from parquet_bloom.container import number_of
+from parquet_bloom.container import Place, number_of
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.terminal import write_line
 from parquet_bloom.render.wording import numbered
-from parquet_bloom.rules.catalogue import RULES, Diagnosis, Finding, Severity, ValidationReport
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.rule import Severity, rules
+from parquet_bloom.verbs.validate import ValidationReport
 
 _NUMBER = re.compile(r"\d+([.,]\d+)*")
 
@@ -84,33 +87,26 @@ def _likeness(finding: Finding) -> tuple[str | None, ...]:
 
 def rule_title(rule: str) -> str:
     """`PB111 length-missing`"""
-    return f"{rule} {RULES[rule].name}"
+    return rules()[rule].heading
 
 
 def place_of(findings: Sequence[Finding]) -> str:
-    """Where findings of one column, or of none, are: `column user_id, row groups 0, 1`;
-    `column user_id, stripe 0, index groups 3, 4`; empty for what is about the whole file."""
-    column = findings[0].column
-    stripes = {item.stripe for item in findings if item.stripe is not None}
-    if not stripes:
-        return place(column, {item.row_group for item in findings if item.row_group is not None})
-    groups = [item.index_group for item in findings if item.index_group is not None]
-    parts = [place(column, stripes, "stripe")]
-    if groups:
-        parts.append(
-            numbered("index group", groups)
-            if len(stripes) == 1
-            else number_of(len(groups), "index group")
-        )
-    return ", ".join(parts)
+    """Where findings of one column, or of none, are; empty for what is about the whole file."""
+    return where(findings[0].column, [each.place for each in findings if each.place])
 
 
-def place(column: str | None, numbers: Collection[int], noun: str = "row group") -> str:
-    """`column user_id, row groups 0, 1`; empty for what is about the whole file."""
-    parts = [] if column is None else [f"column {column}"]
-    if numbers:
-        parts.append(numbered(noun, numbers))
-    return ", ".join(parts)
+def where(column: str | None, places: Sequence[Place]) -> str:
+    """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`"""
+    words = [] if column is None else [f"column {column}"]
+    parts = {place.part for place in places}
+    groups = [place.group for place in places if place.group is not None]
+    if places:
+        words.append(numbered(places[0].units.part, parts))
+    if groups and len(parts) == 1:
+        words.append(numbered(places[0].units.group, groups))
+    elif groups:
+        words.append(number_of(len(groups), places[0].units.group))
+    return ", ".join(words)
 
 
 def statement(finding: Finding) -> str:

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from parquet_bloom.render.findings import FindingGroup, grouped, rule_title, summary
 from parquet_bloom.render.terminal import printable, write_line
-from parquet_bloom.rules.catalogue import ValidationReport
-from parquet_bloom.rules.failure import Failure
+from parquet_bloom.verbs.validate import Failure, ValidationReport
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 

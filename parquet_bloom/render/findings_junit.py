@@ -16,11 +16,12 @@ import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Sequence
 
-from parquet_bloom.render.findings import FindingGroup, grouped, rule_title
+from parquet_bloom.render.findings import FindingGroup, grouped
 from parquet_bloom.render.terminal import printable, write_bytes
-from parquet_bloom.rules.catalogue import NEED_VALUES, Finding, ValidationReport, rules_of
-from parquet_bloom.rules.failure import Failure
+from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
+from parquet_bloom.rules.rule import rules_of
+from parquet_bloom.verbs.validate import Failure, ValidationReport
 
 # What XML 1.0 cannot hold, not even as a reference: https://www.w3.org/TR/xml/#charsets
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -55,13 +56,13 @@ def _suite(report: ValidationReport, policy: Policy) -> ET.Element:
     for finding in report.findings:
         by_rule[finding.rule].append(finding)
     suite = ET.Element("testsuite", {"name": _xml(report.path)})
-    for rule in (each.id for each in rules_of(report.format)):
-        case = _case(suite, report.path, rule_title(rule))
-        if by_rule[rule]:
-            _add_findings(case, by_rule[rule], policy)
-        elif rule in policy.ignore:
+    for rule in rules_of(report.format):
+        case = _case(suite, report.path, rule.heading)
+        if by_rule[rule.id]:
+            _add_findings(case, by_rule[rule.id], policy)
+        elif rule.id in policy.ignore:
             ET.SubElement(case, "skipped", {"message": "ignored"})
-        elif rule in NEED_VALUES and not report.checked.values:
+        elif rule.needs_values and not report.checked.values:
             ET.SubElement(case, "skipped", {"message": "no value was looked up"})
     return _counted(suite)
 

@@ -27,9 +27,10 @@ from urllib.parse import quote
 from parquet_bloom import __version__
 from parquet_bloom.render.findings import explanation, place_of, statement
 from parquet_bloom.render.terminal import printable, write_json
-from parquet_bloom.rules.catalogue import RULES, Finding, ValidationReport
-from parquet_bloom.rules.failure import Failure
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.rule import rules
 from parquet_bloom.storage.source import is_url, local_path
+from parquet_bloom.verbs.validate import Failure, ValidationReport
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -55,7 +56,7 @@ def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) 
         key=lambda item: -item[1].rank,
     )
     kept = found[:MAX_RESULTS]
-    rules = sorted({finding.rule for _, finding in kept})
+    broken = sorted({finding.rule for _, finding in kept})
     locations = [_artifact_location(report.path) for report in reports]
     # A file that is named twice is one artifact.
     artifacts = {location["uri"]: location for location in locations}
@@ -69,7 +70,7 @@ def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) 
                         "name": "pbloom",
                         "version": __version__,
                         "semanticVersion": __version__,
-                        "rules": [_rule(rule) for rule in rules],
+                        "rules": [_rule(rule) for rule in broken],
                     }
                 },
                 "invocations": [_invocation(failures, len(found))],
@@ -80,7 +81,7 @@ def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) 
                     {"location": location, "roles": ["analysisTarget"]}
                     for location in artifacts.values()
                 ],
-                "results": list(_results(kept, rules, list(artifacts))),
+                "results": list(_results(kept, broken, list(artifacts))),
             }
         ],
     }
@@ -92,13 +93,13 @@ def write_sarif(reports: Sequence[ValidationReport], failures: Sequence[Failure]
 
 
 def _rule(rule: str) -> Object:
-    about = RULES[rule]
+    about = rules()[rule]
     return {
         "id": rule,
         "name": "".join(word.capitalize() for word in about.name.split("-")),
         "shortDescription": _message(f"{about.title}."),
         "fullDescription": _message(f"{about.title}."),
-        "help": _message(f"docs/rules.md of parquet_bloom explains {rule} ({about.name})."),
+        "help": _message(about.plain_text) | {"markdown": about.prose},
         "defaultConfiguration": {"level": str(about.severity)},
     }
 
@@ -121,9 +122,9 @@ def _invocation(failures: Sequence[Failure], num_findings: int) -> Object:
 
 
 def _results(
-    found: Sequence[tuple[str, Finding]], rules: Sequence[str], uris: Sequence[str]
+    found: Sequence[tuple[str, Finding]], broken: Sequence[str], uris: Sequence[str]
 ) -> Iterator[Object]:
-    rule_index = {rule: index for index, rule in enumerate(rules)}
+    rule_index = {rule: index for index, rule in enumerate(broken)}
     artifact_index = {uri: index for index, uri in enumerate(uris)}
     seen: Counter[str] = Counter()
     for path, finding in found:

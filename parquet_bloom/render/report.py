@@ -22,7 +22,8 @@ from parquet_bloom.render import charts
 from parquet_bloom.render.findings import FindingGroup, grouped, summary
 from parquet_bloom.render.terminal import write_line
 from parquet_bloom.render.wording import percent, size
-from parquet_bloom.rules.catalogue import RULES, Finding, Rule
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.rule import Rule, rules
 from parquet_bloom.verbs.advise import ColumnAdvice
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnSummary, FileReport, FilterPicture
@@ -159,7 +160,7 @@ def _broken_rules(findings: Sequence[Finding]) -> Iterator[BrokenRule]:
         by_rule.setdefault(group.first.rule, []).append(group)
     for rule, groups in by_rule.items():
         yield BrokenRule(
-            rule=RULES[rule],
+            rule=rules()[rule],
             severity=groups[0].first.severity,
             num_findings=sum(len(group.findings) for group in groups),
             groups=_excerpt(groups, MOST_PLACES),

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from parquet_bloom.errors import ConfigError
 from parquet_bloom.filters.sizing import parse_size
-from parquet_bloom.rules.catalogue import rule_id
+from parquet_bloom.rules.rule import find_rule
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -75,7 +75,7 @@ class ConfigTable:
         """The ids of the rules that are listed by id or by name."""
         names = self.names(key)
         try:
-            return frozenset(map(rule_id, names))
+            return frozenset(find_rule(name).id for name in names)
         except ConfigError as error:
             self._complain(key, str(error))
 

@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from parquet_bloom.errors import ConfigError
-from parquet_bloom.rules.catalogue import Finding, Severity, rule_id
 from parquet_bloom.rules.config_table import ConfigTable
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.rule import Severity, find_rule
 
 # The words for `fail-on`; None is below every severity, so nothing fails.
 FAIL_ON: Mapping[str, Severity | None] = {
@@ -125,7 +126,7 @@ class Policy:
             max_fpp=self.max_fpp if max_fpp is None else max_fpp,
             max_bytes=self.max_bytes if max_bytes is None else max_bytes,
             require=tuple(dict.fromkeys((*self.require, *added))),
-            ignore=self.ignore | frozenset(map(rule_id, ignore)),
+            ignore=self.ignore | {find_rule(word).id for word in ignore},
             columns=columns,
         )
 

@@ -1,17 +1,18 @@
-"""PB2xx: whether every reader takes the filter, or some are known to stumble over it."""
+"""PB2xx, PB62x: whether every reader takes the filter, or some are known to stumble over it."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
+from parquet_bloom.container import Chunk
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.membership import Membership
-from parquet_bloom.rules.catalogue import Finding, finding
+from parquet_bloom.rules.finding import Finding, chunk_finding, finding
 from parquet_bloom.rules.known_writers import troubles
-from parquet_bloom.rules.view import FilterView, chunk_finding
+from parquet_bloom.rules.view import FilterView
+
+UNCOMPRESSED = "UNCOMPRESSED"
 
 # With this key DuckDB (2.0) looks for a normalized form of each INTERVAL.
 DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
@@ -19,88 +20,148 @@ DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
 # What a look-up of every value tells better than any list of writers.
 LOST_VALUES = ("PB401", "PB402")
 
+# How a reason for not asking filters begins, and the rule for it.
+_IGNORED_BY = {
+    "ignored by ORC Java and C++": "PB621",
+    "ignored by ORC Java": "PB622",
+    "ignored by ORC C++": "PB623",
+}
 
-def check_writer(created_by: str, chunks: Sequence[tuple[ColumnChunk, bool]]) -> Iterator[Finding]:
-    """What is known of filters by this writer; `chunks`: those that have one, and whether all their
-    values were found, which clears the writer of having lost them."""
+
+class Header(Protocol):
+    """What stands before the bits of a split block filter, and where that is."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def compression(self) -> str: ...
+    @property
+    def num_bytes(self) -> int: ...
+    @property
+    def num_blocks(self) -> int: ...
+
+
+def check_writer(created_by: str, chunks: Sequence[tuple[Any, bool]]) -> Iterator[Finding]:
+    """What is known of filters by this writer of Parquet; `chunks`: the column chunks that have one,
+    and whether all their values were found, which clears the writer of having lost them."""
     for trouble in troubles(created_by):
         concerned = sum(
             trouble.concerns(chunk) and not (is_right and trouble.proof in LOST_VALUES)
             for chunk, is_right in chunks
         )
         if concerned:
+            filters = "filter" if concerned == 1 else "filters"
             yield finding(
-                "PB205", f"{concerned} filters may be wrong: {trouble.condition}. Concerns"
+                "PB205",
+                f"{concerned} {filters} may be wrong: {trouble.condition}. Affects"
                 f" {trouble.readers}: {trouble.consequence} ({trouble.link})",
                 found=created_by,
-            )  # fmt: skip
+            )
 
 
-def check_order(stored: Sequence[tuple[ColumnChunk, bloom.StoredFilter]]) -> Iterator[Finding]:
+def check_order(stored: Iterable[tuple[Chunk, Header]]) -> Iterator[Finding]:
     """`stored`: the filters of a file, by row group and column."""
     for (_, before), (chunk, found) in itertools.pairwise(stored):
         if found.offset < before.offset:
-            yield finding(
-                "PB206", "filters do not follow the order of row groups and columns: readers that"
-                " fetch those of a row group together need more requests",
-                row_group=chunk.row_group, column=chunk.leaf.name,
-                expected=f"behind {before.offset}", found=found.offset,
-            )  # fmt: skip
+            yield chunk_finding(
+                "PB206",
+                chunk,
+                "filters are not in the order of row groups and columns: readers that fetch those of"
+                " a row group together need more requests",
+                expected=f"behind {before.offset}",
+                found=found.offset,
+            )
             return
 
 
-def check_header(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
+def check_header(chunk: Chunk, stored: Header) -> Iterator[Finding]:
     """What the header says, for readers that are stricter than the format."""
-    if stored.compression != bloom.UNCOMPRESSED:
+    if stored.compression != UNCOMPRESSED:
         yield chunk_finding(
-            "PB204", chunk, "the header says that the bitset is compressed, which the format does"
-            " not define: other readers ignore the filter or fail",
-            expected=bloom.UNCOMPRESSED, found=stored.compression,
-        )  # fmt: skip
+            "PB204",
+            chunk,
+            "the header says that the bitset is compressed, which the format does not define: other"
+            " readers ignore the filter or fail",
+            expected=UNCOMPRESSED,
+            found=stored.compression,
+        )
     if stored.num_bytes > MAX_BYTES:
         yield chunk_finding(
-            "PB203", chunk, "Arrow C++, parquet-java and Trino refuse a bitset of this size",
-            expected=f"at most {MAX_BYTES} bytes", found=stored.num_bytes,
-        )  # fmt: skip
+            "PB203",
+            chunk,
+            "Arrow C++, parquet-java and Trino refuse a bitset of this size",
+            expected=f"at most {MAX_BYTES} bytes",
+            found=stored.num_bytes,
+        )
     elif stored.num_bytes == BLOCK_BYTES:
         yield chunk_finding(
-            "PB202", chunk, "Impala looks up the wrong block of a filter this small",
-            expected=f"{MIN_BYTES} bytes or more", found=stored.num_bytes,
-        )  # fmt: skip
+            "PB202",
+            chunk,
+            "Impala looks up the wrong block of a filter this small",
+            expected=f"{MIN_BYTES} bytes or more",
+            found=stored.num_bytes,
+        )
     if stored.num_blocks > 0 and stored.num_blocks & (stored.num_blocks - 1):
         yield chunk_finding(
-            "PB201", chunk, "Arrow C++ refuses a number of blocks that is not a power of two, and"
-            " Impala looks up the wrong ones",
-            expected="a power of two", found=f"{stored.num_blocks} blocks",
-        )  # fmt: skip
+            "PB201",
+            chunk,
+            "Arrow C++ refuses a number of blocks that is not a power of two, and Impala looks up"
+            " the wrong ones",
+            expected="a power of two",
+            found=f"{stored.num_blocks} blocks",
+        )
 
 
-def check_type(chunk: ColumnChunk) -> Iterator[Finding]:
+def check_type(chunk: Chunk) -> Iterator[Finding]:
     """Types whose values writers and readers hash differently."""
-    leaf = chunk.leaf.type
-    if leaf.physical == "BOOLEAN":
+    if chunk.column.physical_type == "BOOLEAN":
         yield chunk_finding(
-            "PB207", chunk, "the format does not say which bytes of a BOOLEAN are hashed, and"
-            " writers differ"
-        )  # fmt: skip
-    if leaf.physical == "BYTE_ARRAY" and leaf.logical_name == "DECIMAL":
+            "PB207",
+            chunk,
+            "the format does not say which bytes of a BOOLEAN are hashed, and writers differ",
+        )
+    is_decimal = (chunk.column.logical_type or "").startswith("DECIMAL")
+    if chunk.column.physical_type == "BYTE_ARRAY" and is_decimal:
         yield chunk_finding(
-            "PB208", chunk, "a DECIMAL in a BYTE_ARRAY is hashed at the length that its writer"
-            " chose, which readers must guess"
-        )  # fmt: skip
+            "PB208",
+            chunk,
+            "a DECIMAL in a BYTE_ARRAY is hashed at the length that its writer chose, which readers"
+            " have to guess",
+        )
 
 
-def check_forms(view: FilterView, membership: Membership) -> Iterator[Finding]:
+def check_forms(view: FilterView) -> Iterator[Finding]:
     """Forms of the values that readers look for."""
-    if membership.missing_form_bits == 0:
-        return
-    if view.chunk.leaf.type.logical_name == "FLOAT16":
+    if view.lacking_form == "FLOAT":
         yield view.finding(
-            "PB209", "DuckDB looks for FLOAT16 values as FLOAT, and loses rows where a filter has"
-            " them in two bytes only"
-        )  # fmt: skip
-    elif DUCKDB_INTERVALS in view.file.footer.keys:
+            "PB209",
+            "DuckDB looks up FLOAT16 values as FLOAT, and loses rows where a filter only has them in"
+            " two bytes",
+        )
+    elif view.lacking_form == "DuckDB's INTERVAL":
         yield view.finding(
-            "PB210", f"with the key {DUCKDB_INTERVALS} DuckDB looks for 60 days as 2 months, and"
-            " loses rows where a filter has them as they are stored only"
-        )  # fmt: skip
+            "PB210",
+            f"with the key {DUCKDB_INTERVALS} DuckDB looks up 60 days as 2 months, and loses rows"
+            " where a filter only has them as they are stored",
+        )
+
+
+def check_readers(chunk: Chunk, ignored: Iterable[str], created_by: str) -> Iterator[Finding]:
+    """`ignored`: which readers do not ask the filters, and why, in words."""
+    for line in ignored:
+        readers, _, reason = line.partition(": ")
+        yield chunk_finding(_IGNORED_BY[readers], chunk, reason, found=created_by)
+
+
+def check_evenness(chunk: Chunk, sizes: Iterable[tuple[int, int]]) -> Iterator[Finding]:
+    """`sizes`: the bits and hashes of its filters. Those of one size are what orc-tools can merge."""
+    distinct = sorted(set(sizes))
+    if len(distinct) > 1:
+        shown = ", ".join(f"{bits} bits and {hashes} hashes" for bits, hashes in distinct)
+        yield chunk_finding(
+            "PB625",
+            chunk,
+            "the filters differ in size: orc-tools fails on the file when it merges them",
+            expected="one size",
+            found=shown,
+        )

@@ -1,64 +1,135 @@
-"""What a rule may look at: one filter of one column chunk, with all that is known of it."""
+"""What rules look at, whichever format the file has: an Examination of it, and in that each filter."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
-from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.bloom import StoredFilter
-from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.rules.catalogue import Finding, finding
-from parquet_bloom.rules.policy import ColumnPolicy
+from parquet_bloom.container import Bits, Chunk, Container, Place
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.filters.membership import Membership
+from parquet_bloom.rules.finding import Finding, finding
+from parquet_bloom.rules.policy import ColumnPolicy, Policy
 
-
-def without_place(error: Exception, file: ParquetFile, chunk: ColumnChunk | None = None) -> str:
-    """An error's message without the file and chunk, which a finding has in fields of their own."""
-    message = str(error).removeprefix(f"{file.path}: ")
-    return message if chunk is None else message.removeprefix(f"{chunk.where}: ")
-
-
-def known_non_null(file: ParquetFile, chunk: ColumnChunk) -> int | None:
-    """How many values of a chunk are not null; None where there can be nulls and the footer does not
-    count them."""
-    num_values = max(0, chunk.num_values or 0)
-    if num_values == 0 or chunk.leaf.max_definition_level == 0:
-        return num_values
-    statistics = file.footer.column_meta_data(chunk).statistics
-    nulls = statistics and statistics.null_count
-    return None if nulls is None or not 0 <= nulls <= num_values else num_values - nulls
-
-
-def may_have_values(file: ParquetFile, chunk: ColumnChunk) -> bool:
-    """Whether a chunk has values that are not null, unless the footer is certain of the opposite."""
-    return known_non_null(file, chunk) != 0
-
-
-def chunk_finding(rule: str, chunk: ColumnChunk, message: str, **details: Any) -> Finding:
-    """A finding about one column chunk."""
-    return finding(rule, message, row_group=chunk.row_group, column=chunk.leaf.name, **details)
-
-
-def not_checked(chunk: ColumnChunk, reason: str) -> Finding:
-    """The values could not be read, for a reason that is not damage."""
-    return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
+# Other forms of a value that some readers look for, and that a filter lacks.
+LackingForm = Literal["FLOAT", "DuckDB's INTERVAL"]
 
 
 @dataclass(frozen=True, slots=True)
-class FilterView:
-    """A filter whose bits can be read.
+class Weight:
+    """What a filter takes, beside what it saves readers from.
 
-    `num_values`: the chunk's non-null values, as many as were looked up (those of a dictionary
-    once), or else as the footer says; None if it does not.
+    `dictionary_bytes`: of the dictionary page, where that says as much as the filter, else None.
+    `folds`: how often the filter can be halved within an FPP.
     """
 
-    file: ParquetFile
-    chunk: ColumnChunk
-    stored: StoredFilter
-    bits: SplitBlockBloomFilter
+    num_bytes: int
+    chunk_bytes: int
+    dictionary_bytes: int | None
+    folds: Callable[[float], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterView:
+    """A filter whose bits can be read: all of a chunk, or that of one group in it.
+
+    `num_values`: non-null values that it is for, as many as were looked up, or else as the file
+    says; None if it does not, or if readers find every value anyhow. `membership`: what the values
+    say; None if they were not looked up. `examples`: literals of some that are missing.
+    `diagnose`: what the writer did instead, where some are. `weight`: None for one of many small
+    filters. `digest`: of the bits; None where two filters may well be the same.
+    """
+
+    chunk: Chunk
+    place: Place
+    bits: Bits
     policy: ColumnPolicy
     num_values: int | None
+    membership: Membership | None = None
+    examples: Callable[[], tuple[str, ...]] = tuple
+    diagnose: Callable[[], Diagnosis | None] = lambda: None
+    lacking_form: LackingForm | None = None
+    weight: Weight | None = None
+    digest: bytes | None = None
 
     def finding(self, rule: str, message: str, **details: Any) -> Finding:
-        return chunk_finding(rule, self.chunk, message, **details)
+        return finding(rule, message, place=self.place, column=self.chunk.column.name, **details)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all values were looked up, and found."""
+        return self.membership is not None and not self.membership.missing
+
+
+@dataclass(slots=True)
+class Opening:
+    """What the footers say: findings, and what was looked at on the way."""
+
+    findings: list[Finding] = field(default_factory=list)
+    num_filters: int = 0
+    num_values: int = 0
+
+
+@dataclass(slots=True)
+class Look:
+    """One item: what is wrong with how its filters are stored, the filters whose bits can be read,
+    and why their values were not looked up. `num_filters`: those that `opening` did not count."""
+
+    findings: list[Finding] = field(default_factory=list)
+    views: list[FilterView] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+    num_filters: int = 0
+
+    @property
+    def num_values(self) -> int:
+        return sum(view.membership.num_values for view in self.views if view.membership)
+
+
+class Examination(Protocol):
+    """How the filters of one file of a format are examined: first `opening`, then each of the
+    `items`, several at a time, then `closing`. The rest is for the rules about whole columns."""
+
+    @property
+    def file(self) -> Container: ...
+    @property
+    def policy(self) -> Policy: ...
+
+    def opening(self) -> Opening:
+        """Whatever can be said before the bits of a filter are read."""
+
+    def items(self) -> Sequence[Any]:
+        """What can be looked at, one after the other: filters, or streams of them."""
+
+    def room(self, item: Any) -> int:
+        """What a look at it takes at most, in bytes."""
+
+    def look(self, item: Any) -> Look:
+        """Its filters, with what the values say if they are to be looked up."""
+
+    def about_writer(self, right: Collection[Any]) -> list[Finding]:
+        """What is known of the writer; `right`: keys of chunks whose values were all found."""
+
+    def columns(self) -> Sequence[Any]:
+        """Those that were asked for."""
+
+    def column(self, name: str) -> Any | None:
+        """The column of this name, asked for or not; None if there is none."""
+
+    def parts_without(self, column: Any) -> Sequence[int]:
+        """The parts in which a column has no filters, or nobody knows of any."""
+
+    def has_values(self, part: int, column: Any) -> bool:
+        """Whether there can be values that are not null."""
+
+    def deserves_filters(self, part: int, column: Any) -> bool:
+        """The same, but for what writers rightly leave out."""
+
+    def is_hidden(self, part: int, column: Any) -> bool:
+        """Whether it is encrypted whether there are filters."""
+
+    def filter_bytes(self) -> int:
+        """What all filters take."""
+
+    def closing(self) -> list[Finding]:
+        """What is said in the end."""

@@ -1,10 +1,7 @@
-"""Mend what is wrong with a file's filters by a new footer; on request build them again.
+"""Repair the filters of a file: drop those that lose rows, set lengths, on request build others.
 
-    | pages, page indexes, filters: as they were | filters built again | FileMetaData | … | PAR1 |
-
-No byte before the footer changes. A pointer that leads to nothing, or to a filter that makes values
-seem absent that are there, is dropped; a missing or wrong length is set. See `mends` for what is
-decided how.
+What is wrong is found by rules, and what becomes of it is in rules.repair_plan. Of a Parquet file only
+the footer changes, and filters that are built stand before it; of an ORC file the streams of filters.
 """
 
 from __future__ import annotations
@@ -12,76 +9,61 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.container import WHERE_KNOWN, Container, Located, Place, RepairChange
 from parquet_bloom.files import open as open_file
-from parquet_bloom.filters.sizing import MAX_BYTES, Size
+from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress
-from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.filter_builder import TolerantFilterBuilder
-from parquet_bloom.parquet.footer.chunk_table import ChunkKey
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.footer import FilterPlace
-from parquet_bloom.parquet.writer import (
-    FilterChange,
-    NewFilters,
-    bitset_digest,
-    check_end,
-    check_pages,
-    check_rewritable,
-)
-from parquet_bloom.rules.catalogue import Finding
-from parquet_bloom.rules.mends import (
-    Examined,
-    examine,
-    examine_values,
-    locked,
-    mended_places,
-    settle,
-)
-from parquet_bloom.storage.new_version import Target, resolve_target, write_version
+from parquet_bloom.rules.finding import Finding, chunk_finding
+from parquet_bloom.rules.repair import diagnosed
+from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
+from parquet_bloom.rules.rule import rules
+from parquet_bloom.storage.new_version import write_version
+from parquet_bloom.vocabulary import Format, RepairAction
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.verbs.orc.repair import OrcRepairReport
-
-Action = Literal["length set", "length removed", "pointer dropped", "rebuilt"]
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedFilter:
-    """What was done for one column chunk, and the rule that was broken, with the words for it.
+class RepairedFilter(Located):
+    """What was done for the filters of one chunk, and the rule that was broken, with the words for it.
 
-    `offset` and `length` say where its filter lies now, None if it has none.
+    `offset` and `length` say where they are now, None if there are none. `groups`: the index groups
+    where the rule was broken, none where it is about all of a stripe.
     """
 
-    row_group: int
+    place: Place
     column: str
-    action: Action
+    action: RepairAction
     rule: str
     reason: str
     offset: int | None
     length: int | None
+    groups: tuple[int, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
-class LeftFilter:
-    """A rule that is still broken; `reason` says what is wrong, and what would mend it."""
+class LeftFilter(Located):
+    """A rule that is still broken; `reason` says what is wrong, and what would repair it. `column`:
+    None where it is about a whole stripe. `groups`: as of RepairedFilter."""
 
-    row_group: int
-    column: str
+    place: Place | None
+    column: str | None
     rule: str
     reason: str
+    groups: tuple[int, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What repair did to one file. Sizes in bytes, `bytes_added` is less than 0 if the footer got
+    """What repair did to one file. Sizes in bytes, `bytes_added` is less than 0 if the file got
     shorter; `output` is None for a dry run."""
 
     path: str
+    format: Format
     output: str | None
     repaired: tuple[RepairedFilter, ...]
     left: tuple[LeftFilter, ...]
@@ -99,8 +81,8 @@ def repair(
     row_groups: Sequence[int] | None = None,
     drop_bad: bool = False,
     rebuild: bool = False,
-    fpp: float = 0.01,
-    max_bytes: int = MAX_BYTES,
+    fpp: float | None = None,
+    max_bytes: int | None = None,
     in_place: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
@@ -108,8 +90,8 @@ def repair(
     threads: int | None = None,
     keys: Keys | None = None,
     progress: Progress | None = None,
-) -> RepairReport | OrcRepairReport:
-    """Write `source` with the filters of `columns` (dotted leaf paths; default: all) mended.
+) -> RepairReport:
+    """Write `source` with the filters of `columns` (dotted paths; default: all) repaired.
 
     By default no value is read, and what only values could prove right is dropped. drop_bad: look
     up every stored value; filters with false negatives are dropped. rebuild: the same, and whatever
@@ -117,150 +99,151 @@ def repair(
     as for build. Other options as for build. progress: called with (chunks done, chunks in all),
     for the values that are looked up and for the filters that are built.
 
-    Nothing in an ORC file points to a filter: without drop_bad or rebuild nothing is mended in it,
-    and the report says what would. Of it, row_groups are stripes.
+    Nothing in an ORC file points to a filter: without drop_bad or rebuild nothing is repaired in
+    it, and the report says what would be. Of it, row_groups are stripes.
 
     Raises ColumnError, FormatError for a footer that contradicts itself or is damaged,
     EncryptionError for what does not open or cannot be sealed again, UnsupportedError, RewriteError
     for outputs that must not be written, OSError.
     """
-    started = time.perf_counter()
-    size = Size(fpp, max_bytes)
-    target = (
-        Target(None, in_place=in_place)
-        if dry_run
-        else resolve_target(source, output, in_place, overwrite)
+    options = RepairOptions(
+        columns=None if columns is None else tuple(columns),
+        parts=None if row_groups is None else tuple(row_groups),
+        drop_bad=drop_bad,
+        rebuild=rebuild,
+        fpp=fpp,
+        max_bytes=max_bytes,
+        threads=threads,
     )
-    with open_file(source, keys) as file:
-        if file.format == "orc":
-            if max_bytes != MAX_BYTES:
-                raise UnsupportedError(f"{file.path}: max_bytes: has no meaning for an ORC file")
-            # Only here are protobuf and pyarrow needed.
-            from parquet_bloom.verbs.orc.repair import OrcRepairOptions, repair_orc
+    destination = Destination(
+        output=output,
+        in_place=in_place,
+        overwrite=overwrite,
+        dry_run=dry_run,
+        verify=verify,
+    )
+    return repair_file(source, options, destination, keys, progress)
 
-            options = OrcRepairOptions(columns, row_groups, drop_bad, rebuild, fpp, threads)
-            return repair_orc(file, target, options, verify=verify, progress=progress)
-        check_rewritable(file)
-        file.footer.check_row_counts()
-        check_pages(file)
-        wanted = _wanted(file, columns, row_groups)
-        filters = examine(file, wanted)
-        if drop_bad or rebuild:
-            examine_values(file, filters, threads, progress)
-        settle(file, filters)
-        mended = mended_places(filters)
-        wanting = _wanting(filters) if rebuild else []
-        if wanting:
-            check_end(file, mended)
-        change = FilterChange(
-            file,
-            file.footer.start,
-            mended,
-            NewFilters(
-                chunks=wanting,
-                built=TolerantFilterBuilder(file, size, threads).built,
-                reason_against=size.reason_against,
-                progress=progress,
-            ),
-            _digests(file, filters),
-        )
-        size_after = write_version(file.source, target, change, verify)
-        outcomes = _Outcomes(change)
+
+def repair_file(
+    source: str | os.PathLike[str],
+    options: RepairOptions,
+    destination: Destination,
+    keys: Keys | None = None,
+    progress: Progress | None = None,
+) -> RepairReport:
+    """The same, of options."""
+    started = time.perf_counter()
+    target = destination.target(source)
+    with open_file(source, keys) as file:
+        found = diagnosed(file, options, progress)
+        change = file.repair(found.repairs(options), options, progress)
+        size = write_version(file.source, target, change, destination.verify)
+        outcomes = [_Outcome(file, options, found, change, each) for each in found.filters]
+        done = [each.done() for each in outcomes]
         return RepairReport(
             path=file.path,
+            format=file.format,
             output=target.name,
-            repaired=tuple(done for each in filters for done in outcomes.repaired(each)),
+            repaired=tuple(each for each in done if each is not None),
             left=(
-                *(left for each in filters for left in outcomes.left(each)),
-                *_remains(change),
-                *(_left(chunk, why, "") for chunk, why in locked(file, wanted)),
+                *(left for each in outcomes for left in each.left()),
+                *(_left(chunk_finding("PB501", *each)) for each in change.remains),
+                *(_left(*each) for each in found.beyond_repair),
             ),
-            bytes_added=size_after - file.source.size,
+            bytes_added=size - file.source.size,
             size_before=file.source.size,
-            size_after=size_after,
+            size_after=size,
             seconds=time.perf_counter() - started,
         )
 
 
-def _wanted(
-    file: ParquetFile, columns: Sequence[str] | None, row_groups: Sequence[int] | None
-) -> set[ChunkKey]:
-    leaves = file.leaves(columns)
-    return {(group, leaf.index) for group in file.row_groups(row_groups) for leaf in leaves}
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What became of the filters of one chunk, in words."""
 
+    file: Container
+    options: RepairOptions
+    found: Diagnosed
+    change: RepairChange
+    broken: BrokenFilters
 
-def _wanting(filters: Sequence[Examined]) -> list[ColumnChunk]:
-    """The chunks that had a filter and need another one."""
-    return [each.chunk for each in filters if each.had_filter and (each.fatal or each.shortcoming)]
+    def done(self) -> RepairedFilter | None:
+        """What was done, if anything."""
+        broken, key = self.broken, self.broken.chunk.key
+        if self._is_rebuilt:
+            return self._item("rebuilt", self._wanting, self.change.built[key])
+        if self._is_dropped:
+            return self._item(self._loss, broken.fatal, (None, None), self._why_not)
+        if broken.fatal is None and broken.length is not None:
+            return self._item("length set", broken.length, self.change.resized[key])
+        return None
 
-
-def _digests(file: ParquetFile, filters: Sequence[Examined]) -> dict[ChunkKey, int]:
-    """Of the bits of the filters whose length is set."""
-    return {
-        each.key: bitset_digest(file, each.stored)
-        for each in filters
-        if each.stored and each.length and not each.fatal
-    }
-
-
-def _remains(change: FilterChange) -> Iterator[LeftFilter]:
-    """What is still in plaintext of encrypted columns' filters that nobody points to any more."""
-    for leak in change.leaks:
-        if leak.remains:
-            yield LeftFilter(leak.chunk.row_group, leak.chunk.leaf.name, "PB501", leak.remains)
-
-
-class _Outcomes:
-    """What became of each chunk, in words."""
-
-    def __init__(self, change: FilterChange) -> None:
-        self._places = change.appended
-        self._skipped = {(skip.row_group, skip.column): skip.reason for skip in change.skipped}
-
-    def repaired(self, each: Examined) -> Iterator[RepairedFilter]:
-        """What was done."""
-        place = self._places.get(each.key)
-        wanting = each.fatal or each.shortcoming
-        if place is not None and wanting is not None:
-            yield _repaired(each.chunk, "rebuilt", wanting, place)
-        elif each.fatal is not None:
-            lost: Action = (
-                "length removed" if each.chunk.bloom_filter_offset is None else "pointer dropped"
-            )
-            yield _repaired(each.chunk, lost, each.fatal, None, self._why_not(each))
-        elif each.length is not None:
-            yield _repaired(each.chunk, "length set", each.length, each.place)
-
-    def left(self, each: Examined) -> Iterator[LeftFilter]:
+    def left(self) -> Iterator[LeftFilter]:
         """What is still wrong."""
-        if each.fatal is not None or each.key in self._places:
+        if self._is_rebuilt or self._is_dropped:
             return
-        if each.shortcoming is not None:
-            more = self._why_not(each) or "; rebuild mends it"
-            yield _left(each.chunk, each.shortcoming, more)
-        if each.unread is not None:
-            stays = "; the filter stays, right or wrong: strip removes it"
-            yield _left(each.chunk, each.unread, stays)
+        if self._wanting is not None:
+            by_dropping = ", drop-bad removes the filters" if self.broken.fatal else ""
+            more = self._why_not or f"; rebuild repairs it{by_dropping}"
+            yield _left(self._wanting, more, self._groups(self._wanting))
+        for finding in self.broken.beyond_repair:
+            yield _left(finding, way_out(finding), self._groups(finding))
 
-    def _why_not(self, each: Examined) -> str:
-        """Why a filter was not built again; empty if nobody tried."""
-        reason = self._skipped.get((each.chunk.row_group, each.chunk.leaf.name))
+    @property
+    def _wanting(self) -> Finding | None:
+        """Why other filters are wanted."""
+        return self.broken.fatal or self.broken.shortcoming
+
+    @property
+    def _is_rebuilt(self) -> bool:
+        return self.broken.chunk.key in self.change.built
+
+    @property
+    def _is_dropped(self) -> bool:
+        return self.broken.fatal is not None and self.found.may_drop(self.options)
+
+    @property
+    def _loss(self) -> RepairAction:
+        fatal = self.broken.fatal
+        is_length = fatal is not None and rules()[fatal.rule].repair == "remove length"
+        return "length removed" if is_length else self.found.dropping
+
+    @property
+    def _why_not(self) -> str:
+        """Why no filter was built; empty if nobody tried."""
+        reason = self.change.not_built.get(self.broken.chunk.key)
         return f"; not rebuilt: {reason}" if reason else ""
 
+    def _groups(self, finding: Finding) -> tuple[int, ...] | None:
+        """Those of a stripe where the same rule is broken."""
+        if not self.file.units.has_groups:
+            return None
+        alike = (each.finding for each in self.broken.problems if each.finding.rule == finding.rule)
+        places = (each.place for each in alike)
+        return tuple(each.group for each in places if each and each.group is not None)
 
-def _repaired(
-    chunk: ColumnChunk, action: Action, why: Finding, place: FilterPlace | None, more: str = ""
-) -> RepairedFilter:
-    return RepairedFilter(
-        row_group=chunk.row_group,
-        column=chunk.leaf.name,
-        action=action,
-        rule=why.rule,
-        reason=why.statement + more,
-        offset=None if place is None else place.offset,
-        length=None if place is None else place.length,
-    )
+    def _item(
+        self,
+        action: RepairAction,
+        why: Finding | None,
+        place: tuple[int | None, int | None],
+        more: str = "",
+    ) -> RepairedFilter:
+        assert why is not None
+        offset, length = place
+        return RepairedFilter(
+            place=self.broken.chunk.place,
+            column=self.broken.chunk.column.name,
+            action=action,
+            rule=why.rule,
+            reason=why.statement + more,
+            offset=offset,
+            length=length,
+            groups=self._groups(why),
+        )
 
 
-def _left(chunk: ColumnChunk, why: Finding, more: str) -> LeftFilter:
-    return LeftFilter(chunk.row_group, chunk.leaf.name, why.rule, why.statement + more)
+def _left(why: Finding, more: str = "", groups: tuple[int, ...] | None = None) -> LeftFilter:
+    place = why.place and Place(why.place.part, units=why.place.units)
+    return LeftFilter(place, why.column, why.rule, why.statement + more, groups)

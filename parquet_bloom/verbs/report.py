@@ -17,12 +17,13 @@ from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import Selection
 from parquet_bloom.parallel import Progress
-from parquet_bloom.rules.catalogue import Finding, Severity, ValidationReport
+from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
+from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.advise import AdviceReport, advise
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
-from parquet_bloom.verbs.validate import validate
+from parquet_bloom.verbs.validate import ValidationReport, validate
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys

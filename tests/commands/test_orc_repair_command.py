@@ -1,4 +1,4 @@
-"""`pbloom repair` on ORC files, and what readers make of the files that it has mended."""
+"""`pbloom repair` on ORC files, and what readers make of the files that it has repaired."""
 
 import json
 import re
@@ -6,14 +6,13 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from conftest import FIXTURES, ROOT
+from conftest import FIXTURES
 from make.commands import outcome
 from make.orc_defect_files import ROWS, STRIDE
 from make.orc_defects import by_pyarrow, by_pyorc, encrypted, exchanged, index_behind_data, narrow
 from pyarrow import orc
 
-from parquet_bloom.verbs.orc.repair import LeftOrcFilters, OrcRepairReport, RepairedOrcFilters
-from parquet_bloom.verbs.repair import repair
+from parquet_bloom.verbs.repair import RepairReport, repair
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def test_files_of_both_formats_in_one_run(write, tmp_path):
     assert ran.code == 0
     first, second, third = ran.output.splitlines()
     assert re.fullmatch(
-        rf"{re.escape(str(path))}: filters of 1 columns of stripes repaired, 0 left,"
+        rf"{re.escape(str(path))}: 1 filter repaired, 0 left,"
         r" \d+ B (added|removed), \d\.\d\d s", first,
     )  # fmt: skip
     assert second.startswith("rebuilt: column a, stripe 0: PB401 false-negatives: for example ")
@@ -65,7 +64,7 @@ def test_encrypted_columns_are_trouble_in_one_line(write):
 def test_the_report_as_json(write):
     ran = run(write(exchanged()), "--rebuild", "--in-place", "--json")
     report = json.loads(ran.output)
-    assert set(report) == {field.name for field in fields(OrcRepairReport)}
+    assert set(report) == {field.name for field in fields(RepairReport)}
     (done,) = report["repaired"]
     length = done.pop("length")
     assert done.pop("offset") + length < report["size_after"]
@@ -73,16 +72,6 @@ def test_the_report_as_json(write):
     assert done == {
         "stripe": 0, "index_groups": [0, 1], "column": "a", "action": "rebuilt", "rule": "PB401",
     }  # fmt: skip
-
-
-def test_every_key_is_documented():
-    text = (ROOT / "docs" / "json.md").read_text().split("## `pbloom repair`")[1].split("\n## ")[0]
-    keys = {
-        field.name
-        for kind in (OrcRepairReport, RepairedOrcFilters, LeftOrcFilters)
-        for field in fields(kind)
-    }
-    assert keys <= set(re.findall(r"`(\w+)`", text))
 
 
 # ------------------------------------------------------------------------------------------------
@@ -109,15 +98,15 @@ def test_orc_java_loses_no_rows_any_more(write, tmp_path, parquet_java):
     }  # fmt: skip
     queries, expected = [], []
     for name, (path, kind, literals) in broken.items():
-        mended = tmp_path / f"{name}.mended.orc"
-        repair(path, mended, rebuild=True)
-        for file in (path, mended):
+        repaired = tmp_path / f"{name}.repaired.orc"
+        repair(path, repaired, rebuild=True)
+        for file in (path, repaired):
             queries += [(str(file), "a", kind, repr(value)) for value in literals]
-            expected.append((file == mended, len(literals)))
+            expected.append((file == repaired, len(literals)))
     rows = [int(found) for (found,) in parquet_java.answers("OrcSearch", queries)]
-    for is_mended, count in expected:
+    for is_repaired, count in expected:
         found, rows = rows[:count], rows[count:]
-        if is_mended:
+        if is_repaired:
             assert min(found) >= STRIDE
         else:
             assert found.count(0) > count / 2

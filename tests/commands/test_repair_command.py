@@ -36,7 +36,7 @@ def test_the_command_says_what_it_did(sound: bytes, write: Callable[[bytes], Pat
     assert re.sub(r"\d\.\d\d s", "# s", result.stdout) == (
         f"{path}: 4 filters repaired, 0 left, 7 B added, # s\n"
         "pointer dropped: column a, row group 0: PB101 offset-outside-data: bloom_filter_offset"
-        f" leads to no byte of the data (expected 4 to {first}, found -1)\n"
+        f" points outside the data (expected 4 to {first}, found -1)\n"
         "length set: column s, row groups 0, 1: PB111 length-missing: for example"
         " bloom_filter_length is"
         f" {lost} (expected 528)\n"
@@ -77,7 +77,7 @@ def test_json(sound: bytes, write: Callable[[bytes], Path], zero: Path) -> None:
             "column": "a",
             "action": "length set",
             "rule": "PB112",
-            "reason": "bloom_filter_length cuts the filter off: readers that trust it lose rows"
+            "reason": "bloom_filter_length cuts the filter short: readers that trust it lose rows"
             f" (expected {length}, found {length - 1})",
             "offset": offset,
             "length": length,
@@ -89,8 +89,12 @@ def test_json(sound: bytes, write: Callable[[bytes], Path], zero: Path) -> None:
 def test_every_key_is_documented() -> None:
     text = (ROOT / "docs" / "json.md").read_text().split("## `pbloom repair`")[1].split("\n## ")[0]
     documented = set(re.findall(r"`([\w ]+)`", text))
-    for report in (RepairReport, RepairedFilter, LeftFilter):
-        assert {field.name for field in fields(report)} <= documented
+    keys = {
+        field.name
+        for report in (RepairReport, RepairedFilter, LeftFilter)
+        for field in fields(report)
+    }
+    assert keys - {"place", "groups"} | {"row_group", "stripe", "index_groups"} <= documented
     assert {"length set", "length removed", "pointer dropped", "rebuilt"} <= documented
 
 
@@ -153,31 +157,31 @@ FILES = ["pyarrow_types", "java_types", "duckdb_types", "datafusion_types"]
 
 
 def mended_fixture(folder: Path, name: str) -> tuple[Path, Path]:
-    """A fixture with filters and no lengths, and that file mended."""
+    """A fixture with filters and no lengths, and that file repaired."""
     source = FIXTURES / f"{name}.parquet"
     columns = [column["column"] for column in describe(source)["columns"]]
-    broken, mended = folder / f"{name}-broken.parquet", folder / f"{name}-mended.parquet"
+    broken, repaired = folder / f"{name}-broken.parquet", folder / f"{name}-repaired.parquet"
     broken.write_bytes(without_lengths(built(source.read_bytes(), columns)))
-    repair(broken, mended)
-    return broken, mended
+    repair(broken, repaired)
+    return broken, repaired
 
 
 @pytest.mark.interop
 def test_parquet_java_finds_every_value(tmp_path: Path, parquet_java: ParquetJava) -> None:
     asked, homes, files = [], [], {}
     for name in FILES:
-        broken, mended = mended_fixture(tmp_path, name)
-        before, after = broken.read_bytes(), mended.read_bytes()
+        broken, repaired = mended_fixture(tmp_path, name)
+        before, after = broken.read_bytes(), repaired.read_bytes()
         start = footer_start(before)
         assert before[:start] == after[:start]
         assert without_lengths(after) == before
-        files[name] = broken, mended
+        files[name] = broken, repaired
         described = describe(FIXTURES / f"{name}.parquet")["columns"]
-        for column, leaf in zip(described, leaves_of(mended, described).values(), strict=True):
+        for column, leaf in zip(described, leaves_of(repaired, described).values(), strict=True):
             for home, row_group in enumerate(column["row_groups"]):
                 for literal in row_group["present"]:
                     for value in stored.stored_values(leaf, literal):
-                        asked.append((mended, value))
+                        asked.append((repaired, value))
                         homes.append((home, leaf, literal))
     assert len(asked) > 500
     lost: dict[tuple[Any, ...], bool] = {}
@@ -186,19 +190,19 @@ def test_parquet_java_finds_every_value(tmp_path: Path, parquet_java: ParquetJav
         # A decimal is asked in every length that it may have: one of them must be found.
         lost[home] = lost.get(home, True) and home[0] not in kept
     assert [home for home, is_lost in lost.items() if is_lost] == []
-    by_java = parquet_java.bitsets(*(mended for _, mended in files.values()))
+    by_java = parquet_java.bitsets(*(repaired for _, repaired in files.values()))
     rows = parquet_java.rows(*(path for pair in files.values() for path in pair))
-    for broken, mended in files.values():
-        assert by_java[mended] == bitsets(mended) != {}
-        assert rows[mended] == rows[broken]
-        assert rows[mended][0] > 0
+    for broken, repaired in files.values():
+        assert by_java[repaired] == bitsets(repaired) != {}
+        assert rows[repaired] == rows[broken]
+        assert rows[repaired][0] > 0
 
 
 @pytest.mark.interop
 def test_arrow_cpp_reads_every_filter(tmp_path: Path, arrow_cpp: ArrowCpp) -> None:
     for name in FILES:
-        _, mended = mended_fixture(tmp_path, name)
-        assert arrow_cpp.bitsets(mended) == bitsets(mended)
+        _, repaired = mended_fixture(tmp_path, name)
+        assert arrow_cpp.bitsets(repaired) == bitsets(repaired)
 
 
 def test_a_file_of_parquet_testing_gets_its_length() -> None:

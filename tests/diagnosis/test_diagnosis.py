@@ -26,15 +26,15 @@ from oracle import specification as spec
 
 import parquet_bloom as pb
 from parquet_bloom.diagnosis.diagnose import diagnose
-from parquet_bloom.diagnosis.forms import forms
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.insertions import spelled
+from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.membership import check_membership
 from parquet_bloom.parquet.thrift.ttypes import Encoding
-from parquet_bloom.rules.catalogue import Diagnosis
 from parquet_bloom.values.types import LeafType, LogicalType
 
 # --- another hash ---------------------------------------------------------------------------------
@@ -626,7 +626,7 @@ def every_name() -> set[str]:
         *(LeafType(physical, 0, decimal) for physical in ("INT32", "INT64", "BYTE_ARRAY")),
         LeafType("FIXED_LEN_BYTE_ARRAY", 5, decimal),
     ]
-    of_values = {form.name for leaf in types for form in forms(leaf)}
+    of_values = {form.name for leaf in types for form in key_forms(leaf)}
     of_hashes = {hash.name for hash in OTHER_HASHES}
     of_layouts = {layout.name for num_blocks in (4, 5) for layout in layouts(num_blocks)}
     return of_values | of_hashes | of_layouts | OTHER_NAMES

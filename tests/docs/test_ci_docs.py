@@ -11,8 +11,8 @@ from make.commands import outcome
 from make.documents import blocks
 
 from parquet_bloom.commands.validate import validate
-from parquet_bloom.rules.catalogue import Severity
 from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
+from parquet_bloom.rules.rule import Severity
 
 TEXT = (ROOT / "docs" / "ci.md").read_text()
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
@@ -94,7 +94,7 @@ def test_every_option_of_the_document_is_one_of_the_command():
 
 
 def test_every_format_is_described():
-    (option,) = (param for param in validate.params if param.name == "form")
+    (option,) = (param for param in validate.params if param.name == "findings_format")
     assert re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE) == list(option.type.choices)
 
 

@@ -30,8 +30,9 @@ from parquet_bloom.descriptions import (
     LegacyDescription,
     StoredFilter,
 )
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.orc.row_index import GroupStatistics
-from parquet_bloom.rules.catalogue import Checked, Diagnosis, Finding, ValidationReport
+from parquet_bloom.rules.finding import Finding
 from parquet_bloom.values.literals import TYPES
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
@@ -41,6 +42,7 @@ from parquet_bloom.verbs.inspect import FileInspection, PartInspection
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import StripReport
+from parquet_bloom.verbs.validate import Checked, ValidationReport
 
 README = (ROOT / "README.md").read_text()
 JSON = (ROOT / "docs" / "json.md").read_text()

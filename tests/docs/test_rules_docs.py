@@ -1,4 +1,4 @@
-"""docs/rules.md explains every rule, under its name and severity, and links to what is behind it."""
+"""docs/rules.md is what the rules make of it; each rule says what is behind it, and a way out."""
 
 import re
 from urllib.parse import urlsplit
@@ -7,53 +7,57 @@ import pytest
 from conftest import ROOT
 from make.defects import DEFECTS
 
-from parquet_bloom.rules.catalogue import NEED_VALUES, RULES
+from parquet_bloom.render.rule import page, section
 from parquet_bloom.rules.known_writers import KNOWN
+from parquet_bloom.rules.rule import Rule, rules
 
 TEXT = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-KINDS = {
-    "1": "Structure",
-    "2": "Portability",
-    "3": "Quality",
-    "4": "Truth",
-    "5": "Security",
-    "6": "ORC",
-    "7": "Older",
+ALL = list(rules().values())
+
+TITLES = {
+    "structure": "Structure",
+    "portability": "Portability",
+    "quality": "Quality",
+    "truth": "Truth",
+    "security": "Security",
+    "orc": "ORC",
+    "legacy": "Legacy filters",
 }
 
-# From each heading of a rule to the next heading.
-SECTIONS = dict(
-    re.findall(r"^### (PB\d{3}) [^\n]*\n\n(.*?)(?=\n##|\Z)", TEXT, re.MULTILINE | re.DOTALL)
-)
+WAYS_OUT = ("`pbloom", "writer", "Write the file again", "Get the data from elsewhere", "Store")
 
-MENDS = ("`pbloom", "writer", "Write the file again", "The data must come from elsewhere", "Store")
+each_rule = pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
 
 
-def test_every_rule_has_its_heading_in_order_and_no_other_has():
-    headings = re.findall(r"^### (.*)$", TEXT, re.MULTILINE)
-    assert headings == [f"{rule.id} {rule.name} ({rule.severity})" for rule in RULES.values()]
+def test_the_page_is_what_make_docs_writes():
+    assert page() == TEXT
 
 
-def test_rules_stand_below_their_kind():
-    order = re.findall(r"^##+ (\w+)", TEXT, re.MULTILINE)
+def test_rules_are_in_order_below_their_kind():
     expected = []
-    for digit, kind in KINDS.items():
-        expected += [kind, *(rule for rule in RULES if rule[2] == digit)]
-    assert order == expected
+    for kind, title in TITLES.items():
+        expected.append(f"## {title}")
+        expected += [f"### {each.heading} ({each.severity})" for each in ALL if each.kind == kind]
+    assert re.findall(r"^##+ .*$", TEXT, re.MULTILINE) == expected
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_every_rule_is_one_paragraph_with_a_link_and_a_way_out(rule):
-    text = SECTIONS[rule].strip()
-    assert "\n\n" not in text
-    assert re.search(r"\]\(https://", text)
-    assert any(way in text for way in MENDS)
-    assert len(text) > 200
+@each_rule
+def test_every_rule_is_one_paragraph_with_a_link_and_a_way_out(rule: Rule):
+    assert "\n\n" not in rule.prose.strip()
+    assert re.search(r"\]\(https://", rule.prose)
+    assert any(way in rule.prose for way in WAYS_OUT) or rule.repair != "nothing"
+    assert len(section(rule)) > 200
+
+
+@each_rule
+def test_the_text_says_what_repair_does(rule: Rule):
+    says = f"`repair{' --rebuild` builds' if rule.repair == 'rebuild' else ''}"
+    assert (rule.repair != "nothing") == (says in section(rule).splitlines()[2])
 
 
 def test_links_are_well_formed():
     links = re.findall(r"\]\(([^)]*)\)", TEXT)
-    assert len(links) >= len(RULES)
+    assert len(links) >= len(ALL)
     for link in links:
         if link == "../README.md":
             continue
@@ -76,18 +80,16 @@ def test_lines_fit():
     assert too_long == []
 
 
-def test_the_rules_about_values_are_named_as_such():
-    """What `--no-deep` leaves out: the rules that only a deep validation finds broken."""
-    listed = TEXT.split("needs the stored values:")[1].split(".")[0]
-    named = set(re.findall(r"PB\d{3}", listed))
-    for first, last in re.findall(r"(PB\d{3}) to (PB\d{3})", listed):
-        named |= {rule for rule in RULES if first <= rule <= last}
-    assert named == {rule for rule in RULES if all(each.deep for each in DEFECTS[rule])}
-    assert named == NEED_VALUES
+def test_the_rules_about_values_are_those_that_only_a_deep_validation_finds():
+    """What `--no-deep` leaves out."""
+    listed = TEXT.split("left out with `--no-deep`:")[1].split("\n\n")[1]
+    named = re.findall(r"PB\d{3}", listed)
+    assert named == [rule.id for rule in ALL if rule.needs_values]
+    assert set(named) == {rule.id for rule in ALL if all(each.deep for each in DEFECTS[rule.id])}
 
 
 def test_the_section_on_writers_names_the_table():
     assert (ROOT / "parquet_bloom/rules/known_writers.py").exists()
-    assert "parquet_bloom/rules/known_writers.py" in SECTIONS["PB205"]
+    assert "parquet_bloom/rules/known_writers.py" in rules()["PB205"].prose
     links = {trouble.link for trouble in KNOWN}
-    assert links & set(re.findall(r"https://[^)]*", SECTIONS["PB205"]))
+    assert links & set(re.findall(r"https://[^)]*", rules()["PB205"].prose))

@@ -85,8 +85,8 @@ UNKNOWN_COMPRESSION = ttypes.BloomFilterCompression()
 A_DROPPED = [(0, "a", "pointer dropped")]
 A_LENGTH = [(0, "a", "length set")]
 
-# What is mended without a look at the values: the rule, how the file is made, what is done.
-MENDS: list[tuple[str, Callable[[bytes], bytes], list[tuple[int, str, str]]]] = [
+# What is repaired without a look at the values: the rule, how the file is made, what is done.
+REPAIRS: list[tuple[str, Callable[[bytes], bytes], list[tuple[int, str, str]]]] = [
     ("PB101", lambda data: with_offset(data, 0), A_DROPPED),
     ("PB101", lambda data: with_offset(data, 3), A_DROPPED),
     ("PB101", lambda data: with_offset(data, -1), A_DROPPED),
@@ -128,7 +128,7 @@ MENDS: list[tuple[str, Callable[[bytes], bytes], list[tuple[int, str, str]]]] = 
 
 
 def done(report: RepairReport) -> list[tuple[int, str, str]]:
-    return [(item.row_group, item.column, item.action) for item in report.repaired]
+    return [(item.place.part, item.column, item.action) for item in report.repaired]
 
 
 def rules(report: RepairReport) -> set[str]:

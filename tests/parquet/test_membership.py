@@ -15,15 +15,14 @@ from oracle import specification
 from xxhash import xxh64_intdigest
 
 import parquet_bloom as pb
+from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.membership import (
-    FPP_PROBES,
     MAX_EXAMPLES,
-    Membership,
+    ChunkMembership,
     PageMembership,
     check_membership,
-    measured_fpp,
 )
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 
@@ -65,7 +64,7 @@ def mixed(tmp_path):
 
 def test_nothing_is_missing_where_every_value_was_inserted(mixed):
     found = membership(mixed, filter_of(*WORDS[:12]))
-    assert found == Membership(
+    assert found == ChunkMembership(
         num_values=12,
         missing=0,
         pages=(),

@@ -3,8 +3,10 @@
 import pytest
 from make.reports import BROKEN, LENGTHS, LOST, PREFIXED, SOUND, report
 
+from parquet_bloom.container import Place
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.findings import grouped, summary, write_validation
-from parquet_bloom.rules.catalogue import Diagnosis, finding
+from parquet_bloom.rules.finding import finding
 
 
 def printed(capsys, *reports):
@@ -30,7 +32,7 @@ def test_a_report_as_text(capsys):
 
 def test_many_row_groups_are_one_line(capsys):
     found = [
-        finding("PB111", "bloom_filter_length is missing", row_group=group, column="id")
+        finding("PB111", "bloom_filter_length is missing", place=Place(group), column="id")
         for group in range(0, 1200, 10)
     ]
     assert printed(capsys, report(*found)).splitlines()[1] == (
@@ -48,7 +50,7 @@ def test_many_row_groups_are_one_line(capsys):
     ],
 )
 def test_messages_that_differ_in_numbers_only_are_alike(first, second, num_groups):
-    found = [finding("PB401", text, row_group=0, column="id") for text in (first, second)]
+    found = [finding("PB401", text, place=Place(0), column="id") for text in (first, second)]
     assert len(grouped(found)) == num_groups
 
 
@@ -66,7 +68,7 @@ def test_other_columns_rules_and_diagnoses_are_other_groups():
 
 def test_a_group_counts_its_diagnoses_together():
     found = [
-        finding("PB401", "lost", row_group=group, column="a",
+        finding("PB401", "lost", place=Place(group), column="a",
                 diagnosis=Diagnosis("seed", "the seed is 42.", 1000, 1001))
         for group in range(2)
     ]  # fmt: skip
@@ -80,7 +82,7 @@ def test_a_group_is_as_long_as_its_findings():
 
 
 def test_names_cannot_start_lines_or_move_the_cursor(capsys):
-    found = finding("PB111", "missing", row_group=0, column="a\nerror\x1b[2J")
+    found = finding("PB111", "missing", place=Place(0), column="a\nerror\x1b[2J")
     assert printed(capsys, report(found)).splitlines()[1] == (
         "  error PB111 length-missing: column a\\nerror\\x1b[2J, row group 0: missing"
     )

@@ -2,6 +2,7 @@
 
 from make.reports import BROKEN, FAILURE, SOUND, report
 
+from parquet_bloom.container import Place
 from parquet_bloom.render.findings_github import (
     MAX_LINES,
     github_annotations,
@@ -9,7 +10,7 @@ from parquet_bloom.render.findings_github import (
     write_github,
     write_github_failures,
 )
-from parquet_bloom.rules.catalogue import finding
+from parquet_bloom.rules.finding import finding
 
 
 def text(commands):
@@ -32,7 +33,7 @@ def test_one_command_for_each_rule():
 
 
 def test_all_columns_of_a_rule_are_one_command():
-    found = [finding("PB111", "missing", row_group=0, column=name) for name in ("a", "b", "a")]
+    found = [finding("PB111", "missing", place=Place(0), column=name) for name in ("a", "b", "a")]
     (command,) = github_annotations(report(*found))
     assert command == (
         "::error file=data/a.parquet,title=PB111 length-missing::"

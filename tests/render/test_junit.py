@@ -5,10 +5,12 @@ import xml.etree.ElementTree as ET
 import pytest
 from make.reports import BROKEN, FAILURE, LENGTHS, LOST, ORDER, SOUND, report
 
+from parquet_bloom.container import Place
 from parquet_bloom.render.findings_junit import junit_xml, write_junit
-from parquet_bloom.rules.catalogue import finding, rules_of
-from parquet_bloom.rules.failure import Failure
+from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.policy import FAIL_ON, Policy
+from parquet_bloom.rules.rule import rules_of
+from parquet_bloom.verbs.validate import Failure
 
 # What Jenkins' junit-10.xsd and pytest's reports allow: attributes that must be there, others that
 # may, and elements inside.
@@ -110,7 +112,7 @@ def test_the_policy_says_what_fails(fail_on, failing):
 
 
 def test_all_places_of_a_rule_are_in_its_failure():
-    other = finding("PB111", "bloom_filter_length is missing", row_group=0, column="name")
+    other = finding("PB111", "bloom_filter_length is missing", place=Place(0), column="name")
     (suite,) = parsed([report(*LENGTHS, other)])
     (failure,) = outcomes(suite)["PB111"]
     assert [line.split(": ")[1] for line in failure.text.splitlines()] == [

@@ -11,10 +11,12 @@ from conftest import FIXTURES
 from make.reports import BROKEN, FAILURE, LENGTHS, LOST, ORDER, SHARE, SOUND, report
 
 import parquet_bloom
+from parquet_bloom.container import Place
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.findings_sarif import MAX_RESULTS, sarif_log, write_sarif
-from parquet_bloom.rules.catalogue import RULES, Diagnosis, finding
-from parquet_bloom.rules.failure import Failure
-from parquet_bloom.verbs.validate import validate
+from parquet_bloom.rules.finding import finding
+from parquet_bloom.rules.rule import rules
+from parquet_bloom.verbs.validate import Failure, validate
 
 SCHEMAS = Path(__file__).parent / "schemas"
 SCHEMA = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
@@ -68,10 +70,10 @@ def test_the_schema_refuses_what_is_wrong(place, value):
 
 
 def test_every_rule_and_severity_is_in_the_schema():
-    run = run_of([report(*(finding(rule, "text") for rule in RULES))])
-    rules = run["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules] == list(RULES)
-    assert {rule["defaultConfiguration"]["level"] for rule in rules} == {
+    run = run_of([report(*(finding(rule, "text") for rule in rules()))])
+    told = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in told] == list(rules())
+    assert {rule["defaultConfiguration"]["level"] for rule in told} == {
         "error", "warning", "note",
     }  # fmt: skip
 
@@ -87,12 +89,15 @@ def test_the_tool():
     assert driver["name"] == "pbloom"
     assert driver["version"] == driver["semanticVersion"] == parquet_bloom.__version__
     assert [rule["id"] for rule in driver["rules"]] == ["PB111", "PB206", "PB309", "PB401"]
+    help = driver["rules"][0].pop("help")
+    assert help["markdown"] == rules()["PB111"].prose
+    assert help["text"].startswith("There is a `bloom_filter_offset` but no `bloom_filter_length`.")
+    assert "parquet-java #3249 <https://github.com/apache/parquet-java/issues/3249>" in help["text"]
     assert driver["rules"][0] == {
         "id": "PB111",
         "name": "LengthMissing",
         "shortDescription": {"text": "bloom_filter_length is missing."},
         "fullDescription": {"text": "bloom_filter_length is missing."},
-        "help": {"text": "docs/rules.md of parquet_bloom explains PB111 (length-missing)."},
         "defaultConfiguration": {"level": "error"},
     }
 
@@ -226,7 +231,7 @@ def test_fingerprints_outlive_all_but_rule_file_row_group_and_column():
     assert fingerprints(report(SHARE, path="c"), report(later))[0] == same
     others = fingerprints(
         report(replace(LOST, rule="PB402")),
-        report(replace(LOST, row_group=2)),
+        report(replace(LOST, place=Place(2))),
         report(replace(LOST, column="other")),
         report(LOST, path="data/b.parquet"),
     )
@@ -276,7 +281,7 @@ def test_all_is_well():
 
 
 def test_no_more_results_than_github_takes():
-    many = [replace(ORDER, row_group=number) for number in range(MAX_RESULTS)]
+    many = [replace(ORDER, place=Place(number)) for number in range(MAX_RESULTS)]
     log = sarif_log([report(*many), report(*LENGTHS, path="data/b.parquet")], [])
     (run,) = log["runs"]
     assert len(run["results"]) == MAX_RESULTS == 25_000

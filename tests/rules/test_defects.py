@@ -11,10 +11,10 @@ from make.defects import ALL, DEFECTS
 from make.defects_files import Defect, sound
 from make.defects_portability import WRITERS
 
-from parquet_bloom.rules.catalogue import RULES, ValidationReport
 from parquet_bloom.rules.known_writers import KNOWN
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.verbs.validate import validate
+from parquet_bloom.rules.rule import rules
+from parquet_bloom.verbs.validate import ValidationReport, validate
 
 # Defects of readers: no file has them, so no rule can find them.
 OF_READERS = {
@@ -63,7 +63,7 @@ def test_nothing_is_wrong_with_what_the_files_are_made_of(tmp_path):
 
 
 def test_every_rule_has_a_defective_file():
-    assert sorted(DEFECTS) == sorted(RULES)
+    assert sorted(DEFECTS) == sorted(rules())
 
 
 def test_every_defect_has_a_name_of_its_own():

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 
-from parquet_bloom.rules.catalogue import RULES
 from parquet_bloom.rules.known_writers import KNOWN, KnownTrouble, When, troubles
+from parquet_bloom.rules.rule import rules
 
 PLAIN = {"length": 47, "physical": "INT64", "encrypted": False}
 
@@ -94,7 +94,7 @@ def test_without_a_condition_every_chunk_is_concerned():
 @pytest.mark.parametrize("trouble", KNOWN, ids=lambda trouble: trouble.link)
 def test_every_trouble_has_a_report_and_a_rule(trouble: KnownTrouble):
     assert re.fullmatch(r"https://github\.com/[\w./-]+", trouble.link)
-    assert trouble.proof in RULES
+    assert trouble.proof in rules()
     for words in (trouble.condition, trouble.readers, trouble.consequence):
         assert words
         assert not words.endswith(".")

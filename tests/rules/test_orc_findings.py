@@ -10,15 +10,17 @@ from make.orc_defect_files import sound
 from make.orc_defects import exchanged
 from make.reports import report
 
+from parquet_bloom.container import STRIPES, Place
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.findings import grouped, place_of
 from parquet_bloom.render.findings_sarif import sarif_log
-from parquet_bloom.rules.catalogue import Diagnosis, finding, rules_of
+from parquet_bloom.rules.finding import finding
+from parquet_bloom.rules.rule import rules_of
 
 
 def lost(stripe, index_group, **more):
-    return finding(
-        "PB401", "values are lost", stripe=stripe, index_group=index_group, column="a", **more
-    )
+    place = Place(stripe, index_group, STRIPES)
+    return finding("PB401", "values are lost", place=place, column="a", **more)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_places(places, text):
 
 
 def test_a_place_without_a_column():
-    assert place_of([finding("PB601", "text", stripe=4)]) == "stripe 4"
+    assert place_of([finding("PB601", "text", place=Place(4, units=STRIPES))]) == "stripe 4"
     assert place_of([finding("PB309", "text")]) == ""
 
 
@@ -57,7 +59,7 @@ def results(*findings):
 
 def test_sarif_tells_index_groups_apart():
     first, second, third, fourth = results(
-        lost(0, 1), lost(1, 1), lost(0, None), finding("PB401", "lost", row_group=0, column="a")
+        lost(0, 1), lost(1, 1), lost(0, None), finding("PB401", "lost", place=Place(0), column="a")
     )
     assert first["message"]["text"] == "column a, stripe 0, index group 1: values are lost."
     name = first["locations"][0]["logicalLocations"][0]["fullyQualifiedName"]
@@ -110,7 +112,7 @@ def test_json(printed):
     first, second, third = map(json.loads, printed("json").splitlines())
     assert [each["format"] for each in (first, second, third)] == ["orc", "orc", "parquet"]
     assert [(each["stripe"], each["index_group"]) for each in first["findings"]] == [(0, 0), (0, 1)]
-    assert all(each["stripe"] is None for each in third["findings"])
+    assert all("row_group" in each and "stripe" not in each for each in third["findings"])
 
 
 def test_junit(printed):

@@ -17,8 +17,7 @@ from make.defects_files import sound
 from make.footers import with_created_by
 
 import parquet_bloom as pb
-from parquet_bloom.rules.catalogue import ValidationReport
-from parquet_bloom.verbs.validate import validate
+from parquet_bloom.verbs.validate import ValidationReport, validate
 
 PUBLIC = SHARED / "data" / "parquet-testing"
 

@@ -1,4 +1,4 @@
-"""Leaks are mended: the pointer goes, the bits are overwritten, and on request sealed ones come."""
+"""Leaks are repaired: the pointer goes, the bits are overwritten, and on request sealed ones come."""
 
 import pytest
 from make.encrypted_files import OWN, PLAIN, SHARED_KEY, encrypted, filters, keys_of, values
@@ -60,9 +60,9 @@ def test_repair_drops_the_pointer_and_overwrites_the_bits(leak):
     path, keys, bits = leak
     before = path.read_bytes()
     report = pb.repair(path, keys=keys, in_place=True)
-    found = {(mended.row_group, mended.column) for mended in report.repaired}
+    found = {(repaired.row_group, repaired.column) for repaired in report.repaired}
     assert found == bits.keys()
-    assert {(mended.action, mended.rule) for mended in report.repaired} == {
+    assert {(repaired.action, repaired.rule) for repaired in report.repaired} == {
         ("pointer dropped", "PB501")
     }
     assert blocks_in(path.read_bytes(), bits) == []
@@ -79,7 +79,7 @@ def test_repair_drops_the_pointer_and_overwrites_the_bits(leak):
 def test_rebuild_seals_them(leak):
     path, keys, bits = leak
     report = pb.repair(path, keys=keys, in_place=True, rebuild=True)
-    assert {mended.action for mended in report.repaired} == {"rebuilt"}
+    assert {repaired.action for repaired in report.repaired} == {"rebuilt"}
     assert blocks_in(path.read_bytes(), bits) == []
     assert {key: found for key, found in filters(path, keys).items() if key in bits} == bits
     assert pb.validate(path, columns=COLUMNS, keys=keys).ok
@@ -190,7 +190,7 @@ def test_a_missing_length_is_that_of_both_envelopes(tmp_path):
     assert filters(path, keys) == filters(plain)
     assert {found.rule for found in pb.validate(path, keys=keys).findings} >= {"PB111"}
     report = pb.repair(path, keys=keys, in_place=True)
-    assert {mended.action for mended in report.repaired} == {"length set"}
+    assert {repaired.action for repaired in report.repaired} == {"length set"}
     assert filters(path, keys) == filters(plain)
     with pb.open(path, keys) as file:
         for name in COLUMNS:

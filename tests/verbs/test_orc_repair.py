@@ -27,11 +27,12 @@ from make.orc_defects import (
 )
 
 import parquet_bloom as pb
+from parquet_bloom.container import Place
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
-from parquet_bloom.verbs.orc.repair import FATAL, SHORTCOMINGS, UNMENDABLE, LeftOrcFilters
-from parquet_bloom.verbs.repair import repair
+from parquet_bloom.rules.rule import rules
+from parquet_bloom.verbs.repair import LeftFilter, repair
 from parquet_bloom.verbs.validate import validate
 
 
@@ -70,28 +71,34 @@ def columns_with_filters(path):
     return {(stripe, column) for stripe, _, column in filter_streams(path)}
 
 
+# By what `repair` does about them.
+DROPPED = {rule.id for rule in rules().values() if rule.repair == "drop"}
+REBUILT = {rule.id for rule in rules().values() if rule.repair == "rebuild"}
+LEFT = {rule.id: rule.instead for rule in rules().values() if rule.instead}
+
+
 def errors(path):
     return {each.rule for each in validate(path).findings if each.severity == "error"}
 
 
-MENDABLE = [each for each in ORC if each.rule in FATAL | SHORTCOMINGS]
+REPAIRABLE = [each for each in ORC if each.rule in DROPPED | REBUILT]
 
 
-@pytest.mark.parametrize("defect", MENDABLE, ids=str)
-def test_rebuilding_mends(defect, write, tmp_path):
+@pytest.mark.parametrize("defect", REPAIRABLE, ids=str)
+def test_rebuilding_repairs(defect, write, tmp_path):
     path, output = write(defect.make()), tmp_path / "b.orc"
     report = repair(path, output, rebuild=True)
     (first, *_) = [each for each in report.repaired if each.stripe == defect.stripe]
     assert (first.action, first.rule, first.column) == ("rebuilt", defect.rule, defect.column)
     assert report.left == ()
     found = {each.rule for each in validate(output).findings}
-    assert not found & (FATAL | SHORTCOMINGS)
+    assert not found & (DROPPED | REBUILT)
     assert streams_of(path) == streams_of(output)
     assert columns_with_filters(path) == columns_with_filters(output)
 
 
-@pytest.mark.parametrize("defect", [each for each in MENDABLE if each.rule in FATAL], ids=str)
-def test_dropping_mends_by_doing_without(defect, write, tmp_path):
+@pytest.mark.parametrize("defect", [each for each in REPAIRABLE if each.rule in DROPPED], ids=str)
+def test_dropping_repairs_by_doing_without(defect, write, tmp_path):
     path, output = write(defect.make()), tmp_path / "b.orc"
     report = repair(path, output, drop_bad=True)
     done = {(each.stripe, 1, each.action) for each in report.repaired}
@@ -105,7 +112,7 @@ def test_dropping_mends_by_doing_without(defect, write, tmp_path):
     assert report.size_after == output.stat().st_size == report.size_before + report.bytes_added
 
 
-@pytest.mark.parametrize("defect", [each for each in ORC if each.rule in UNMENDABLE], ids=str)
+@pytest.mark.parametrize("defect", [each for each in ORC if each.rule in LEFT], ids=str)
 def test_the_rest_is_left_with_the_reason(defect, write, tmp_path):
     data = defect.make()
     path = write(data)
@@ -117,21 +124,23 @@ def test_the_rest_is_left_with_the_reason(defect, write, tmp_path):
     assert report.repaired == ()
     (first, *_) = report.left
     assert (first.stripe, first.column, first.rule) == (defect.stripe, defect.column, defect.rule)
-    assert first.reason.endswith(UNMENDABLE[defect.rule])
+    assert first.reason.endswith(LEFT[defect.rule])
     assert path.read_bytes() == data
 
 
-def test_nothing_is_mended_by_a_footer_alone(write):
+def test_nothing_is_repaired_by_a_footer_alone(write):
     data = pre_release()
     path = write(data)
     report = repair(path, in_place=True)
     assert report.repaired == ()
     (left,) = report.left
-    assert left == LeftOrcFilters(
-        0, (), "a", "PB603",
+    assert left == LeftFilter(
+        Place(0), "a", "PB603",
         "filters in the layout of Hive before release 1.2, whose hash is unknown: readers of"
-        " today lose nearly every row; rebuild mends it, drop-bad removes the filters",
+        " today lose nearly every row; rebuild repairs it, drop-bad removes the filters",
+        groups=(),
     )  # fmt: skip
+    assert left.stripe == 0
     assert path.read_bytes() == data
 
 
@@ -143,8 +152,8 @@ def test_dropping_leaves_what_loses_nothing_of_its_own(write):
     report = repair(path, in_place=True, drop_bad=True)
     assert path.stat().st_ino == before
     (left,) = report.left
-    assert (left.rule, left.index_groups) == ("PB403", (0,))
-    assert left.reason.endswith("; rebuild mends it")
+    assert (left.rule, left.groups) == ("PB403", (0,))
+    assert left.reason.endswith("; rebuild repairs it")
     assert path.read_bytes() == data
 
 
@@ -252,8 +261,8 @@ def test_columns_that_share_their_name_are_left(write):
     assert path.read_bytes() == data
 
 
-def test_max_bytes_has_no_meaning(write):
-    with pytest.raises(pb.UnsupportedError, match="max_bytes: has no meaning for an ORC file"):
+def test_max_bytes_is_not_supported(write):
+    with pytest.raises(pb.UnsupportedError, match="max_bytes is not supported for ORC files"):
         repair(write(sound()), dry_run=True, max_bytes=1 << 20)
 
 

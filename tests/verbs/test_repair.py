@@ -1,4 +1,4 @@
-"""repair without a look at the values: each mend, what stays as it was, what must not be touched."""
+"""repair without a look at the values: each repair, what stays as it was, what must not be touched."""
 
 import os
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from make.repairs import (
     A_DROPPED,
     COLUMNS,
     GROUPS,
-    MENDS,
+    REPAIRS,
     A,
     B,
     S,
@@ -33,7 +33,7 @@ from parquet_bloom.verbs.repair import repair
 # Without the values
 
 
-@pytest.mark.parametrize(("rule", "make", "expected"), MENDS, ids=[mend[0] for mend in MENDS])
+@pytest.mark.parametrize(("rule", "make", "expected"), REPAIRS, ids=[each[0] for each in REPAIRS])
 def test_only_the_footer_changes(
     sound: bytes, write: Callable[[bytes], Path], rule: str, make: Callable[[bytes], bytes],
     expected: list[tuple[int, str, str]],
@@ -42,21 +42,23 @@ def test_only_the_footer_changes(
     path = write(broken)
     report = repair(path, in_place=True)
     assert (done(report), rules(report), report.left) == (expected, {rule}, ())
-    mended = path.read_bytes()
-    assert footer_start(mended) == footer_start(broken)
-    assert mended[: footer_start(mended)] == broken[: footer_start(broken)]
-    assert without_pointers(mended) == without_pointers(broken)
-    assert report.bytes_added == len(mended) - len(broken)
+    repaired = path.read_bytes()
+    assert footer_start(repaired) == footer_start(broken)
+    assert repaired[: footer_start(repaired)] == broken[: footer_start(broken)]
+    assert without_pointers(repaired) == without_pointers(broken)
+    assert report.bytes_added == len(repaired) - len(broken)
     assert errors(path) == set()
     places = {
         (item.row_group, COLUMNS[item.column]): (item.offset, item.length)
         for item in report.repaired
     }
     for key in [(group, column) for group in range(GROUPS) for column in (A, S, B)]:
-        assert pointer(mended, *key) == places.get(key, pointer(broken, *key))
+        assert pointer(repaired, *key) == places.get(key, pointer(broken, *key))
 
 
-@pytest.mark.parametrize(("rule", "make"), [mend[:2] for mend in MENDS], ids=[m[0] for m in MENDS])
+@pytest.mark.parametrize(
+    ("rule", "make"), [each[:2] for each in REPAIRS], ids=[m[0] for m in REPAIRS]
+)
 def test_a_second_repair_has_nothing_to_do(
     sound: bytes, write: Callable[[bytes], Path], rule: str, make: Callable[[bytes], bytes]
 ) -> None:
@@ -69,7 +71,7 @@ def test_a_second_repair_has_nothing_to_do(
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-@pytest.mark.parametrize("make", [mend[1] for mend in MENDS], ids=[mend[0] for mend in MENDS])
+@pytest.mark.parametrize("make", [each[1] for each in REPAIRS], ids=[each[0] for each in REPAIRS])
 @pytest.mark.parametrize("options", [{}, {"drop_bad": True}, {"rebuild": True}], ids=str)
 def test_a_dry_run_reports_the_same_and_writes_nothing(
     sound: bytes, write: Callable[[bytes], Path], make: Callable[[bytes], bytes],
@@ -92,7 +94,7 @@ def test_lengths_come_back_as_they_were(sound: bytes, write: Callable[[bytes], P
 def test_a_length_that_covers_the_next_filter_is_its_own_fault(
     sound: bytes, write: Callable[[bytes], Path]
 ) -> None:
-    """Only the chunk whose length is wrong is mended, to the bytes of the sound file."""
+    """Only the chunk whose length is wrong is repaired, to the bytes of the sound file."""
     path = write(with_length(sound, 1))
     assert "PB106" in errors(path)
     repair(path, in_place=True)
@@ -236,7 +238,7 @@ def test_what_was_written_is_verified(
 ) -> None:
     """The bits of a filter whose length is set must be those of the source."""
     path = write(without_lengths(sound))
-    monkeypatch.setattr("parquet_bloom.verbs.repair.bitset_digest", lambda file, stored: 0)
+    monkeypatch.setattr("parquet_bloom.parquet.repair.bitset_digest", lambda file, stored: 0)
     assert "verification failed" in outcome("repair", path, "--in-place").complaint
     assert path.read_bytes() == without_lengths(sound)
     assert outcome("repair", path, "--in-place", "--no-verify").code == 0

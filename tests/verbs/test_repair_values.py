@@ -15,7 +15,7 @@ from make.repairs import (
     A_LENGTH,
     GROUPS,
     LIKE_A_FILTER,
-    MENDS,
+    REPAIRS,
     ROWS,
     A,
     B,
@@ -204,8 +204,8 @@ def test_a_bit_that_is_far_from_the_first_counts(
 
 @pytest.mark.parametrize(
     ("rule", "make"),
-    [mend[:2] for mend in MENDS if mend[2] == A_DROPPED],
-    ids=[mend[0] for mend in MENDS if mend[2] == A_DROPPED],
+    [each[:2] for each in REPAIRS if each[2] == A_DROPPED],
+    ids=[each[0] for each in REPAIRS if each[2] == A_DROPPED],
 )
 def test_what_was_dropped_is_built_again(
     sound: bytes, write: Callable[[bytes], Path], rule: str, make: Callable[[bytes], bytes]
@@ -215,13 +215,13 @@ def test_what_was_dropped_is_built_again(
         return
     path = write(broken)
     report = repair(path, in_place=True, rebuild=True)
-    mended = path.read_bytes()
+    repaired = path.read_bytes()
     assert (done(report), rules(report)) == ([(0, "a", "rebuilt")], {rule})
-    assert mended[: footer_start(broken)] == broken[: footer_start(broken)]
-    assert pointer(mended, 0, A)[0] == footer_start(broken)
+    assert repaired[: footer_start(broken)] == broken[: footer_start(broken)]
+    assert pointer(repaired, 0, A)[0] == footer_start(broken)
     assert errors(path) == set()
-    (start, end), (old, old_end) = bitset_at(mended, 0, A), bitset_at(sound, 0, A)
-    assert mended[start:end] == sound[old:old_end]
+    (start, end), (old, old_end) = bitset_at(repaired, 0, A), bitset_at(sound, 0, A)
+    assert repaired[start:end] == sound[old:old_end]
 
 
 def test_an_offset_of_zero_never_led_to_a_filter(
@@ -267,7 +267,7 @@ def test_a_filter_that_is_right_and_loses_rows_is_left_or_built_again(zero: Path
     report = repair(zero, in_place=True, drop_bad=True)
     assert done(report) == []
     assert [(item.rule, item.row_group, item.column) for item in report.left] == [("PB403", 0, "a")]
-    assert report.left[0].reason.endswith("; rebuild mends it")
+    assert report.left[0].reason.endswith("; rebuild repairs it")
     report = repair(zero, dry_run=True, rebuild=True, fpp=1e-9, max_bytes=64)
     assert done(report) == []
     assert "; not rebuilt: FPP " in report.left[0].reason

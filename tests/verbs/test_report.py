@@ -151,7 +151,7 @@ def test_text_of_the_page(path, found, document):
         "part INT64 2 of 4",
         "country STRING none",
         "flag BOOLEAN none BOOLEAN columns get none",
-        "error PB401 false-negatives Values that are stored are not in the filter 4 times",
+        "error PB401 false-negatives Stored values are not in the filter 4 times",
         "error PB102 no-filter-header",
         "full 4 filters error",
         "\N{MULTIPLICATION SIGN} expected uneven",

@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
-from parquet_bloom.rules.catalogue import ValidationReport
-from parquet_bloom.verbs.validate import validate
+from parquet_bloom.verbs.validate import ValidationReport, validate
 
 ROWS = 100
 

@@ -8,7 +8,7 @@ from make.filters import bits_of, with_bits
 from make.parquet_files import written
 
 import parquet_bloom as pb
-from parquet_bloom.rules.catalogue import Finding
+from parquet_bloom.rules.finding import Finding
 from parquet_bloom.verbs.validate import validate
 
 VALUES = integers(0)
@@ -62,8 +62,8 @@ def test_the_zero_that_is_not_found_is_named(tmp_path, value, arrow):
     found = findings(data, tmp_path)["PB403"]
     stored, other = ("-0.0", "0.0") if np.signbit(value) else ("0.0", "-0.0")
     assert found.message == (
-        f"{stored} is in the filter and {other} is not: Spark and DataFusion hash the zero of the"
-        f" query, and lose rows where x = {other}"
+        f"{stored} is in the filter and {other} is not: readers that hash the zero of the query as"
+        f" it is lose rows where x = {other}"
     )
     assert found.found == stored
 
@@ -77,4 +77,4 @@ def test_foreign_bits_are_counted(tmp_path):
     clear = int(np.flatnonzero(words != 0xFFFFFFFF)[0])
     words[clear] |= ~words[clear] & (words[clear] + np.uint32(1))
     found = findings(with_bits(data, words.tobytes()), tmp_path)["PB405"]
-    assert found.message.startswith(f"1 of {before + 1:,} bits come from no value of the chunk: ")
+    assert found.message.startswith(f"1 of {before + 1:,} bits come from no stored value: ")

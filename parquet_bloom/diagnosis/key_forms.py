@@ -1,6 +1,6 @@
 """What can have been hashed of a value instead of its stored bytes.
 
-Which forms there are depends on the type of the column. What real writers and readers did:
+Which key forms there are depends on the type of the column. What real writers and readers did:
 docs/diagnosis.md.
 """
 
@@ -17,15 +17,15 @@ from parquet_bloom.diagnosis.byte_forms import (
     UUID_FORMS,
 )
 from parquet_bloom.diagnosis.decimal_forms import decimal_forms
-from parquet_bloom.diagnosis.form import Form
+from parquet_bloom.diagnosis.key_form import KeyForm
 from parquet_bloom.diagnosis.number_forms import INT96_FORMS, float_forms, integer_forms, unit_forms
 from parquet_bloom.values.types import LeafType
 
 INTEGERS = ("INT32", "INT64")
 
 
-def forms(leaf: LeafType) -> Iterator[Form]:
-    """The forms of this type's values, the simplest first."""
+def key_forms(leaf: LeafType) -> Iterator[KeyForm]:
+    """The key forms of this type's values, the simplest first."""
     if leaf.logical_name == "DECIMAL":
         yield from decimal_forms(leaf)
     elif leaf.physical in INTEGERS:

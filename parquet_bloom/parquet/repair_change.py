@@ -1,0 +1,56 @@
+"""Repair the filters of a Parquet file: a new footer, and before it filters that are built again.
+
+    | pages, page indexes, filters: as they were | filters built again | FileMetaData | … | PAR1 |
+
+No byte before the footer changes, but for bits in plaintext of encrypted columns, which are
+overwritten where nothing else needs them.
+"""
+
+from __future__ import annotations
+
+from parquet_bloom.container import RepairChange, Repairs
+from parquet_bloom.filters.sizing import MAX_BYTES, Size
+from parquet_bloom.options import DEFAULT_FPP, RepairOptions
+from parquet_bloom.parallel import Progress
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filter_builder import TolerantFilterBuilder
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.footer import FilterPlace
+from parquet_bloom.parquet.writer import FilterChange, NewFilters, bitset_digest, check_end
+from parquet_bloom.storage.new_version import Version
+
+
+class ParquetRepair(FilterChange, RepairChange):
+    """Filters without pointers, with other lengths, or built again."""
+
+    def __init__(
+        self, file: ParquetFile, repairs: Repairs, options: RepairOptions, progress: Progress | None
+    ) -> None:
+        size = Size(options.fpp or DEFAULT_FPP, options.max_bytes or MAX_BYTES)
+        places: dict[ChunkKey, FilterPlace | None] = {each.key: None for each in repairs.dropped}
+        digests: dict[ChunkKey, int] = {}
+        for chunk in repairs.resized:
+            stored = bloom.read_header(file.source, file.footer, chunk)
+            assert stored is not None
+            places[chunk.key] = FilterPlace(stored.offset, stored.end - stored.offset)
+            digests[chunk.key] = bitset_digest(file, stored)
+        if repairs.rebuilt:
+            check_end(file, places)
+        new = NewFilters(
+            chunks=repairs.rebuilt,
+            built=TolerantFilterBuilder(file, size, options.threads).built,
+            reason_against=size.reason_against,
+            progress=progress,
+        )
+        super().__init__(file, file.footer.start, places, new, digests)
+        self.resized = {
+            key: (place.offset, place.length) for key, place in places.items() if place is not None
+        }
+        self._keys = {(each.place, each.leaf.name): each.key for each in repairs.rebuilt}
+
+    def compose(self, version: Version) -> None:
+        super().compose(version)
+        self.built = {key: (place.offset, place.length) for key, place in self.appended.items()}
+        self.not_built = {self._keys[each.place, each.column]: each.reason for each in self.skipped}
+        self.remains = [(leak.chunk, leak.remains) for leak in self.leaks if leak.remains]

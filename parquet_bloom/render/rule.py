@@ -1,0 +1,150 @@
+"""What `pbloom rule` prints: one rule, all of them, or the page of them in docs/rules.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import fill, wrap
+from typing import Final
+
+from parquet_bloom.render.terminal import write_bytes, write_json, write_line, write_table
+from parquet_bloom.rules.rule import Rule, rules
+from parquet_bloom.vocabulary import Format, Remedy
+
+WIDTH: Final = 80
+PAGE_WIDTH: Final = 100
+
+_FORMATS: Final[dict[Format, str]] = {"parquet": "Parquet", "orc": "ORC"}
+
+_REMEDIES: Final[dict[Remedy, str]] = {
+    "set length": "`repair` sets the length",
+    "remove length": "`repair` removes the length",
+    "drop": "`repair` drops the filter, `--rebuild` builds another",
+    "rebuild": "`repair --rebuild` builds another filter",
+    "nothing": "",
+}
+_DROP_BAD: Final = "`repair --drop-bad` drops the filter, `--rebuild` builds another"
+
+_KINDS: Final = {
+    "structure": "Structure",
+    "portability": "Portability",
+    "quality": "Quality",
+    "truth": "Truth",
+    "security": "Security",
+    "orc": "ORC",
+    "legacy": "Legacy filters",
+}
+
+_INTRODUCTION: Final = """\
+# The rules of `pbloom validate`
+
+<!-- `make docs` writes this page from parquet_bloom/rules/catalogue. -->
+
+Each rule has an id that is never reused. The hundreds stand for kinds: structure, portability,
+quality, truth, security, what only ORC files have, and legacy filters. An **error** means that
+readers lose rows, fail or leak, or that a demand of yours is not met; a **warning**, that some
+readers stumble or that the filter is not worth its bytes; a **note** is good to know. Rules that
+need the stored values are left out with `--no-deep`:
+
+{values}
+
+To switch a rule off, put `ignore = ["PB309"]` into the table `[tool.pbloom.validate]` of
+`pyproject.toml`, or for one column into `[tool.pbloom.validate.columns."user.id"]`.
+`pbloom rule PB309` prints a rule.
+
+To fix a file: [`pbloom repair`](../README.md) changes nothing before the footer. It corrects
+lengths and drops pointers to filters that no reader can use; readers then do without. With
+`--drop-bad` it also looks up every stored value and drops filters that lose rows; with `--rebuild`
+it builds another filter in place of each that it drops or that trips readers.
+`pbloom build --existing replace` builds all filters of a column again."""
+
+_OF_ORC: Final = """\
+In an ORC file, it is the filters of a column in a stripe that break a rule, or the filter of one
+index group. Nothing in the file points to a filter, so `pbloom repair` changes nothing unless
+`--drop-bad` lets it drop filters or `--rebuild` lets it build them; the data streams stay as they
+are. Some of the rules above apply to ORC, too, with stripes and index groups in place of row
+groups:
+
+{both}"""
+
+
+def write_list() -> None:
+    """A line for each rule."""
+    rows = [(each.id, each.name, str(each.severity), each.title) for each in rules().values()]
+    write_table(("rule", "name", "severity", "what is wrong"), rows)
+
+
+def write_rules(wanted: Sequence[Rule]) -> None:
+    """Some rules, for people."""
+    for rule in wanted:
+        if rule is not wanted[0]:
+            write_line()
+        write_line(f"{rule.heading} ({rule.severity}): {rule.title}")
+        write_line(_facts(rule).replace("`", ""))
+        text = rule.plain_text.replace("`", "")
+        for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False):
+            write_line(line)
+
+
+def write_markdown(wanted: Sequence[Rule]) -> None:
+    """The same in Markdown; the whole page for none."""
+    text = "\n\n".join(section(rule) for rule in wanted) + "\n" if wanted else page()
+    write_bytes(text.encode())
+
+
+def write_json_rules(wanted: Iterable[Rule]) -> None:
+    """A document for each."""
+    for rule in wanted:
+        write_json(
+            {
+                "rule": rule.id,
+                "name": rule.name,
+                "kind": rule.kind,
+                "severity": str(rule.severity),
+                "title": rule.title,
+                "formats": list(rule.formats),
+                "needs_values": rule.needs_values,
+                "repair": rule.repair,
+                "instead": rule.instead,
+                "text": rule.prose.strip(),
+            }
+        )
+
+
+def page() -> str:
+    """All of docs/rules.md."""
+    return "\n\n".join(_page()) + "\n"
+
+
+def _page() -> Iterator[str]:
+    everything = rules().values()
+    yield _INTRODUCTION.format(values=_ids(each for each in everything if each.needs_values))
+    for kind, title in _KINDS.items():
+        yield f"## {title}"
+        if kind == "orc":
+            yield _OF_ORC.format(both=_ids(each for each in everything if len(each.formats) > 1))
+        for rule in everything:
+            if rule.kind == kind:
+                yield section(rule)
+
+
+def section(rule: Rule) -> str:
+    """One rule in Markdown."""
+    return f"### {rule.heading} ({rule.severity})\n\n*{_facts(rule)}*\n\n{rule.prose.strip()}"
+
+
+def _facts(rule: Rule) -> str:
+    """`Parquet, ORC · needs the values · repair --drop-bad drops the filter, …`"""
+    remedy = _REMEDIES[rule.repair]
+    if rule.repair == "drop" and (rule.needs_values or rule.formats == ("orc",)):
+        remedy = _DROP_BAD
+    facts = (
+        ", ".join(_FORMATS[format] for format in rule.formats),
+        "needs the values" if rule.needs_values else "",
+        remedy,
+    )
+    return " · ".join(fact for fact in facts if fact)
+
+
+def _ids(found: Iterable[Rule]) -> str:
+    """`PB116, PB209, PB210`, in lines."""
+    return fill(", ".join(rule.id for rule in found), PAGE_WIDTH)

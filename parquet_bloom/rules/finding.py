@@ -1,0 +1,86 @@
+"""What is found: a rule that is broken, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from parquet_bloom.container import Chunk, Located, Place
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.rules.rule import Severity, rules
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Located):
+    """A rule that is broken, and where; `place` and `column` are None where it is about all.
+
+    `severity` is a word of Severity. `examples` are values that it is about, as literals.
+    """
+
+    rule: str
+    severity: str
+    place: Place | None
+    column: str | None
+    message: str
+    expected: str | None = None
+    found: str | None = None
+    diagnosis: Diagnosis | None = None
+    examples: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> Severity:
+        """The severity as what can be compared."""
+        return Severity[self.severity.upper()]
+
+    @property
+    def statement(self) -> str:
+        """The message with what was expected and found."""
+        sides = [
+            f"{word} {value}"
+            for word, value in (("expected", self.expected), ("found", self.found))
+            if value is not None
+        ]
+        return f"{self.message} ({', '.join(sides)})" if sides else self.message
+
+
+def finding(
+    rule: str,
+    message: str,
+    *,
+    place: Place | None = None,
+    column: str | None = None,
+    expected: object = None,
+    found: object = None,
+    diagnosis: Diagnosis | None = None,
+    examples: tuple[str, ...] = (),
+) -> Finding:
+    """A finding of the rule with this id, at the rule's severity."""
+    return Finding(
+        rule=rule,
+        severity=str(rules()[rule].severity),
+        place=place,
+        column=column,
+        message=message,
+        expected=None if expected is None else str(expected),
+        found=None if found is None else str(found),
+        diagnosis=diagnosis,
+        examples=examples,
+    )
+
+
+def chunk_finding(rule: str, chunk: Chunk, message: str, **details: Any) -> Finding:
+    """A finding about one chunk."""
+    return finding(rule, message, place=chunk.place, column=chunk.column.name, **details)
+
+
+def not_checked(chunk: Chunk, reason: str) -> Finding:
+    """The values could not be read, for a reason that is not damage."""
+    return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
+
+
+def without_place(error: Exception, *places: str) -> str:
+    """An error's message without the places that it begins with, for which a finding has fields."""
+    message = str(error)
+    for place in places:
+        message = message.removeprefix(f"{place}: ")
+    return message

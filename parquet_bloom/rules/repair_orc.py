@@ -1,0 +1,63 @@
+"""What `repair` can do about the filters of an ORC file.
+
+Nothing in an ORC file points to a filter, so no footer alone can repair one. What is wrong with the
+filters of a column in a stripe goes for all of its index groups, which are one stream.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from parquet_bloom.options import RepairOptions, ValidateOptions, refuse
+from parquet_bloom.orc.chunk import OrcChunk
+from parquet_bloom.orc.container import OrcContainer
+from parquet_bloom.orc.injection import check_injectable
+from parquet_bloom.parallel import Progress
+from parquet_bloom.rules.examine import examine
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, concerns_repair, way_out
+
+
+def diagnosed(file: OrcContainer, options: RepairOptions, progress: Progress | None) -> Diagnosed:
+    """See repair_plan.diagnosed."""
+    refuse(file.path, options, ["max_bytes"], "ORC files")
+    check_injectable(file.tail)
+    stripes = set(file.stripes(options.parts))
+    asked = ValidateOptions(
+        columns=options.columns, deep=options.reads_values, threads=options.threads
+    )
+    findings = [
+        each
+        for each in examine(file, asked, progress).findings
+        if each.place is not None and each.place.part in stripes and concerns_repair(each)
+    ]
+    shared = _shared_names(file)
+    return Diagnosed(
+        filters=_broken(file, findings, shared),
+        beyond_repair=[
+            (each, way_out(each) if each.column is None else "; several columns have this name")
+            for each in findings
+            if each.column is None or each.column in shared
+        ],
+        drops_unread=False,
+        dropping="filters dropped",
+    )
+
+
+def _broken(
+    file: OrcContainer, findings: Sequence[Finding], shared: Collection[str]
+) -> list[BrokenFilters]:
+    """In file order, but for columns that share their name."""
+    columns = {column.name: column for column in file.tail.columns[1:]}
+    found: dict[tuple[int, int], BrokenFilters] = {}
+    for each in findings:
+        if each.place is not None and each.column is not None and each.column not in shared:
+            chunk = OrcChunk(file.stripe(each.place.part), columns[each.column])
+            found.setdefault(chunk.key, BrokenFilters(chunk)).add(each)
+    return [found[key] for key in sorted(found)]
+
+
+def _shared_names(file: OrcContainer) -> set[str]:
+    counts = Counter(column.name for column in file.tail.columns[1:])
+    return {name for name, count in counts.items() if count > 1}

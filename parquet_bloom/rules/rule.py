@@ -1,0 +1,131 @@
+"""A rule: what can be wrong with filters, and all that is known of it.
+
+    catalogue/structure.toml        one file for each kind, one table for each rule
+
+    [PB111]
+    name = "length-missing"         for people, words with hyphens
+    severity = "error"
+    title = "…"                     one sentence without a full stop
+    formats = ["parquet"]
+    needs_values = true             only a look at the stored values can find it
+    repair = "set length"           what `repair` does about it
+    instead = "…"                   where `repair` can only say so: what to do
+    prose = '''…'''                 one paragraph of Markdown
+
+The files are read for the first finding, or for whoever asks for a rule: sound files do without.
+An id is never given to another rule. Its first digit is that of its kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import IntEnum
+from functools import cache
+from pkgutil import get_data
+from types import MappingProxyType
+from typing import Any, Final
+
+from parquet_bloom.errors import ConfigError
+from parquet_bloom.vocabulary import Format, Remedy, check_word
+
+# The kinds, by the first digit of their rules.
+KINDS: Final[Mapping[str, str]] = {
+    "1": "structure",
+    "2": "portability",
+    "3": "quality",
+    "4": "truth",
+    "5": "security",
+    "6": "orc",
+    "7": "legacy",
+}
+
+
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
+
+
+class Severity(IntEnum):
+    """In order, so that severities can be compared; `str()` is the word.
+
+    error      readers lose rows, fail or leak; or a demand of the user's is not met
+    warning    some readers do, or the filter is not worth its bytes
+    note       good to know
+    """
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """See above. `kind`: one of KINDS. Raises ValueError for words that are none."""
+
+    id: str
+    name: str
+    severity: Severity
+    title: str
+    formats: tuple[Format, ...]
+    repair: Remedy
+    prose: str
+    needs_values: bool = False
+    instead: str | None = None
+
+    def __post_init__(self) -> None:
+        check_word(f"{self.id}: repair", self.repair, Remedy)
+        for format in self.formats:
+            check_word(f"{self.id}: formats", format, Format)
+
+    @property
+    def kind(self) -> str:
+        return KINDS[self.id[2]]
+
+    @property
+    def heading(self) -> str:
+        """`PB111 length-missing`"""
+        return f"{self.id} {self.name}"
+
+    @property
+    def plain_text(self) -> str:
+        """The prose on one line, with the addresses of links in angle brackets."""
+        return " ".join(_LINK.sub(r"\1 <\2>", self.prose).split())
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """Every rule by its id, in order."""
+    found = [_rule(id, facts) for kind in KINDS.values() for id, facts in _tables(kind).items()]
+    return MappingProxyType({rule.id: rule for rule in found})
+
+
+def rules_of(format: Format) -> tuple[Rule, ...]:
+    """The rules that a file of this format can break, by id."""
+    return tuple(rule for rule in rules().values() if format in rule.formats)
+
+
+def find_rule(word: str) -> Rule:
+    """The rule that has this id or name. Raises ConfigError, naming the close ones."""
+    names = {rule.name: rule for rule in rules().values()} | dict(rules())
+    if word in names:
+        return names[word]
+    close = get_close_matches(word, list(names), n=3, cutoff=0.7)
+    hint = f"did you mean {', '.join(close)}" if close else "`pbloom rule` lists them"
+    raise ConfigError(f"no such rule {word!r}, {hint}")
+
+
+def _tables(kind: str) -> dict[str, dict[str, Any]]:
+    import tomllib
+
+    data = get_data("parquet_bloom.rules", f"catalogue/{kind}.toml")
+    assert data is not None, kind
+    return tomllib.loads(data.decode())
+
+
+def _rule(id: str, facts: dict[str, Any]) -> Rule:
+    severity, formats = Severity[facts.pop("severity").upper()], tuple(facts.pop("formats"))
+    return Rule(id=id, severity=severity, formats=formats, **facts)

@@ -1,0 +1,228 @@
+"""PB1xx: whether a Parquet file has a filter where the footer says, and in a place of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, TamperedError
+from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.rules import security
+from parquet_bloom.rules.finding import (
+    Finding,
+    chunk_finding,
+    finding,
+    not_checked,
+    without_place,
+)
+from parquet_bloom.vocabulary import NO_KEY
+
+
+def check_footer(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """What the footer says of rows and places as a whole, and of filters of `leaves`."""
+    footer = file.footer
+    try:
+        footer.check_row_counts()
+    except FooterError as error:
+        yield finding("PB115", without_place(error, file.path))
+    if footer.layout.pages_reach_past_the_end:
+        yield finding(
+            "PB115",
+            f"pages reach past {footer.start}, where the data ends: every place behind them is"
+            " doubtful",
+        )
+    if footer.repeated_ordinals and any(footer.chunks.every("has_crypto_metadata")):
+        groups = ", ".join(map(str, sorted(footer.repeated_ordinals)))
+        yield finding(
+            "PB115",
+            f"row groups {groups} have ordinals that others have, too: anyone who can write to the"
+            " file can swap what is encrypted in them, filters included",
+        )
+    wanted = {leaf.index for leaf in leaves}
+    for chunk in lengths_without_offset(file):
+        if chunk.leaf.index in wanted:
+            yield length_without_offset(chunk)
+
+
+def lengths_without_offset(file: ParquetFile) -> Iterator[ColumnChunk]:
+    """The chunks that have a bloom_filter_length only."""
+    chunks = file.footer.chunks
+    pairs = zip(
+        chunks.every("bloom_filter_offset"), chunks.every("bloom_filter_length"), strict=True
+    )
+    for index, (offset, length) in enumerate(pairs):
+        if offset == _kernel.ABSENT and length != _kernel.ABSENT:
+            row_group, column = divmod(index, len(file.footer.leaves))
+            yield file.footer.chunk(row_group, file.footer.leaves[column])
+
+
+def length_without_offset(chunk: ColumnChunk) -> Finding:
+    return chunk_finding(
+        "PB114",
+        chunk,
+        "there is a bloom_filter_length but no bloom_filter_offset",
+        found=chunk.bloom_filter_length,
+    )
+
+
+def pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:
+    """The chunks whose footer points to a filter; the others are not even decoded."""
+    offsets = file.footer.chunks.every("bloom_filter_offset")
+    width = len(file.footer.leaves)
+    for row_group in range(file.num_row_groups):
+        for leaf in leaves:
+            if offsets[row_group * width + leaf.index] != _kernel.ABSENT:
+                yield file.footer.chunk(row_group, leaf)
+
+
+def read_header(
+    file: ParquetFile, chunk: ColumnChunk
+) -> tuple[bloom.StoredFilter | None, list[Finding]]:
+    """The header that the chunk points to; None, and why, if there is none."""
+    offset = chunk.bloom_filter_offset
+    if offset is None:
+        return None, []
+    if not MAGIC_BYTES <= offset < file.footer.start:
+        problem = chunk_finding(
+            "PB101",
+            chunk,
+            "bloom_filter_offset points outside the data",
+            expected=f"{MAGIC_BYTES} to {file.footer.start - 1}",
+            found=offset,
+        )
+        return None, [problem]
+    try:
+        return bloom.read_header(file.source, file.footer, chunk), []
+    except FilterError as error:
+        message = without_place(error, file.path, chunk.where)
+        return None, [chunk_finding("PB102", chunk, message)]
+    except TamperedError as error:
+        return None, [does_not_open(file, chunk, error)]
+    except MissingKeyError:
+        return None, [not_checked(chunk, NO_KEY)]
+
+
+def does_not_open(file: ParquetFile, chunk: ColumnChunk, error: TamperedError) -> Finding:
+    """A filter whose header or bitset is not what its key has sealed."""
+    offset = chunk.bloom_filter_offset or 0
+    opens_as = chunk.modules.another_module(file.source, offset, file.footer.start)
+    return security.does_not_open(chunk, without_place(error, file.path, chunk.where), opens_as)
+
+
+def is_readable(file: ParquetFile, stored: bloom.StoredFilter) -> bool:
+    """Whether the bits can be looked at, whatever else is wrong."""
+    return (
+        (stored.algorithm, stored.hash, stored.compression)
+        == (bloom.SPLIT_BLOCK, bloom.XXHASH, bloom.UNCOMPRESSED)
+        and stored.num_bytes > 0
+        and stored.num_bytes % BLOCK_BYTES == 0
+        and stored.end <= file.footer.start
+    )
+
+
+def check_header(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+) -> Iterator[Finding]:
+    """What the header says, beside what the footer does; whether others share the filter's bytes is
+    for check_sharing."""
+    if stored.algorithm != bloom.SPLIT_BLOCK:
+        yield chunk_finding(
+            "PB108",
+            chunk,
+            "the header names an algorithm that the format does not define",
+            expected=bloom.SPLIT_BLOCK,
+            found=stored.algorithm,
+        )
+    if stored.hash != bloom.XXHASH:
+        yield chunk_finding(
+            "PB109",
+            chunk,
+            "the header names a hash that the format does not define",
+            expected=bloom.XXHASH,
+            found=stored.hash,
+        )
+    if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
+        yield chunk_finding(
+            "PB110",
+            chunk,
+            "the bitset is not a whole number of blocks",
+            expected=f"a positive multiple of {BLOCK_BYTES} bytes",
+            found=stored.num_bytes,
+        )
+        return
+    yield from _check_length(chunk, stored)
+    yield from _check_place(file, chunk, stored)
+
+
+def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
+    length = stored.end - stored.offset
+    if stored.length is None:
+        yield chunk_finding(
+            "PB111",
+            chunk,
+            "bloom_filter_length is missing: parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9)"
+            " loses rows",
+            expected=length,
+        )
+    elif stored.length < length:
+        yield chunk_finding(
+            "PB112",
+            chunk,
+            "bloom_filter_length cuts the filter short: readers that trust it lose rows",
+            expected=length,
+            found=stored.length,
+        )
+    elif stored.length > length:
+        yield chunk_finding(
+            "PB113",
+            chunk,
+            "bloom_filter_length is more than header and bitset take: readers that trust it look for"
+            " blocks in other bytes, and lose rows",
+            expected=length,
+            found=stored.length,
+        )
+
+
+def _check_place(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+) -> Iterator[Finding]:
+    layout = file.footer.layout
+    if stored.end > file.footer.start:
+        yield chunk_finding(
+            "PB105",
+            chunk,
+            "the filter reaches into the footer",
+            expected=f"an end by {file.footer.start}",
+            found=_bytes(stored),
+        )
+    if layout.overlaps_pages(stored.offset, stored.end):
+        message = "the filter shares bytes with the pages of a column chunk"
+        yield chunk_finding("PB103", chunk, message, found=_bytes(stored))
+    if layout.overlaps_indexes(stored.offset, stored.end):
+        message = "the filter shares bytes with a page index"
+        yield chunk_finding("PB104", chunk, message, found=_bytes(stored))
+
+
+def check_sharing(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+) -> Iterator[Finding]:
+    """Whether the filter of another chunk has the same bytes, by the lengths in the footer."""
+    layout = file.footer.layout
+    if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
+        return
+    sharing = layout.num_filters_at(stored.offset)
+    if sharing > 1:
+        message = f"{sharing} column chunks point to this filter"
+        yield chunk_finding("PB107", chunk, message, found=stored.offset)
+    elif layout.overlaps_filters(stored.offset, stored.end):
+        message = "the filter shares bytes with the filter of another column chunk"
+        yield chunk_finding("PB106", chunk, message, found=_bytes(stored))
+
+
+def _bytes(stored: bloom.StoredFilter) -> str:
+    return f"bytes {stored.offset} to {stored.end - 1}"

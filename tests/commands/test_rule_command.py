@@ -1,0 +1,80 @@
+"""pbloom rule: one rule, some, or all of them."""
+
+import json
+
+import pytest
+from conftest import ROOT
+from make.hostile import outcome
+
+from parquet_bloom.rules.rule import Rule, Severity, find_rule, rules
+
+
+def test_a_rule_by_its_id():
+    ran = outcome("rule", "PB111")
+    heading, facts, *text = ran.stdout.splitlines()
+    assert heading == "PB111 length-missing (error): bloom_filter_length is missing"
+    assert facts == "Parquet · repair sets the length"
+    assert " ".join(text) == rules()["PB111"].plain_text.replace("`", "")
+    assert "parquet-java #3249 <https://github.com/apache/parquet-java/issues/3249>" in " ".join(
+        text
+    )
+    assert all(len(line) <= 80 for line in text)
+
+
+def test_several_by_name_and_id():
+    ran = outcome("rule", "false-negatives", "PB602")
+    first, second = ran.stdout.split("\n\n")
+    assert first.splitlines()[1] == (
+        "Parquet, ORC · needs the values · repair --drop-bad drops the filter, --rebuild builds"
+        " another"
+    )
+    assert second.startswith("PB602 damaged-filter-stream (error): ")
+
+
+def test_without_a_name_all_are_listed():
+    header, *lines = outcome("rule").stdout.splitlines()
+    assert header == "rule\tname\tseverity\twhat is wrong"
+    assert [line.split("\t")[0] for line in lines] == list(rules())
+
+
+def test_the_page_in_markdown():
+    assert outcome("rule", "--markdown").stdout == (ROOT / "docs" / "rules.md").read_text()
+    assert outcome("rule", "PB305", "--markdown").stdout.startswith(
+        "### PB305 dictionary-suffices (note)\n\n*Parquet*\n\nEvery data page"
+    )
+
+
+def test_json():
+    (document,) = map(json.loads, outcome("rule", "PB408", "--json").stdout.splitlines())
+    text = (ROOT / "docs" / "json.md").read_text().split("## `pbloom rule`")[1].split("\n## ")[0]
+    assert all(f"`{key}`" in text for key in document)
+    assert (document["rule"], document["formats"]) == ("PB408", ["parquet", "orc"])
+    assert (document["needs_values"], document["repair"]) == (True, "nothing")
+    assert len(outcome("rule", "--json").stdout.splitlines()) == len(rules())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["false-negative"], "no such rule 'false-negative', did you mean false-negatives"),
+        (["xyz"], "no such rule 'xyz', `pbloom rule` lists them"),
+        (["PB111", "--json", "--markdown"], "expected at most one of --json and --markdown"),
+    ],
+)
+def test_what_is_no_rule(arguments, complaint):
+    ran = outcome("rule", *arguments)
+    assert ran.code == 2
+    assert complaint in ran.stderr
+
+
+def test_a_rule_has_words_that_there_are():
+    facts = {"severity": Severity.NOTE, "title": "t", "prose": "p"}
+    with pytest.raises(ValueError, match="PB999: repair: mend, expected set length, "):
+        Rule("PB999", "n", formats=("parquet",), repair="mend", **facts)
+    with pytest.raises(ValueError, match="PB999: formats: avro, expected parquet, orc"):
+        Rule("PB999", "n", formats=("avro",), repair="drop", **facts)
+
+
+def test_ids_are_not_names_and_names_are_unique():
+    assert find_rule("PB101") is find_rule("offset-outside-data")
+    assert len({rule.name for rule in rules().values()}) == len(rules())
