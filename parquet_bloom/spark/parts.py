@@ -84,10 +84,10 @@ def _built_in(piece: Row, options: Options) -> Iterator[Row]:
     about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
     try:
         with open_file(piece["path"]) as file:
+            change = file.build(options["build"]) if _is_wanted(file, options) else None
             yield about | {"row_group": SEEN, "message": file.fingerprint}
-            if not _is_wanted(file, options):
+            if change is None:
                 return
-            change = file.build(options["build"])
             mine = _part(change.planned, file.num_parts, piece["part"], piece["parts"])
             for chunk, filter in change.built(mine):
                 row_group, column = chunk.key
