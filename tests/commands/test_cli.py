@@ -407,7 +407,7 @@ USAGE = [
     (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "1"], "64<=x<=134217728"),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--fpp", "1"], "is not in the range"),
     (["build", "events.parquet", "-c", "user_id,", "-o", "b"], "an empty name"),
-    (["build", "events.parquet", "-c", '"a"b', "-o", "b"], "names with commas between them"),
+    (["build", "events.parquet", "-c", '"a"b', "-o", "b"], "comma-separated names"),
     (["inspect", "events.parquet", "-c", ""], "an empty name"),
     (["strip", "events.parquet", "-c", "", "--in-place"], "an empty name"),
     (["probe", "events.parquet", "-c", "", "-v", "1"], "an empty name"),
