@@ -264,8 +264,8 @@ class FilterChange(ParquetChange):
         if new.footer.without_filters(self.places) != old.footer.without_filters(self.places):
             raise RewriteError("the footer differs in more than the filters")
         check_protection(old, new)
-        for (row_group, column), place in self.places.items():
-            chunk = new.footer.chunk(row_group, new.footer.leaves[column])
+        for key, place in self.places.items():
+            chunk = chunk_of(new, key)
             stored = bloom.read_usable_header(new.source, new.footer, chunk)
             found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
             if found != place:

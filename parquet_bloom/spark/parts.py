@@ -83,10 +83,10 @@ def _built_in(piece: Row, request: Request) -> Iterator[Row]:
     about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
     try:
         with open_file(piece["path"]) as file:
+            change = file.build(request.options) if _is_wanted(file, request) else None
             yield about | {"row_group": SEEN, "message": file.fingerprint}
-            if not _is_wanted(file, request):
+            if change is None:
                 return
-            change = file.build(request.options)
             mine = _part(change.planned, file.num_parts, piece["part"], piece["parts"])
             for chunk, filter in change.built(mine):
                 row_group, column = chunk.key

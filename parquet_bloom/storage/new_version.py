@@ -92,7 +92,7 @@ class Target:
     in_place: bool = False
 
     def output(self, mode: int, prefix: int) -> Output:
-        """The new version, which keeps `prefix` bytes; a new file gets `mode`."""
+        """A file at `name` that begins with `prefix` bytes of another; a new one gets `mode`."""
         name = self.name or ""
         if is_url(name):
             from parquet_bloom.storage.remote import RemoteReplacement

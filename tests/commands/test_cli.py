@@ -46,6 +46,13 @@ def lines(result):
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+def test_one_filter_is_no_plural(run):
+    result = run("build", "events.parquet", "-c", "user_id", "-g", "1", "-o", "out.parquet")
+    assert result.stdout.startswith("out.parquet: 1 filter, 2.0 KiB added (")
+    result = run("strip", "out.parquet", "--in-place")
+    assert result.stdout.startswith("out.parquet: 1 filter removed, 2.0 KiB less, ")
+
+
 def test_build_text(run):
     result = run("build", "events.parquet", "-c", "user_id,flag", "-o", "out.parquet")
     assert result.code == 0

@@ -15,6 +15,7 @@ def build_request(
     only_missing: bool = False,
     verify: bool = True,
     dry_run: bool = False,
+    keys_file: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """To build filters for `columns` in the places of files."""
@@ -24,7 +25,7 @@ def build_request(
             "build": BuildOptions(columns=tuple(columns), threads=1, **options),
             "destination": destination(verify, dry_run),
             "only_missing": only_missing,
-            "keys_file": None,
+            "keys_file": keys_file,
         },
     }
 

@@ -33,8 +33,8 @@ def write(path, start=0):
     return path
 
 
-def request(**options):
-    return build_request(COLUMNS, **options)
+def request(columns=COLUMNS, **options):
+    return build_request(columns, **options)
 
 
 def work(*paths):

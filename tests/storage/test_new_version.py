@@ -1,0 +1,120 @@
+"""The one writer: what becomes of a change, of whichever format, and what is left when it fails."""
+
+import threading
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.local_output import Output
+from parquet_bloom.storage.new_version import Change, Target, write_version
+from parquet_bloom.storage.open_source import open_source
+
+OLD = b"0123456789"
+
+
+class Appending(Change):
+    """Keeps five bytes, of which two are erased, and appends some."""
+
+    prefix = 5
+
+    def __init__(self, new=b"new", wrong=False, idle_before=False, idle_after=False):
+        self.new = new
+        self.wrong = wrong
+        self._is_idle = [idle_before, idle_after]
+        self.composed = 0
+
+    @property
+    def is_idle(self):
+        return self._is_idle[min(self.composed, 1)]
+
+    def compose(self, version):
+        assert version.size == 5
+        self.composed += 1
+        assert version.append(self.new) == 5
+        version.append_from(self.source, 8, 10)
+
+    def erased(self):
+        return [(1, 3)]
+
+    def verify(self, written):
+        if self.wrong:
+            raise RewriteError(f"{written.path}: wrong")
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "old").write_bytes(OLD)
+    source = open_source(tmp_path / "old")
+    yield source
+    source.close()
+
+
+def write(source, target, verify=True, **options):
+    change = Appending(**options)
+    change.source = source
+    return write_version(source, target, change, verify), change
+
+
+def test_a_new_version(source, tmp_path):
+    new = tmp_path / "new"
+    assert write(source, Target(str(new)))[0] == 10
+    assert new.read_bytes() == b"0\0\x0034new89"
+    assert (tmp_path / "old").read_bytes() == OLD
+
+
+def test_an_imagined_one_has_its_size(source, tmp_path):
+    assert write(source, Target(None))[0] == 10
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+
+
+@pytest.mark.parametrize("dry", [True, False])
+@pytest.mark.parametrize("when", ["idle_before", "idle_after"])
+def test_in_its_place_an_idle_change_writes_nothing(source, tmp_path, when, dry):
+    """And elsewhere a file as it is, as far as the change knows it."""
+    old = tmp_path / "old"
+    before = old.stat()
+    options = {"idle_before": when == "idle_before", "idle_after": True}
+    place = Target(None if dry else str(old), overwrite=True, in_place=True)
+    size, change = write(source, place, **options)
+    assert (size, change.composed) == (10, 0 if when == "idle_before" else 1)
+    assert (old.stat().st_ino, old.read_bytes()) == (before.st_ino, OLD)
+    if not dry:
+        write(source, Target(str(tmp_path / "new")), **options)
+        assert (tmp_path / "new").exists()
+
+
+def test_what_is_wrong_is_not_written(source, tmp_path):
+    new = tmp_path / "new"
+    message = f"^{new}: verification failed, not written: wrong$"
+    with pytest.raises(RewriteError, match=message):
+        write(source, Target(str(new)), wrong=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    write(source, Target(str(new)), verify=False, wrong=True)
+    assert new.exists()
+
+
+DIALECTS = {"xxhash": None, "murmur3": pb.Murmur3(), "statistics": pb.StatisticsFilter()}
+
+
+@pytest.mark.parametrize("kind", ["orc", *DIALECTS])
+def test_what_builds_filters_is_over_when_writing_them_fails(tmp_path, monkeypatch, kind):
+    """Left to the garbage collector, threads have waited for each other for ever."""
+    path = tmp_path / "file"
+    table = pa.table({"id": range(5000)})
+    if kind == "orc":
+        orc.write_table(table, path)
+    else:
+        pq.write_table(table, path, row_group_size=500)
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Output, "append", full)
+    with pytest.raises(OSError, match="No space left"):
+        pb.build(path, tmp_path / "out", columns=["id"], dialect=DIALECTS.get(kind))
+    assert not [each for each in threading.enumerate() if each.name.startswith("pbloom")]
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
