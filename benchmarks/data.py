@@ -21,6 +21,7 @@ from benchmarks.kms import BenchmarkKms
 SEED = 20240131
 ROW_GROUP_ROWS = 1 << 20  # pyarrow's default
 SMALL_FILE_ROWS = 5000
+ROW_GROUP_CHUNKS = 500
 ID_BYTES = 25
 FIRST_TIMESTAMP = 1_704_067_200_000_000  # 2024-01-01T00:00:00Z in microseconds
 
@@ -122,6 +123,24 @@ def write_wide(columns: int, file: Path) -> None:
             writer.write_table(values.slice(start, 10))
 
 
+def write_chunks(chunks: int, file: Path) -> None:
+    """Row groups of 500 column chunks of ten values, each with a filter of 64 bytes; 0 to 9 in the first column."""
+    names = [f"column-{number}" for number in range(ROW_GROUP_CHUNKS)]
+    rng = np.random.default_rng(SEED)
+    values = pa.table({name: rng.integers(0, 1 << 60, 10) for name in names[1:]})
+    values = values.add_column(0, names[0], pa.array(range(10)))
+    options = {name: {"ndv": 50, "fpp": 0.01} for name in names}
+    with pq.ParquetWriter(
+        file,
+        values.schema,
+        compression="none",
+        use_dictionary=False,
+        bloom_filter_options=options,
+    ) as writer:
+        for _ in range(0, chunks, ROW_GROUP_CHUNKS):
+            writer.write_table(values)
+
+
 def write_huge(rows: int, folder: Path) -> None:
     """The usual ten columns in one large file, the same million rows again and again."""
     folder.mkdir()
@@ -143,6 +162,7 @@ def write_small_files(count: int, folder: Path) -> None:
 
 
 KINDS: dict[str, Callable[[int, Path], None]] = {
+    "chunks": write_chunks,
     "events": write_events,
     "events-ctr": write_ctr_events,
     "events-gcm": write_gcm_events,

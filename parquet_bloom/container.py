@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.records import record
 from parquet_bloom.storage.new_version import Change
 from parquet_bloom.vocabulary import Format, Verdict
 
@@ -28,16 +29,6 @@ if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect, LiteralType
-
-Made = TypeVar("Made")
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def record(cls: type[Made]) -> type[Made]:
-    """A dataclass that is frozen for type checkers only, of which a file can have 100,000: to make a
-    frozen one takes eight times as long, nearly all of the time that inspecting a filter takes."""
-    return dataclass(slots=True, unsafe_hash=True)(cls)
-
 
 # Of a field that is left out of JSON where it is None: not every format has such a thing.
 WHERE_KNOWN: Final[Mapping[str, Any]] = {"where_known": True}
@@ -84,16 +75,6 @@ class Place:
         part = f"{self.units.part} {self.part}"
         return part if self.group is None else f"{part}, {self.units.group} {self.group}"
 
-    @property
-    def row_group(self) -> int | None:
-        """None in a format without row groups."""
-        return self.part if self.units == ROW_GROUPS else None
-
-    @property
-    def stripe(self) -> int | None:
-        """None in a format without stripes."""
-        return self.part if self.units == STRIPES else None
-
 
 class Located:
     """Lets a result be asked for its place by the names of its format."""
@@ -105,15 +86,18 @@ class Located:
     @property
     def row_group(self) -> int | None:
         """None in a format without row groups, or where it is about the whole file."""
-        return None if self.place is None else self.place.row_group
+        return self._part_of(ROW_GROUPS)
 
     @property
     def stripe(self) -> int | None:
-        return None if self.place is None else self.place.stripe
+        return self._part_of(STRIPES)
 
     @property
     def index_group(self) -> int | None:
         return None if self.place is None else self.place.group
+
+    def _part_of(self, units: Units) -> int | None:
+        return self.place.part if self.place is not None and self.place.units == units else None
 
 
 # ------------------------------------------------------------------------------------------------
@@ -365,8 +349,7 @@ class Chunk(Protocol):
 
 
 class Container(Protocol):
-    """An open file. `unverified`: why the footer of an encrypted file can be another one than was
-    written, None if it cannot."""
+    """An open file. `unverified`: why its footer can be another one than was written, or None."""
 
     @property
     def format(self) -> Format: ...

@@ -18,8 +18,8 @@ from parquet_bloom.container import (
     FilterDescription,
     Located,
     Place,
-    record,
 )
+from parquet_bloom.records import record
 
 if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Dialect

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "parquet_bloom"
 
 # From the ground up. A module may import from its own layer and from those above it in this list.
 LAYERS = [
-    {"errors", "native", "orc.proto", "parquet.thrift", "vocabulary"},
+    {"errors", "native", "orc.proto", "parquet.thrift", "records", "vocabulary"},
     {"filters", "parallel", "storage"},
     {"container", "descriptions", "options"},
     {"values"},

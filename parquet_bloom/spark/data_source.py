@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from parquet_bloom.container import Place
+from parquet_bloom.container import Place, Units
 from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
 from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.filter_rows import Row, as_text, error_row, rows_of
@@ -36,6 +36,7 @@ from parquet_bloom.spark.source_options import SourceOptions
 from parquet_bloom.spark.worker import keys_in
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
+from parquet_bloom.verbs.documents import place_fields
 from parquet_bloom.verbs.inspect import inspect
 
 if TYPE_CHECKING:
@@ -152,14 +153,16 @@ class BloomReader(DataSourceReader):
             return columns, None
         with open_file(path, keys) as file:
             names = [column.name for column in file.select(columns)]
-            places = [Place(part, units=file.units) for part in file.parts(None)]
+            places = [Place(part) for part in file.parts(None)]
+            units = file.units
         if len(set(names)) == len(names):
             columns = tuple(name for name in names if self._wants("column", as_text(name)))
-        return columns, [place.part for place in places if self._wants_place(place)]
+        return columns, [each.part for each in places if self._wants_place(each, units)]
 
-    def _wants_place(self, place: Place) -> bool:
+    def _wants_place(self, place: Place, units: Units) -> bool:
         """What the file has none of is NULL in all its rows."""
-        return self._wants("row_group", place.row_group) and self._wants("stripe", place.stripe)
+        fields = place_fields(place, units)
+        return all(self._wants(name, fields.get(name)) for name in ("row_group", "stripe"))
 
     def _wants(self, name: str, value: Any) -> bool:
         return name not in self._wanted or value in self._wanted[name]

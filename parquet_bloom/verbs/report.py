@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_PICTURES = 48
 
 # The FPP of so many filters is measured, about as many of each column; it takes up to a millisecond.
-MAX_MEASURED = 2048
+MAX_MEASURED = 512
 
 # So many columns are advised on, those with filters first; `advise` reads all values of each.
 MAX_ADVISED = 100

@@ -88,18 +88,13 @@ def read(data: bytes) -> tuple[OldHeader, ...]:
 
 
 def _plain(data: bytes) -> Iterator[OldHeader]:
-    numbers = [
-        int.from_bytes(data[at : at + _INT32], "little", signed=True)
-        for at in range(0, len(data) - _INT32 + 1, _INT32)
-    ]
-    num_bytes = numbers[0] if numbers else 0
+    num_bytes = int.from_bytes(data[:_INT32], "little", signed=True)
     if not MIN_BYTES <= num_bytes <= MAX_BYTES or num_bytes & (num_bytes - 1):
         return
     forms: tuple[HeaderForm, ...] = ("12-byte", "16-byte", "8-byte")
     for form in forms:
         header_bytes = int(form.removesuffix("-byte"))
-        rest = numbers[1 : header_bytes // _INT32]
-        if len(data) >= header_bytes and not any(rest):
+        if len(data) >= header_bytes and not any(data[_INT32:header_bytes]):
             yield OldHeader(form, header_bytes, num_bytes)
 
 
