@@ -12,6 +12,7 @@ from parquet_bloom.parquet.footer.tail import check_may_be_plain
 from parquet_bloom.storage.open_source import open_source
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.orc.container import OrcContainer
 
@@ -39,6 +40,14 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetConta
     except BaseException:
         source.close()
         raise
+
+
+def check_comparable(a: Container, b: Container) -> None:
+    """Raise UnsupportedError for files whose filters have nothing in common."""
+    if a.format != b.format:
+        raise UnsupportedError(
+            f"{a.path} and {b.path}: {a.format} and {b.format}, expected files of one format"
+        )
 
 
 def open_parquet(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetContainer:

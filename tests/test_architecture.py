@@ -18,7 +18,7 @@ PACKAGE = ROOT / "parquet_bloom"
 LAYERS = [
     {"errors", "native", "orc.proto", "parquet.thrift", "records", "vocabulary"},
     {"filters", "parallel", "storage"},
-    {"container", "descriptions", "options"},
+    {"container", "options"},
     {"values"},
     {"encryption"},
     {"orc", "parquet"},

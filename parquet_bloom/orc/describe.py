@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from parquet_bloom.container import STRIPES, FilterDescription, Place
-from parquet_bloom.descriptions import (
+from parquet_bloom.container.descriptions import (
     ChunkDescription,
     FilterStream,
     GroupDescription,

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from parquet_bloom.container import STRIPES, Answer, NoFilters, ReadFilter, Units
-from parquet_bloom.descriptions import PartDescription
+from parquet_bloom.container.descriptions import PartDescription
 from parquet_bloom.errors import (
     ColumnError,
     FilterError,
@@ -41,7 +41,7 @@ from parquet_bloom.orc.whole_filters import described
 from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
-    from parquet_bloom.descriptions import ChunkDescription, Look, StoredFilter
+    from parquet_bloom.container.descriptions import ChunkDescription, Look, StoredFilter
     from parquet_bloom.orc.column_filter import OrcColumnFilter
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect, LiteralType

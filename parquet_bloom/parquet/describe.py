@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from parquet_bloom.container import FilterDescription
-from parquet_bloom.descriptions import (
+from parquet_bloom.container.descriptions import (
     ChunkDescription,
     LegacyDescription,
     Look,

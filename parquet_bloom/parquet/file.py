@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, ReadFilter, Units
-from parquet_bloom.descriptions import PartDescription
+from parquet_bloom.container.descriptions import PartDescription
 from parquet_bloom.errors import ColumnError, FilterError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.describe import describe, stored_filter
@@ -21,7 +21,7 @@ from parquet_bloom.storage.source import Source
 from parquet_bloom.storage.window import Window
 
 if TYPE_CHECKING:
-    from parquet_bloom.descriptions import ChunkDescription, Look, StoredFilter
+    from parquet_bloom.container.descriptions import ChunkDescription, Look, StoredFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.parquet.column_filter import ColumnFilter
     from parquet_bloom.parquet.legacy_kind import LegacyKind

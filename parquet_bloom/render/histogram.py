@@ -16,7 +16,7 @@ from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Units
-    from parquet_bloom.descriptions import ChunkDescription
+    from parquet_bloom.container.descriptions import ChunkDescription
     from parquet_bloom.verbs.inspect import FileInspection
     from parquet_bloom.verbs.occupancy import FilterOccupancy
 

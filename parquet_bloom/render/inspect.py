@@ -10,7 +10,7 @@ from parquet_bloom.render.wording import percent, size
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FilterDescription
-    from parquet_bloom.descriptions import (
+    from parquet_bloom.container.descriptions import (
         ChunkDescription,
         GroupDescription,
         GroupFilter,

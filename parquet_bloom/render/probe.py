@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import compress
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS
@@ -54,11 +53,7 @@ def write_explanations(report: ProbeReport) -> None:
         "bits of words 0 to 7", "clear in words", "k", "of bits", "bits", "clear", "reason",
     )  # fmt: skip
     rows = [(*place_cells(each.place), *_cells(each)) for each in report.explanations or ()]
-    there = [any(row[at] is not None for row in rows) for at in range(len(heads))]
-    write_table(
-        tuple(compress(heads, there)),
-        [[cell or "" for cell in compress(row, there)] for row in rows],
-    )
+    write_table(heads, rows)
 
 
 def _cells(item: Explanation) -> tuple[str | None, ...]:

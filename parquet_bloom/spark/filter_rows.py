@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.container import FilterDescription
-from parquet_bloom.descriptions import ChunkDescription
+from parquet_bloom.container.descriptions import ChunkDescription
 from parquet_bloom.spark.schemas import FILTER
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from parquet_bloom.container import (
     NoFilters,
     Place,
     ReadFilter,
-    check_comparable,
 )
+from parquet_bloom.files import check_comparable
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.difference import difference
 from parquet_bloom.vocabulary import UNKNOWN

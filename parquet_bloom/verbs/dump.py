@@ -20,7 +20,7 @@ from parquet_bloom.vocabulary import DumpFormat, Format
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
-    from parquet_bloom.descriptions import StoredFilter
+    from parquet_bloom.container.descriptions import StoredFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import Dialect
 

@@ -15,7 +15,7 @@ from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Bits
-    from parquet_bloom.descriptions import ChunkDescription, Inspectable
+    from parquet_bloom.container.descriptions import ChunkDescription, Inspectable
     from parquet_bloom.encryption.keys import Keys
 
 # Takes a filter while its bits are in memory: where it is, the position of its column among those

@@ -16,7 +16,7 @@ from parquet_bloom.options import Selection
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 
 if TYPE_CHECKING:
-    from parquet_bloom.descriptions import ChunkDescription
+    from parquet_bloom.container.descriptions import ChunkDescription
     from parquet_bloom.encryption.keys import Keys
 
 # Enough to see where a filter is empty, full or different, and little enough to look at.

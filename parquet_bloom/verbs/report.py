@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import Bits, FilterDescription, Place
-from parquet_bloom.descriptions import ChunkDescription
+from parquet_bloom.container.descriptions import ChunkDescription
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.occupancy import measured_fpp

@@ -22,7 +22,7 @@ from parquet_bloom.container import (
     LeftChunk,
     RemovedFilters,
 )
-from parquet_bloom.descriptions import (
+from parquet_bloom.container.descriptions import (
     ChunkDescription,
     FilterStream,
     GroupDescription,

@@ -19,7 +19,7 @@ from parquet_bloom.container import (
     Located,
     Place,
 )
-from parquet_bloom.records import record
+from parquet_bloom.container.records import record
 
 if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Dialect
