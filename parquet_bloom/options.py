@@ -168,3 +168,14 @@ def refuse(path: str, options: Any, names: Sequence[str], what: str) -> None:
     for name in names:
         if getattr(options, name) != given[name]:
             raise UnsupportedError(f"{path}: {name} is not supported for {what}")
+
+
+def names_in(text: str) -> list[str]:
+    """Parse comma-separated names; as in CSV, a name with a comma is quoted. An empty text is one
+    empty name. Raises ValueError for unbalanced quotes."""
+    import csv
+
+    try:
+        return next(csv.reader([text], strict=True), []) or [""]
+    except csv.Error as error:
+        raise ValueError(f"expected comma-separated names: {error}") from None

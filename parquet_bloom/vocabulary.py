@@ -9,6 +9,9 @@ from typing import Any, Final, Literal, get_args
 
 Format = Literal["parquet", "orc"]
 
+# How texts for people spell them.
+FORMAT_TITLES: Final[dict[Format, str]] = {"parquet": "Parquet", "orc": "ORC"}
+
 # What a filter says of a value: certain, possible, or that nobody can tell.
 Verdict = Literal["absent", "maybe", "unknown"]
 

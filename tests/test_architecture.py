@@ -1,9 +1,12 @@
-"""The house rules: imports point down, each third-party package has one home, imports are cheap."""
+"""The house rules: imports point down, verbs know no format, each third-party package has one home,
+functions are small, imports are cheap, and the wheel has what it says."""
 
 import ast
+import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -14,25 +17,27 @@ import parquet_bloom
 
 PACKAGE = ROOT / "parquet_bloom"
 
-# From the ground up. A module may import from its own layer and from those above it in this list.
-LAYERS = [
-    {"errors", "native", "orc.proto", "parquet.thrift", "records", "vocabulary"},
-    {"filters", "parallel", "storage"},
+# From the ground up: the rooms of the house, which are all that the package's folder has. A module
+# imports from its own room and from the floors below, never from another room on its floor.
+FLOORS = [
+    {"errors", "native", "vocabulary", "orc.proto", "parquet.thrift"},
+    {"filters", "parallel", "storage", "values"},
     {"container", "options"},
-    {"values"},
     {"encryption"},
     {"orc", "parquet"},
-    {"legacy"},
-    {"files"},
-    {"rules", "diagnosis", "advice"},
+    {"advice", "diagnosis", "legacy"},
+    {"files", "rules"},
     {"verbs"},
     {"spark"},
     {"render"},
     {"program"},
     {"commands"},
     {"cli"},
-    {"__main__"},
 ]
+MOST_FLOORS = 13
+
+# What belongs to no floor: the public names, which load anything, and the way in.
+ENTRANCES = {"__init__", "__main__"}
 
 HOMES = {
     "click": {"cli.py", "commands/", "program.py"},
@@ -54,7 +59,7 @@ HOMES = {
         "diagnosis/hashes.py",
         "orc/writer.py",
         "parquet/writer.py",
-        "verbs/validate.py",
+        "rules/examine_parquet.py",
     },
 }
 
@@ -65,14 +70,22 @@ MODULES = sorted(
 )
 
 
-def layer(module: str) -> int:
-    """The layer of a module, named below parquet_bloom: by its longest prefix that is listed."""
-    parts = module.split(".")
-    for length in range(len(parts), 0, -1):
-        for index, names in enumerate(LAYERS):
-            if ".".join(parts[:length]) in names:
-                return index
-    pytest.fail(f"{module} has no place in LAYERS")
+def room(module: str) -> str:
+    """The room of a module, named below parquet_bloom. Generated code is below everything."""
+    generated = next(
+        (name for name in ("orc.proto", "parquet.thrift") if module.startswith(name)), ""
+    )
+    return generated or module.split(".")[0]
+
+
+def floor(module: str) -> int:
+    return next(index for index, rooms in enumerate(FLOORS) if room(module) in rooms)
+
+
+def name_of(path: Path) -> str:
+    """A module's name below parquet_bloom; that of the package itself is __init__."""
+    name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    return name if name == "__init__" else name.removesuffix(".__init__")
 
 
 def imports(path: Path) -> set[str]:
@@ -87,14 +100,93 @@ def imports(path: Path) -> set[str]:
     return found
 
 
+def test_the_root_is_a_whitelist():
+    rooms = {path.stem for path in PACKAGE.iterdir() if path.name != "__pycache__"}
+    assert rooms - ENTRANCES - {"py"} == {room.split(".")[0] for room in set.union(*FLOORS)}
+
+
+def test_the_house_is_low():
+    assert len(FLOORS) <= MOST_FLOORS
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_down(path):
-    module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
-    if module == "__init__":
+    module = name_of(path)
+    if module in ENTRANCES:
         return
     for imported in imports(path):
         if imported.startswith("parquet_bloom."):
-            assert layer(imported.removeprefix("parquet_bloom.")) <= layer(module), imported
+            below = imported.removeprefix("parquet_bloom.")
+            assert room(below) == room(module) or floor(below) < floor(module), imported
+
+
+# ------------------------------------------------------------------------------------------------
+# One house for both formats
+
+FORMATS = {"orc", "parquet"}
+FORMAT_FREE = [
+    path for path in MODULES if room(name_of(path)) in {"commands", "render", "spark", "verbs"}
+]
+
+
+@pytest.mark.parametrize("path", FORMAT_FREE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_what_a_user_meets_imports_no_format(path):
+    inside = {name.removeprefix("parquet_bloom.") for name in imports(path)}
+    assert not {name for name in inside if room(name) in FORMATS}
+
+
+@pytest.mark.parametrize("path", FORMAT_FREE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_what_a_user_meets_compares_no_format(path):
+    """Neither by `==`, `in` or `match`, nor by a table that has the formats for keys."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        compared = [
+            *(ast.walk(node) if isinstance(node, ast.Compare | ast.match_case) else ()),
+            *(node.keys if isinstance(node, ast.Dict) else ()),
+        ]
+        for each in compared:
+            assert not (isinstance(each, ast.Constant) and each.value in FORMATS), node.lineno
+
+
+# ------------------------------------------------------------------------------------------------
+# Size
+
+MOST_PARAMETERS = 8
+MOST_LINES = 60
+
+# Keyword functions for users, each a façade over one value of options.
+FACADES = {"commands", "spark.verbs", "verbs"}
+
+
+def functions(path: Path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def is_facade(path: Path, function: ast.FunctionDef) -> bool:
+    """A command's callback, a verb by its name, or the keys of a file."""
+    module = name_of(path)
+    if (module, function.name) == ("encryption.keys", "__init__"):
+        return True
+    is_there = (
+        room(module) == "commands" or module == f"verbs.{function.name}" or module == "spark.verbs"
+    )
+    return is_there and not function.name.startswith("_")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_functions_are_small(path):
+    for function in functions(path):
+        given = function.args
+        names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        parameters = [name for name in names if name not in ("cls", "self")]
+        assert len(parameters) <= MOST_PARAMETERS or is_facade(path, function), function.name
+        lines = (function.end_lineno or 0) - function.lineno + 1
+        assert lines <= MOST_LINES or is_facade(path, function), function.name
+
+
+# ------------------------------------------------------------------------------------------------
+# Installation
 
 
 def module_of(path: Path) -> str:
@@ -109,6 +201,39 @@ def test_every_folder_is_installed():
     listed = project["tool"]["setuptools"]["packages"]
     there = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("*.py")}
     assert sorted(there) == sorted(listed)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The names in a wheel that is built out of a copy: the build leaves things behind."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    for name in ("parquet_bloom", "pyproject.toml", "README.md", "LICENSE", "pyspark_bloom.py"):
+        place = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        source.mkdir(exist_ok=True)
+        place(ROOT / name, source / name)
+    options = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, source], check=True)
+    (built,) = folder.glob("*.whl")
+    return set(zipfile.ZipFile(built).namelist())
+
+
+def test_the_wheel_has_every_module_and_all_data(wheel):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = {
+        str(path.relative_to(ROOT))
+        for package, patterns in project["tool"]["setuptools"]["package-data"].items()
+        for pattern in patterns
+        for path in _matching(package, pattern)
+    }
+    modules = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py")}
+    assert declared | modules <= wheel
+
+
+def _matching(package: str, pattern: str) -> list[Path]:
+    found = sorted((ROOT / package.replace(".", "/")).glob(pattern))
+    assert found, f"{package}: {pattern}: declared, and not there"
+    return found
 
 
 def test_no_imports_run_in_a_circle():

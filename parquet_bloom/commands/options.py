@@ -106,7 +106,7 @@ def parse_columns(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Each text is names with commas between them."""
-    from parquet_bloom.parquet.footer.schema import names_in
+    from parquet_bloom.options import names_in
 
     try:
         lines = [names_in(text) for text in texts]

@@ -6,10 +6,10 @@ filters, and the bytes of one filter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from parquet_bloom.container import (
     WHERE_KNOWN,
@@ -203,3 +203,14 @@ class Inspectable(Container, Protocol):
         decrypt: bool = False,
     ) -> StoredFilter:
         """The bytes of one filter, see verbs.dump."""
+
+
+# The words of a bitset by dialect: dtype, and shape, (blocks, 8) or (words,).
+_BLOCKS: Final = ("<u4", (-1, 8))
+_LONGS: Final = ("<u8", (-1,))
+WORDS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
+    "xxhash": _BLOCKS,
+    "murmur3": _BLOCKS,
+    "statistics": _LONGS,
+    "orc": _LONGS,
+}

@@ -8,12 +8,10 @@ from typing import Final
 
 from parquet_bloom.render.terminal import write_bytes, write_json, write_line, write_table
 from parquet_bloom.rules.rule import Rule, rules
-from parquet_bloom.vocabulary import Format, Remedy
+from parquet_bloom.vocabulary import FORMAT_TITLES, Remedy
 
 WIDTH: Final = 80
 PAGE_WIDTH: Final = 100
-
-_FORMATS: Final[dict[Format, str]] = {"parquet": "Parquet", "orc": "ORC"}
 
 _REMEDIES: Final[dict[Remedy, str]] = {
     "set length": "`repair` sets the length",
@@ -138,7 +136,7 @@ def _facts(rule: Rule) -> str:
     if rule.repair == "drop" and (rule.needs_values or rule.formats == ("orc",)):
         remedy = _DROP_BAD
     facts = (
-        ", ".join(_FORMATS[format] for format in rule.formats),
+        ", ".join(FORMAT_TITLES[format] for format in rule.formats),
         "needs the values" if rule.needs_values else "",
         remedy,
     )

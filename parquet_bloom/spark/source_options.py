@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Self
 
-from parquet_bloom.parquet.footer.schema import names_in
+from parquet_bloom.options import names_in
 
 _OPTIONS = ("path", "paths", "mode", "columns", "pushdown", "keysfile")
 

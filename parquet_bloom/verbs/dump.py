@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
@@ -20,21 +20,11 @@ from parquet_bloom.vocabulary import DumpFormat, Format
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
-    from parquet_bloom.container.descriptions import StoredFilter
+    from parquet_bloom.container.descriptions import WORDS, StoredFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import Dialect
 
 HEX_LINE_BYTES = 32
-
-# The words of a bitset in .npy, by dialect: dtype, and shape, (blocks, 8) or (words,).
-_BLOCKS: Final = ("<u4", (-1, 8))
-_LONGS: Final = ("<u8", (-1,))
-_WORDS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
-    "xxhash": _BLOCKS,
-    "murmur3": _BLOCKS,
-    "statistics": _LONGS,
-    "orc": _LONGS,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +93,7 @@ def _npy(found: Dump) -> bytes:
 
     import numpy as np
 
-    dtype, shape = _WORDS[found.stored.dialect]
+    dtype, shape = WORDS[found.stored.dialect]
     out = io.BytesIO()
     np.save(out, np.frombuffer(found.bitset, dtype).reshape(shape), allow_pickle=False)
     return out.getvalue()

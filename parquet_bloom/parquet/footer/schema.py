@@ -217,14 +217,3 @@ def _names(leaves: Sequence[LeafColumn]) -> list[str]:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-
-
-def names_in(text: str) -> list[str]:
-    """Parse comma-separated names; as in CSV, a name with a comma is quoted. An empty text is one
-    empty name. Raises ValueError for unbalanced quotes."""
-    import csv
-
-    try:
-        return next(csv.reader([text], strict=True), []) or [""]
-    except csv.Error as error:
-        raise ValueError(f"expected comma-separated names: {error}") from None
