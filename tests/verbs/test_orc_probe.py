@@ -200,9 +200,9 @@ def test_of_two_streams_the_newer_one_is_taken(tmp_path):
     path = forged(tmp_path, "LONG", both([filter_of([])], [filter_of(hashes("LONG", 5))]))
     assert answers(path, 5) == [("maybe", None)]
     assert answers(path, 6) == [("absent", None)]
-    (column,) = pb.inspect(path).stripes[0].columns
-    assert [stream.kind for stream in column.streams] == ["BLOOM_FILTER", "BLOOM_FILTER_UTF8"]
-    assert column.filter.kind == "BLOOM_FILTER_UTF8"
+    (column,) = pb.inspect(path).parts[0].columns
+    assert [each.stream for each in column.streams] == ["BLOOM_FILTER", "BLOOM_FILTER_UTF8"]
+    assert column.filter.stream == "BLOOM_FILTER_UTF8"
 
 
 def test_where_the_newer_one_is_damaged_nobody_asks_the_older_one(tmp_path):
