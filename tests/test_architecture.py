@@ -54,7 +54,7 @@ HOMES = {
         "diagnosis/hashes.py",
         "orc/writer.py",
         "parquet/writer.py",
-        "verbs/validate.py",
+        "rules/examine_parquet.py",
     },
 }
 
