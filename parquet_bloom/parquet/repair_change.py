@@ -47,6 +47,8 @@ class ParquetRepair(FilterChange, RepairChange):
         self.resized = {
             key: (place.offset, place.length) for key, place in places.items() if place is not None
         }
+        self.built = {}
+        self.not_built = {}
         self._keys = {(each.place, each.leaf.name): each.key for each in repairs.rebuilt}
 
     def compose(self, version: Version) -> None:

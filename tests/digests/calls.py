@@ -138,9 +138,9 @@ def repair(
     mended = _facts(
         report.repaired,
         "row_group column rule offset length",
-        "stripe index_groups column rule offset length",
+        "stripe groups column rule offset length",
     )
-    left = _facts(report.left, "row_group column rule", "stripe index_groups column rule")
+    left = _facts(report.left, "row_group column rule", "stripe groups column rule")
     return mended + left
 
 

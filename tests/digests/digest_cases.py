@@ -325,7 +325,7 @@ def _beside(
 def of_repairs(folder: Path) -> dict[str, str]:
     """Pointers that dangle, lengths that are missing, and the like."""
     from make.parquet_files import built, written
-    from make.repairs import LIKE_A_FILTER, MENDS
+    from make.repairs import LIKE_A_FILTER, REPAIRS
 
     cases = Cases(folder)
     rows = range(400)
@@ -339,7 +339,7 @@ def of_repairs(folder: Path) -> dict[str, str]:
     )
     sound = built(written(table, row_group_size=200, write_page_index=True), "as")
     counts: Counter[str] = Counter()
-    for rule, make, _ in MENDS:
+    for rule, make, _ in REPAIRS:
         counts[rule] += 1
         path = folder / f"{rule} {counts[rule]}.parquet"
         path.write_bytes(make(sound))
