@@ -139,12 +139,12 @@ def test_what_a_user_meets_imports_no_format(path):
 def test_what_a_user_meets_compares_no_format(path):
     """Neither by `==`, `in` or `match`, nor by a table that has the formats for keys."""
     for node in ast.walk(ast.parse(path.read_text())):
-        compared = [
-            *(ast.walk(node) if isinstance(node, ast.Compare | ast.match_case) else ()),
-            *(node.keys if isinstance(node, ast.Dict) else ()),
-        ]
-        for each in compared:
-            assert not (isinstance(each, ast.Constant) and each.value in FORMATS), node.lineno
+        if isinstance(node, ast.Compare | ast.match_case):
+            words = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+            assert not words & FORMATS, node
+        if isinstance(node, ast.Dict) and node.keys:
+            keys = {each.value if isinstance(each, ast.Constant) else each for each in node.keys}
+            assert not keys <= FORMATS, node.lineno
 
 
 # ------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parquet_bloom.container.descriptions import WORDS
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import check_dialect
@@ -20,7 +21,7 @@ from parquet_bloom.vocabulary import DumpFormat, Format
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
-    from parquet_bloom.container.descriptions import WORDS, StoredFilter
+    from parquet_bloom.container.descriptions import StoredFilter
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import Dialect
 
