@@ -32,6 +32,9 @@ _KINDS: Final = {
     "legacy": "Legacy filters",
 }
 
+# The kind whose rules are for one format only, unlike most others.
+_FEW_IN_COMMON: Final = "orc"
+
 _INTRODUCTION: Final = """\
 # The rules of `pbloom validate`
 
@@ -118,7 +121,7 @@ def _page() -> Iterator[str]:
     yield _INTRODUCTION.format(values=_ids(each for each in everything if each.needs_values))
     for kind, title in _KINDS.items():
         yield f"## {title}"
-        if kind == "orc":
+        if kind == _FEW_IN_COMMON:
             yield _OF_ORC.format(both=_ids(each for each in everything if len(each.formats) > 1))
         for rule in everything:
             if rule.kind == kind:
@@ -133,7 +136,7 @@ def section(rule: Rule) -> str:
 def _facts(rule: Rule) -> str:
     """`Parquet, ORC · needs the values · repair --drop-bad drops the filter, …`"""
     remedy = _REMEDIES[rule.repair]
-    if rule.repair == "drop" and (rule.needs_values or rule.formats == ("orc",)):
+    if rule.is_dropped_on_request:
         remedy = _DROP_BAD
     facts = (
         ", ".join(FORMAT_TITLES[format] for format in rule.formats),

@@ -86,6 +86,12 @@ class Rule:
         return KINDS[self.id[2]]
 
     @property
+    def is_dropped_on_request(self) -> bool:
+        """Whether `repair` drops the filter only if told to: to know takes all values, or the whole
+        file has to be written."""
+        return self.repair == "drop" and (self.needs_values or self.formats == ("orc",))
+
+    @property
     def heading(self) -> str:
         """`PB111 length-missing`"""
         return f"{self.id} {self.name}"
