@@ -42,7 +42,7 @@ class ConfigTable:
         return value
 
     def size(self, key: str) -> int | None:
-        """A positive number of bytes, or a text for parse_size."""
+        """A positive number of bytes, or a string for parse_size."""
         value = self._take(key)
         if value is None:
             return None
@@ -52,7 +52,7 @@ class ConfigTable:
             num_bytes = 0
         if isinstance(num_bytes, int) and not isinstance(num_bytes, bool) and num_bytes > 0:
             return num_bytes
-        self._reject(key, 'a number of bytes, or a text such as "1MiB"', value)
+        self._reject(key, 'a number of bytes, or a string such as "1MiB"', value)
 
     def choice(self, key: str, words: Iterable[str], *, default: str) -> str:
         value = self._take(key)
@@ -63,12 +63,12 @@ class ConfigTable:
         return value
 
     def names(self, key: str) -> tuple[str, ...]:
-        """A list of texts, none of them empty."""
+        """A list of strings, none of them empty."""
         value = self._take(key)
         if value is None:
             return ()
         if not isinstance(value, list) or not all(isinstance(x, str) and x for x in value):
-            self._reject(key, "a list of texts", value)
+            self._reject(key, "a list of strings", value)
         return tuple(value)
 
     def rules(self, key: str) -> frozenset[str]:

@@ -107,8 +107,8 @@ class Policy:
 
         `require` is added to what is required, `ignore` (ids or names of rules) to what is ignored.
         `max_fpp` and `max_bytes` are for all columns and leave a column's own limit as it is.
-        `fail_on` is a word of FAIL_ON. Raises ConfigError for words that are none, and for limits
-        that nothing could be above or within.
+        `fail_on` is a word of FAIL_ON. Raises ConfigError for unknown words, and for limits that
+        nothing could exceed or keep.
         """
         if max_fpp is not None and not 0 < max_fpp < 1:
             raise ConfigError(f"max_fpp: {max_fpp}, expected a number between 0 and 1")
@@ -150,7 +150,7 @@ def find_config(folder: Path) -> Path | None:
 def read_policy(path: Path) -> Policy:
     """The policy in a TOML file: [tool.pbloom.validate] of a pyproject.toml, else [validate].
 
-    Raises ConfigError if there is no such table, or for what is in it and has no meaning.
+    Raises ConfigError if there is no such table, or for what is not supported in it.
     """
     table = _table(path)
     if table is None:
@@ -204,4 +204,4 @@ def _read_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return tomllib.load(file)
     except ValueError as error:
-        raise ConfigError(f"{path}: no TOML: {error}") from None
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -149,7 +149,7 @@ def repair_file(
             left=(
                 *(left for each in outcomes for left in each.left()),
                 *(_left(chunk_finding("PB501", *each)) for each in change.remains),
-                *(_left(*each) for each in found.beyond_repair),
+                *(_left(why, more, _groups(file, [why])) for why, more in found.beyond_repair),
             ),
             bytes_added=size - file.source.size,
             size_before=file.source.size,
@@ -215,13 +215,9 @@ class _Outcome:
         reason = self.change.not_built.get(self.broken.chunk.key)
         return f"; not rebuilt: {reason}" if reason else ""
 
-    def _groups(self, finding: Finding) -> tuple[int, ...] | None:
-        """Those of a stripe where the same rule is broken."""
-        if not self.file.units.has_groups:
-            return None
-        alike = (each.finding for each in self.broken.problems if each.finding.rule == finding.rule)
-        places = (each.place for each in alike)
-        return tuple(each.group for each in places if each and each.group is not None)
+    def _groups(self, why: Finding) -> tuple[int, ...] | None:
+        found = (each.finding for each in self.broken.problems)
+        return _groups(self.file, [each for each in found if each.rule == why.rule])
 
     def _item(
         self,
@@ -242,6 +238,14 @@ class _Outcome:
             length=length,
             groups=self._groups(why),
         )
+
+
+def _groups(file: Container, findings: Iterable[Finding]) -> tuple[int, ...] | None:
+    """Those of a stripe where a rule is broken; None in a format that has none."""
+    if not file.units.has_groups:
+        return None
+    places = (each.place for each in findings)
+    return tuple(place.group for place in places if place and place.group is not None)
 
 
 def _left(why: Finding, more: str = "", groups: tuple[int, ...] | None = None) -> LeftFilter:

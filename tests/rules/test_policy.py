@@ -50,7 +50,7 @@ PARSED = Policy(
 
 KEYS = "fail-on, max-fpp, max-bytes, require, ignore, columns"
 COLUMN_KEYS = "require, max-fpp, max-bytes, ignore"
-NO_SIZE = 'expected a number of bytes, or a text such as "1MiB"'
+NO_SIZE = 'expected a number of bytes, or a string such as "1MiB"'
 
 
 def written(folder, text, name="pbloom.toml"):
@@ -82,7 +82,7 @@ def test_an_empty_table_demands_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x", "no TOML: Expected '=' after a key in a key/value pair (at end of document)"),
+        ("x", "not valid TOML: Expected '=' after a key in a key/value pair (at end of document)"),
         ("", "expected a table [validate], found none"),
         ("validate = 1", "validate: expected a table, found 1"),
         ("[validat]", "validat: no such key, did you mean validate"),
@@ -123,10 +123,10 @@ def test_an_empty_table_demands_nothing(tmp_path):
         ),
         (
             "[validate]\nrequire = 'user_id'",
-            "validate.require: expected a list of texts, found 'user_id'",
+            "validate.require: expected a list of strings, found 'user_id'",
         ),
-        ("[validate]\nrequire = ['']", "validate.require: expected a list of texts, found ['']"),
-        ("[validate]\nrequire = [1]", "validate.require: expected a list of texts, found [1]"),
+        ("[validate]\nrequire = ['']", "validate.require: expected a list of strings, found ['']"),
+        ("[validate]\nrequire = [1]", "validate.require: expected a list of strings, found [1]"),
         (
             "[validate]\nignore = ['dictionary-sufices']",
             "validate.ignore: no such rule 'dictionary-sufices', did you mean dictionary-suffices",
@@ -177,7 +177,7 @@ def test_what_has_no_meaning_in_pyproject_toml(tmp_path, text, message):
 def test_what_is_no_text(tmp_path):
     path = tmp_path / "pbloom.toml"
     path.write_bytes(b"[validate]\nx = '\xff'")
-    with pytest.raises(ConfigError, match="no TOML: 'utf-8' codec"):
+    with pytest.raises(ConfigError, match="not valid TOML: 'utf-8' codec"):
         read_policy(path)
 
 
@@ -213,7 +213,7 @@ def test_the_nearest_file_counts(tmp_path):
 
 def test_a_pyproject_toml_on_the_way_must_be_toml(tmp_path):
     path = written(tmp_path, "[", "pyproject.toml")
-    with pytest.raises(ConfigError, match=f"^{path}: no TOML: "):
+    with pytest.raises(ConfigError, match=f"^{path}: not valid TOML: "):
         find_config(tmp_path)
 
 
