@@ -45,12 +45,16 @@ def work_in_order(
 ) -> Generator[tuple[Item, Result]]:
     """Yield each chunk with the result of `work`, in the order of `chunks`.
 
-    `threads`: None for one per processor. `room`: the most memory that a chunk takes, in bytes. A
+    `threads`: None for one per processor; 1: the caller's own. `room`: the most memory that a chunk takes, in bytes. A
     chunk starts once it fits the budget beside all results not yet consumed; a consumer that holds
     on to a result holds on to its memory, too. A consumer that does not take every result must
     close this: otherwise the garbage collector may do so in a thread that it waits for.
     """
     threads = threads or len(os.sched_getaffinity(0))
+    if threads == 1:
+        for chunk in chunks:
+            yield chunk, work(chunk)
+        return
     ahead = deque(chunks)
     begun: deque[_Task[Item, Result]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="pbloom-chunk") as pool:

@@ -28,10 +28,10 @@ def may_have_values(footer: Footer, chunk: ColumnChunk) -> bool:
 
 def dictionary_bytes(footer: Footer, chunk: ColumnChunk) -> int | None:
     """What the dictionary page takes, if it says all that a filter could."""
-    if not is_all_dictionary(footer, chunk):
-        return None
     dictionary, data = chunk.dictionary_page_offset or 0, chunk.data_page_offset or 0
-    return data - dictionary if 0 < dictionary < data else None
+    if not 0 < dictionary < data or not is_all_dictionary(footer, chunk):
+        return None
+    return data - dictionary
 
 
 def is_all_dictionary(footer: Footer, chunk: ColumnChunk) -> bool:

@@ -12,8 +12,9 @@ from itertools import count
 from typing import Any
 
 from parquet_bloom.container import Container
+from parquet_bloom.container.records import record
 from parquet_bloom.options import ValidateOptions
-from parquet_bloom.parallel import Progress, work_in_order
+from parquet_bloom.parallel import MEMORY_BUDGET, Progress, work_in_order
 from parquet_bloom.rules import portability, quality, truth
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
@@ -31,7 +32,7 @@ class Examined:
     num_values: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Outcome:
     """What came of one item, without its bits; `right`: chunks whose values were all found."""
 
@@ -53,7 +54,7 @@ def examine(
     examination = examination_of(file, options)
     opening = examination.opening()
     examined = Examined(opening.findings, opening.num_filters, opening.num_values)
-    right = _examine_items(examination, examined, options.threads, progress)
+    right = _examine_items(examination, examined, options, progress)
     examined.findings += examination.about_writer(right)
     for check in (quality.check_columns, quality.check_required, quality.check_share):
         examined.findings += check(examination)
@@ -62,17 +63,24 @@ def examine(
 
 
 def _examine_items(
-    examination: Examination, examined: Examined, threads: int | None, progress: Progress | None
+    examination: Examination,
+    examined: Examined,
+    options: ValidateOptions,
+    progress: Progress | None,
 ) -> set[tuple[int, int]]:
     """The keys of the chunks whose values were all found."""
     twins: list[truth.Twin] = []
     right: set[tuple[int, int]] = set()
     items = examination.items()
+    threads = options.threads
     done = count(1)
 
     def work(item: Any) -> _Outcome:
         return _outcome(examination, item)
 
+    if not options.deep and sum(map(examination.room, items)) <= MEMORY_BUDGET:
+        # To hand a small filter to a thread takes longer than to look at it.
+        threads = 1
     for _, outcome in work_in_order(items, work, examination.room, threads):
         examined.findings += outcome.findings
         examined.num_filters += outcome.num_filters

@@ -10,6 +10,7 @@ from typing import Any
 
 from xxhash import xxh3_128_digest
 
+from parquet_bloom.container.records import record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
@@ -48,7 +49,7 @@ from parquet_bloom.rules.view import FilterView, LackingForm, Look, Opening, Wei
 from parquet_bloom.values.show import shown
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoredChunk:
     """A column chunk with the header of its filter."""
 

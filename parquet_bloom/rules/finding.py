@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from parquet_bloom.container import Chunk, Located, Place
+from parquet_bloom.container.records import record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.rules.rule import Severity, rules
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding(Located):
     """A rule that is broken, and where; `place` and `column` are None where it is about all.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Self
 
 from parquet_bloom.container import Chunk
+from parquet_bloom.container.records import record
 from parquet_bloom.filters.membership import Membership
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.rules.finding import Finding, chunk_finding
@@ -93,7 +93,7 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Twin:
     """A filter that may be that of another part, too; `is_right`: all values were found."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from parquet_bloom.container import Bits, Chunk, Container, Place
+from parquet_bloom.container.records import record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.membership import Membership
 from parquet_bloom.rules.finding import Finding, finding
@@ -16,7 +17,7 @@ from parquet_bloom.rules.policy import ColumnPolicy, Policy
 LackingForm = Literal["FLOAT", "DuckDB's INTERVAL"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Weight:
     """What a filter takes, beside what it saves readers from.
 
@@ -30,7 +31,7 @@ class Weight:
     folds: Callable[[float], int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FilterView:
     """A filter whose bits can be read: all of a chunk, or that of one group in it.
 

@@ -140,17 +140,25 @@ class Advisor:
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file, unless it was added before. Raises as `advise`."""
-        if os.fspath(path) in self._files:
-            return
+        if os.fspath(path) not in self._files:
+            with open_file(path, self._keys) as file:
+                self._files[os.fspath(path)] = self._read(file, progress)
+
+    def add_file(self, file: Any, progress: Progress | None = None) -> None:
+        """The same for an open file."""
+        if file.path not in self._files:
+            self._files[file.path] = self._read(file, progress)
+
+    def _read(self, file: Any, progress: Progress | None) -> tuple[Table, int]:
+        """The table that a file is of, and its place there."""
         options = self._options
-        with open_file(path, self._keys) as file:
-            surveyor = surveyor_of(file, options)
-            columns = file.select(options.columns)
-            key = file.format, tuple((column.name, column.type) for column in columns)
-            table = self._tables.get(key) or Table(surveyor, columns, options.value_sample or {})
-            table.add(surveyor, columns, options.threads, progress)
-            self._tables[key] = table
-            self._files[os.fspath(path)] = table, len(table.files) - 1
+        surveyor = surveyor_of(file, options)
+        columns = file.select(options.columns)
+        key = file.format, tuple((column.name, column.type) for column in columns)
+        table = self._tables.get(key) or Table(surveyor, columns, options.value_sample or {})
+        table.add(surveyor, columns, options.threads, progress)
+        self._tables[key] = table
+        return table, len(table.files) - 1
 
     def reports(self) -> Iterator[AdviceReport]:
         """One for each file, in the order they were added."""

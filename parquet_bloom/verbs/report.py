@@ -7,7 +7,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.container import Bits, FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription
@@ -15,15 +15,15 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.options import Selection
+from parquet_bloom.options import AdviseOptions, ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import Severity
-from parquet_bloom.verbs.advise import AdviceReport, advise
+from parquet_bloom.verbs.advise import AdviceReport, Advisor
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
-from parquet_bloom.verbs.validate import ValidationReport, validate
+from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -109,30 +109,26 @@ def report(
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file.
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
-    the target of the advice, 0 to 1, exclusive. policy: as for validate. progress: called with (done, in all) of filters
-    checked, then of chunks read for the advice. keys: for encrypted files.
+    the target of the advice, 0 to 1, exclusive. policy: as for validate. progress: called with
+    (done, in all) of filters checked, then of chunks read for the advice. keys: for encrypted files.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError for what does not open.
     """
+    options = ValidateOptions(
+        columns=None if columns is None else tuple(columns),
+        deep=deep,
+        diagnose=deep,
+        policy=policy,
+        threads=threads,
+    )
     with open_file(path, keys) as file:
         file.check_has_blocks("report")
-        validation = validate(
-            path,
-            columns=columns,
-            deep=deep,
-            diagnose=deep,
-            policy=policy,
-            threads=threads,
-            keys=keys,
-            progress=progress,
-        )
-        selection = Selection(columns=None if columns is None else tuple(columns))
-        seen = _Seen(validation.findings, len(file.select(selection.columns)))
-        inspection = inspect_file(file, selection, visit=seen.take)
-    advice, no_advice = (
-        _advice(inspection, fpp, threads, keys, progress) if deep else (None, NOT_DEEP)
-    )
+        validation = validate_file(file, options, progress)
+        seen = _Seen(validation.findings, len(file.select(options.columns)))
+        inspection = inspect_file(file, options, visit=seen.take)
+        advised = AdviseOptions(columns=_advised(inspection), fpp=fpp, threads=threads)
+        advice, no_advice = _advice(file, advised, progress) if deep else (None, NOT_DEEP)
     summaries = tuple(_summaries(inspection, seen.measured))
     return FileReport(
         inspection=inspection,
@@ -182,30 +178,26 @@ class _Seen:
         return tuple(chosen[key] for key in sorted(chosen))
 
 
-def _advised(inspection: FileInspection) -> list[str]:
+def _advised(inspection: FileInspection) -> tuple[str, ...]:
     """The columns to advise on, most wanted first."""
     filters = Counter(
         column.column for part in inspection.parts for column in part.columns if column.filter
     )
     names = [column.column for part in inspection.parts[:1] for column in part.columns]
-    return sorted(names, key=lambda name: -filters[name])[:MAX_ADVISED]
+    return tuple(sorted(names, key=lambda name: -filters[name])[:MAX_ADVISED])
 
 
 def _advice(
-    inspection: FileInspection,
-    fpp: float,
-    threads: int | None,
-    keys: Keys | None,
-    progress: Progress | None,
+    file: Any, options: AdviseOptions, progress: Progress | None
 ) -> tuple[AdviceReport | None, str | None]:
     """The advice, or why there is none: pages that validate makes findings of are errors here."""
-    path, columns = inspection.path, _advised(inspection)
+    advisor = Advisor(options)
     try:
-        return advise(
-            path, columns=columns, fpp=fpp, threads=threads, keys=keys, progress=progress
-        ), None
+        advisor.add_file(file, progress)
     except ParquetBloomError as error:
-        return None, str(error).removeprefix(f"{path}: ")
+        return None, str(error).removeprefix(f"{file.path}: ")
+    (report,) = advisor.reports()
+    return report, None
 
 
 def _summaries(
