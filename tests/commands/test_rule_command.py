@@ -4,7 +4,7 @@ import json
 
 import pytest
 from conftest import ROOT
-from make.hostile import outcome
+from make.commands import outcome
 
 from parquet_bloom.rules.rule import Rule, Severity, find_rule, rules
 
