@@ -40,12 +40,6 @@ def divisors(number: int) -> list[int]:
 # --- what holds for every filter ------------------------------------------------------------------
 
 
-@given(hashes, block_counts)
-def test_no_false_negatives(inserted: list[int], num_blocks: int) -> None:
-    filter = filter_of(inserted, num_blocks)
-    assert filter.check_hashes(array(inserted)).tolist() == [True] * len(inserted)
-
-
 @given(hashes, hashes, block_counts)
 def test_every_answer_is_the_specifications(
     inserted: list[int], asked: list[int], num_blocks: int
@@ -76,27 +70,6 @@ def test_bits_outside_are_those_of_one_filter_only(
         for mine, theirs in zip(left.words.tolist(), right.words.tolist(), strict=True)
     )
     assert left.bits_outside(right) == expected
-
-
-@given(hashes, block_counts, st.randoms(use_true_random=False))
-def test_the_order_does_not_matter(inserted: list[int], num_blocks: int, random: object) -> None:
-    shuffled = list(inserted)
-    random.shuffle(shuffled)
-    assert filter_of(shuffled, num_blocks).to_bytes() == filter_of(inserted, num_blocks).to_bytes()
-
-
-@given(hashes, hashes, block_counts)
-def test_the_union_is_the_filter_of_both(left: list[int], right: list[int], z: int) -> None:
-    words = filter_of(left, z).words | filter_of(right, z).words
-    assert SplitBlockBloomFilter(words).to_bytes() == filter_of(left + right, z).to_bytes()
-
-
-@given(hashes, block_counts)
-def test_inserting_again_changes_nothing(inserted: list[int], num_blocks: int) -> None:
-    filter = filter_of(inserted, num_blocks)
-    before = filter.to_bytes()
-    filter.insert_hashes(array(inserted[::-1] * 2))
-    assert filter.to_bytes() == before
 
 
 @given(st.lists(st.binary(max_size=40), max_size=30), st.binary(max_size=40), block_counts)
