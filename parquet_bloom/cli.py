@@ -27,10 +27,9 @@ from parquet_bloom.program import Program, run
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="parquet-bloom", prog_name="pbloom")
 def cli() -> None:
-    """Bloom filters in Parquet files that already exist.
+    """Bloom filters in Parquet and ORC files that already exist.
 
-    Add them without rewriting a data page, look at them, ask them, prove them right, repair
-    them.
+    Add them without rewriting a data page, inspect and probe them, prove them right, repair them.
 
     FILE is a path, a glob, a folder or a URL; several at a time.
 

@@ -109,7 +109,7 @@ def test_every_module_and_folder_is_in_the_layout_tables():
             assert f"{path.name}/" in layout_places()
 
 
-@pytest.mark.parametrize("folder", ["dialects", "encryption", "orc", "parquet", "spark"])
+@pytest.mark.parametrize("folder", ["container", "encryption", "legacy", "orc", "parquet", "spark"])
 def test_every_module_is_in_the_row_of_its_folder(folder):
     row = re.search(rf"^\| `{folder}/` \|(.*)", README, re.MULTILINE)[1]
     modules = {path.stem for path in (ROOT / "parquet_bloom" / folder).glob("*.py")}
