@@ -1,16 +1,10 @@
 """What `pbloom advise` shows on a terminal: nothing squeezed into the last column of a table."""
 
-import os
-import pty
-import re
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome
 
 ROWS = 30_000
 
@@ -26,30 +20,6 @@ def path(tmp_path_factory):
         use_dictionary=False,
     )
     return path
-
-
-def on_a_terminal(columns, *arguments):
-    """The lines that appear on a terminal of so many columns, without what moves the cursor."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "parquet_bloom", *map(str, arguments)],
-        stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
-        env=os.environ | {"COLUMNS": str(columns), "TERM": "xterm", "PYTHONUTF8": "1"},
-    )  # fmt: skip
-    os.close(theirs)
-    shown = bytearray()
-    while True:
-        try:
-            part = os.read(ours, 1 << 16)
-        except OSError:  # Linux: the other side is closed.
-            break
-        if not part:
-            break
-        shown += part
-    os.close(ours)
-    assert process.wait() == 0
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode().replace("\r", ""))
-    return [line.rstrip() for line in text.splitlines()]
 
 
 @pytest.mark.parametrize("columns", [80, 200])

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome, pbloom
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
@@ -438,20 +438,10 @@ def test_every_command_has_help_with_a_runnable_example(built, command):
         assert built(*arguments).code == (1 if command == "diff" else 0)
 
 
-def test_a_table_on_a_terminal_is_not_cut(built, monkeypatch):
-    """Through a real terminal, 80 columns wide: every cell is there, folded if need be."""
-    import pty
-
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "parquet_bloom", "probe", "out.parquet", "-c", "user_id", "-v", "5"],
-        stdout=slave,
-        env=os.environ | {"COLUMNS": "60", "TERM": "dumb"},
-    )
-    assert process.wait() == 0
-    os.close(slave)
-    text = os.read(master, 1 << 16).decode()
-    os.close(master)
+@pytest.mark.usefixtures("built")
+def test_a_table_on_a_terminal_is_not_cut():
+    """Every cell is there, folded if need be."""
+    text = "\n".join(on_a_terminal(60, "probe", "out.parquet", "-c", "user_id", "-v", "5"))
     assert "maybe" in text
     assert "…" not in text
 
@@ -470,13 +460,7 @@ def test_a_closed_pipe_is_no_trouble(built):
 
 
 def test_the_program_runs_as_a_module():
-    result = subprocess.run(
-        [sys.executable, "-m", "parquet_bloom", "--version"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.stdout == f"pbloom, version {pb.__version__}\n"
+    assert pbloom("--version").stdout == f"pbloom, version {pb.__version__}\n"
 
 
 def test_file_urls_are_local_paths():

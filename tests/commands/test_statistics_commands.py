@@ -1,13 +1,12 @@
 """build, inspect, probe, dump and strip on filters inside Statistics, by the command."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 from make.statistics_files import with_field, with_struct
 
 import parquet_bloom as pb
@@ -35,21 +34,11 @@ def source(tmp_path_factory):
     return path
 
 
-def pbloom(*arguments):
-    run = subprocess.run(
-        [sys.executable, "-m", "parquet_bloom", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return run.returncode, run.stdout, run.stderr
-
-
 def answer(*arguments):
     """The JSON document of a command that went well."""
-    code, out, err = pbloom(*arguments, "--json")
-    assert (code, err) == (0, "")
-    return json.loads(out)
+    result = outcome(*arguments, "--json")
+    assert (result.code, result.stderr) == (0, "")
+    return json.loads(result.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -127,11 +116,11 @@ def test_dump_has_the_longs(built):
         from parquet_bloom.legacy.statistics.stored import read_stored
 
         stored = read_stored(file.footer, file.chunk(0, "id"))
-    code, out, _ = pbloom(
+    dumped = outcome(
         "dump", output, "-c", "id", "-g", "0", "--dialect", "statistics", "--format", "json"
     )
-    assert code == 0
-    assert json.loads(out)["bitset"] == stored.struct.bitset.hex()
+    assert dumped.code == 0
+    assert json.loads(dumped.stdout)["bitset"] == stored.struct.bitset.hex()
 
 
 # ------------------------------------------------------------------------------------------------
@@ -159,8 +148,8 @@ def _option(decorator):
 
 def build(source, tmp_path, *arguments):
     output = tmp_path / "out.parquet"
-    code, out, err = pbloom("build", source, "-o", output, *arguments)
-    return code, out + err, output
+    result = outcome("build", source, "-o", output, *arguments)
+    return result.code, result.output, output
 
 
 def in_footer(path, column):

@@ -1,9 +1,15 @@
 """`pbloom` in this process and in one of its own, and what it must do with any file."""
 
+import fcntl
 import os
+import pty
+import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,6 +91,29 @@ def pbloom(
         capture_output=True, text=True, timeout=timeout, check=False, **more,
     )  # fmt: skip
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def on_a_terminal(columns: int, *arguments: object) -> list[str]:
+    """The lines that the command shows on a terminal of some width, without what moves the cursor
+    or colours the text."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "parquet_bloom", *map(str, arguments)],
+        stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
+        env=environment | {"TERM": "xterm", "PYTHONUTF8": "1"},
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        # So Linux says that nobody holds the other end any more.
+        with suppress(OSError):
+            while part := os.read(ours, 1 << 16):
+                shown += part
+    os.close(ours)
+    assert process.returncode == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode().replace("\r", ""))
+    return [line.rstrip() for line in text.splitlines()]
 
 
 # ------------------------------------------------------------------------------------------------

@@ -1,20 +1,14 @@
 """`pbloom inspect --histogram`: charts on a terminal, counts in a pipe, a key in JSON."""
 
-import fcntl
 import io
 import json
-import os
-import pty
-import struct
-import subprocess
 import sys
-import termios
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome
 
 import parquet_bloom as pb
 from parquet_bloom.render.histogram import HistogramWriter, chart
@@ -129,29 +123,6 @@ def test_in_json(path):
     ]  # fmt: skip
     assert len(occupancy[0]["histogram"]) == len(occupancy[0]["expected"]) == 257
     assert sum(occupancy[0]["histogram"]) == occupancy[0]["num_blocks"] == 128
-
-
-def on_a_terminal(columns, *arguments):
-    """What the command draws on a terminal of some width."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "parquet_bloom", *map(str, arguments)],
-        stdout=theirs,
-        env=environment | {"PYTHONIOENCODING": "utf-8"},
-    ) as process:
-        os.close(theirs)
-        output = b""
-        try:
-            while data := os.read(ours, 1 << 16):
-                output += data
-        except OSError:
-            # So Linux says that nobody holds the other end any more.
-            pass
-    os.close(ours)
-    assert process.returncode == 0
-    return output.decode().splitlines()
 
 
 def test_on_a_terminal(path):
