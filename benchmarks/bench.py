@@ -21,6 +21,7 @@ from benchmarks.compare_building import (
     measure_start,
 )
 from benchmarks.compare_encrypted import measure_encryption
+from benchmarks.compare_growth import measure_growth
 from benchmarks.compare_kernels import compare_kernels
 from benchmarks.compare_lake import compare_lake
 from benchmarks.compare_orc import compare_orc
@@ -43,6 +44,7 @@ def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     yield measure_memory(files, rows, min(rounds, 3))
     yield measure_validation(files, rows, rounds)
     yield measure_encryption(files, rows, rounds)
+    yield measure_growth(files, min(rounds, 3))
     yield compare_orc(files, rows, rounds)
     yield compare_lake(files, min(rounds, 3))
     yield measure_start(2 * rounds + 1)
