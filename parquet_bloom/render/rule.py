@@ -7,7 +7,7 @@ from textwrap import fill, wrap
 from typing import Final
 
 from parquet_bloom.render.terminal import write_bytes, write_json, write_line, write_table
-from parquet_bloom.rules.rule import Rule, rules
+from parquet_bloom.rules.rule import Rule, kinds, rules
 from parquet_bloom.vocabulary import FORMAT_TITLES, Remedy
 
 WIDTH: Final = 80
@@ -21,19 +21,6 @@ _REMEDIES: Final[dict[Remedy, str]] = {
     "nothing": "",
 }
 _DROP_BAD: Final = "`repair --drop-bad` drops the filter, `--rebuild` builds another"
-
-_KINDS: Final = {
-    "structure": "Structure",
-    "portability": "Portability",
-    "quality": "Quality",
-    "truth": "Truth",
-    "security": "Security",
-    "orc": "ORC",
-    "legacy": "Legacy filters",
-}
-
-# The kind whose rules are for one format only, unlike most others.
-_FEW_IN_COMMON: Final = "orc"
 
 _INTRODUCTION: Final = """\
 # The rules of `pbloom validate`
@@ -57,15 +44,6 @@ lengths and drops pointers to filters that no reader can use; readers then do wi
 `--drop-bad` it also looks up every stored value and drops filters that lose rows; with `--rebuild`
 it builds another filter in place of each that it drops or that trips readers.
 `pbloom build --existing replace` builds all filters of a column again."""
-
-_OF_ORC: Final = """\
-In an ORC file, it is the filters of a column in a stripe that break a rule, or the filter of one
-index group. Nothing in the file points to a filter, so `pbloom repair` changes nothing unless
-`--drop-bad` lets it drop filters or `--rebuild` lets it build them; the data streams stay as they
-are. Some of the rules above apply to ORC, too, with stripes and index groups in place of row
-groups:
-
-{both}"""
 
 
 def write_list() -> None:
@@ -119,13 +97,12 @@ def page() -> str:
 def _page() -> Iterator[str]:
     everything = rules().values()
     yield _INTRODUCTION.format(values=_ids(each for each in everything if each.needs_values))
-    for kind, title in _KINDS.items():
-        yield f"## {title}"
-        if kind == _FEW_IN_COMMON:
-            yield _OF_ORC.format(both=_ids(each for each in everything if len(each.formats) > 1))
-        for rule in everything:
-            if rule.kind == kind:
-                yield section(rule)
+    for kind in kinds():
+        yield f"## {kind.title}"
+        if kind.prose:
+            shared = _ids(each for each in everything if len(each.formats) > 1)
+            yield kind.prose.strip().format(shared=shared)
+        yield from map(section, kind.rules)
 
 
 def section(rule: Rule) -> str:

@@ -2,6 +2,10 @@
 
     catalogue/structure.toml        one file for each kind, one table for each rule
 
+    [kind]
+    title = "Structure"
+    prose = '''…'''               where there is something to say of all of them
+
     [PB111]
     name = "length-missing"         for people, words with hyphens
     severity = "error"
@@ -13,7 +17,7 @@
     prose = '''…'''                 one paragraph of Markdown
 
 The files are read for the first finding, or for whoever asks for a rule: sound files do without.
-An id is never given to another rule. Its first digit is that of its kind.
+An id is never given to another rule. Its first digit is the number of its kind.
 """
 
 from __future__ import annotations
@@ -31,17 +35,8 @@ from typing import Any, Final
 from parquet_bloom.errors import ConfigError
 from parquet_bloom.vocabulary import Format, Remedy, check_word
 
-# The kinds, by the first digit of their rules.
-KINDS: Final[Mapping[str, str]] = {
-    "1": "structure",
-    "2": "portability",
-    "3": "quality",
-    "4": "truth",
-    "5": "security",
-    "6": "orc",
-    "7": "legacy",
-}
-
+# The kinds, in the order of the first digits of their rules.
+_KINDS: Final = ("structure", "portability", "quality", "truth", "security", "orc", "legacy")
 
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
@@ -64,9 +59,10 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """See above. `kind`: one of KINDS. Raises ValueError for words that are none."""
+    """See above. Raises ValueError for unknown words."""
 
     id: str
+    kind: str
     name: str
     severity: Severity
     title: str
@@ -80,10 +76,6 @@ class Rule:
         check_word(f"{self.id}: repair", self.repair, Remedy)
         for format in self.formats:
             check_word(f"{self.id}: formats", format, Format)
-
-    @property
-    def kind(self) -> str:
-        return KINDS[self.id[2]]
 
     @property
     def is_dropped_on_request(self) -> bool:
@@ -102,11 +94,26 @@ class Rule:
         return " ".join(_LINK.sub(r"\1 <\2>", self.prose).split())
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Rules of one kind. `prose`: Markdown with the place `{shared}`, for the ids of the rules for
+    several formats."""
+
+    title: str
+    rules: tuple[Rule, ...]
+    prose: str = ""
+
+
+@cache
+def kinds() -> tuple[Kind, ...]:
+    """All of them, in order."""
+    return tuple(_kind(name, _tables(name)) for name in _KINDS)
+
+
 @cache
 def rules() -> Mapping[str, Rule]:
     """Every rule by its id, in order."""
-    found = [_rule(id, facts) for kind in KINDS.values() for id, facts in _tables(kind).items()]
-    return MappingProxyType({rule.id: rule for rule in found})
+    return MappingProxyType({rule.id: rule for kind in kinds() for rule in kind.rules})
 
 
 def rules_of(format: Format) -> tuple[Rule, ...]:
@@ -132,6 +139,11 @@ def _tables(kind: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads(data.decode())
 
 
-def _rule(id: str, facts: dict[str, Any]) -> Rule:
+def _kind(name: str, tables: dict[str, dict[str, Any]]) -> Kind:
+    about = tables.pop("kind")
+    return Kind(rules=tuple(_rule(id, name, facts) for id, facts in tables.items()), **about)
+
+
+def _rule(id: str, kind: str, facts: dict[str, Any]) -> Rule:
     severity, formats = Severity[facts.pop("severity").upper()], tuple(facts.pop("formats"))
-    return Rule(id=id, severity=severity, formats=formats, **facts)
+    return Rule(id=id, kind=kind, severity=severity, formats=formats, **facts)

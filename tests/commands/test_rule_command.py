@@ -68,7 +68,7 @@ def test_what_is_no_rule(arguments, complaint):
 
 
 def test_a_rule_has_words_that_there_are():
-    facts = {"severity": Severity.NOTE, "title": "t", "prose": "p"}
+    facts = {"kind": "truth", "severity": Severity.NOTE, "title": "t", "prose": "p"}
     with pytest.raises(ValueError, match="PB999: repair: mend, expected set length, "):
         Rule("PB999", "n", formats=("parquet",), repair="mend", **facts)
     with pytest.raises(ValueError, match="PB999: formats: avro, expected parquet, orc"):
