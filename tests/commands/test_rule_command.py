@@ -70,9 +70,9 @@ def test_what_is_no_rule(arguments, complaint):
 def test_a_rule_has_words_that_there_are():
     facts = {"kind": "truth", "severity": Severity.NOTE, "title": "t", "prose": "p"}
     with pytest.raises(ValueError, match="PB999: repair: mend, expected set length, "):
-        Rule("PB999", "n", formats=("parquet",), repair="mend", **facts)
+        Rule("PB999", name="n", formats=("parquet",), repair="mend", **facts)
     with pytest.raises(ValueError, match="PB999: formats: avro, expected parquet, orc"):
-        Rule("PB999", "n", formats=("avro",), repair="drop", **facts)
+        Rule("PB999", name="n", formats=("avro",), repair="drop", **facts)
 
 
 def test_ids_are_not_names_and_names_are_unique():

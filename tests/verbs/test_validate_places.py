@@ -146,7 +146,7 @@ def test_such_a_limit_on_the_command_line_is_trouble(write, option, message):
 def test_the_key_of_a_list_that_is_none_is_named_once(tmp_path):
     path = tmp_path / "pbloom.toml"
     path.write_text('[validate]\nignore = "PB101"\n')
-    message = f"{path}: validate.ignore: expected a list of texts, found 'PB101'"
+    message = f"{path}: validate.ignore: expected a list of strings, found 'PB101'"
     with pytest.raises(ConfigError) as caught:
         read_policy(path)
     assert str(caught.value) == message
