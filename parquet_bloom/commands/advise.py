@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @key_options
 @json_option
 def advise(
-    files: tuple[str, ...], columns: tuple[str, ...], fpp: float, max_bytes: int,
+    files: tuple[str, ...], columns: tuple[str, ...], fpp: float, max_bytes: int | None,
     value_sample: Path | None, details: bool, threads: int | None, keys: Keys | None,
     as_json: bool,
 ) -> None:  # fmt: skip
@@ -58,7 +58,6 @@ def advise(
       pbloom advise events.parquet
     """
     from parquet_bloom.advice.value_sample import read_value_sample
-    from parquet_bloom.filters.sizing import MAX_BYTES
     from parquet_bloom.options import AdviseOptions
     from parquet_bloom.render.advise import write_advice, write_details
     from parquet_bloom.render.terminal import progress, write_json
@@ -68,7 +67,7 @@ def advise(
     options = AdviseOptions(
         columns=columns or None,
         fpp=fpp,
-        max_bytes=None if max_bytes == MAX_BYTES else max_bytes,
+        max_bytes=max_bytes,
         value_sample=read_value_sample(value_sample, columns) if value_sample else None,
         threads=threads,
     )

@@ -133,8 +133,8 @@ fpp_option = click.option(
     show_default=True, help="Target false positive rate.",
 )  # fmt: skip
 max_bytes_option = click.option(
-    "--max-bytes", callback=filter_size, default="128MiB", show_default=True, metavar="SIZE",
-    help="Largest bitset, 64 bytes to 128 MiB.",
+    "--max-bytes", callback=filter_size, metavar="SIZE",
+    help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
 )  # fmt: skip
 read_as_option = click.option(
     "--type", "read_as", help="Read the literals as this type instead of the column's.",

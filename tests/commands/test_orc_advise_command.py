@@ -177,10 +177,7 @@ def test_no_page_about_orc():
     result = outcome("report", "a.orc", "-o", "page.html")
     assert (result.code, result.stderr) == (
         2,
-        (
-            "pbloom: a.orc: an ORC file: pages are about Parquet files, expected one; inspect,"
-            " validate and advise tell the same of ORC\n"
-        ),
+        "pbloom: a.orc: report is not supported for ORC files, whose filters have no blocks\n",
     )
     assert not Path("page.html").exists()
 

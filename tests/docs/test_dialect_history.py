@@ -477,8 +477,10 @@ def test_statistics_float(example):
 
 
 def test_statistics_longs(example):
-    """The same bits in each form."""
-    found = [filter_inside(example(form=form)[0]) for form in ("list", "binary", "java")]
+    """The same bits in each encoding."""
+    found = [
+        filter_inside(example(encoding=encoding)[0]) for encoding in ("list", "binary", "java")
+    ]
     assert [filter.form for filter in found] == ["list", "binary", "java"]
     assert len({filter.stored.struct.bitset for filter in found}) == 1
 

@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parquet_bloom.options import BuildOptions, Destination, Selection
-
-
-def destination(verify: bool = True, dry_run: bool = False) -> Destination:
-    return Destination(in_place=True, verify=verify, dry_run=dry_run)
+from parquet_bloom.spark.request import Request
 
 
 def build_request(
@@ -17,20 +14,17 @@ def build_request(
     dry_run: bool = False,
     keys_file: str | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> Request:
     """To build filters for `columns` in the places of files."""
-    return {
-        "verb": "build",
-        "options": {
-            "build": BuildOptions(columns=tuple(columns), threads=1, **options),
-            "destination": destination(verify, dry_run),
-            "only_missing": only_missing,
-            "keys_file": keys_file,
-        },
-    }
+    return Request(
+        verb="build",
+        options=BuildOptions(columns=tuple(columns), threads=1, **options),
+        keys_file=keys_file,
+        destination=Destination(in_place=True, verify=verify, dry_run=dry_run),
+        only_missing=only_missing,
+    )
 
 
-def strip_request() -> dict[str, Any]:
+def strip_request() -> Request:
     """To remove all filters of files in their places."""
-    request = {"selection": Selection(), "destination": destination(), "keys_file": None}
-    return {"verb": "strip", "options": request}
+    return Request(verb="strip", options=Selection())

@@ -132,7 +132,8 @@ def test_validate_says_which_columns_it_knows_nothing_of(plain, tmp_path):
         ("PB408", None, "a")
     ]
     assert report.findings[0].message == (
-        "encrypted, no key: whether there are filters, and right ones, is not known of 2 row groups"
+        "encrypted, no key: nothing is known of the filters of 2 row groups, not even whether there"
+        " are any"
     )
     assert report.ok
     assert pb.validate(path, keys=B_ONLY, columns=["b", "c"]).findings == ()

@@ -5,7 +5,8 @@ import pytest
 from make.object_store import BUCKET, BUILD, FIXTURE, NAME, OPTIONS, URL, check_untouched, raising
 
 import parquet_bloom as pb
-from parquet_bloom.spark.cleaning import sweep
+from parquet_bloom.spark.cleaning import CleanOptions, sweep
+from parquet_bloom.spark.request import Request
 from parquet_bloom.storage import table_of_file as tables
 
 MARKS = [
@@ -85,7 +86,7 @@ def test_what_cannot_be_looked_into_may_be_a_table(store, verb, what):
 
 def swept(folder, older_than=0.0):
     batch = pa.record_batch({"path": [folder]})
-    rows = sweep({"options": {"older_than": older_than, "deep": []}}, [batch])
+    rows = sweep(Request(verb="clean_temp", options=CleanOptions(older_than, frozenset())), [batch])
     return [row for each in rows for row in each.to_pylist()]
 
 

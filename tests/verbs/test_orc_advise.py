@@ -78,7 +78,7 @@ def test_the_sizes_are_those_that_build_writes():
     built = pb.build("a.orc", "b.orc", columns=["id", "low"], fpp=0.05)
     for filters in built.filters:
         advice = column(report, filters.column)
-        assert advice.filter_bytes == filters.index_groups * filters.num_bits // 8
+        assert advice.filter_bytes == filters.num_filters * filters.num_bits // 8
         assert advice.filter_share == advice.filter_bytes / report.size
         with pb.open("a.orc") as file:
             column_id = file.column(filters.column).id
@@ -95,9 +95,7 @@ def test_index_groups_without_values():
     x = column(report, "x")
     (built,) = pb.build("a.orc", "b.orc", columns=["x"]).filters
     assert x.groups == GROUPS - 3
-    assert (
-        x.filter_bytes == built.index_groups * built.num_bits // 8 == GROUPS * built.num_bits // 8
-    )
+    assert x.filter_bytes == built.num_filters * built.num_bits // 8 == GROUPS * built.num_bits // 8
     none = column(report, "none")
     assert (none.reason, none.filter_bytes, none.settings) == ("no non-null values", 0, ())
 
