@@ -8,10 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, ReadFilter, Units
-from parquet_bloom.container.descriptions import PartDescription
 from parquet_bloom.errors import ColumnError, FilterError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.describe import describe, stored_filter
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
@@ -21,7 +19,12 @@ from parquet_bloom.storage.source import Source
 from parquet_bloom.storage.window import Window
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.descriptions import ChunkDescription, Look, StoredFilter
+    from parquet_bloom.container.descriptions import (
+        ChunkDescription,
+        Look,
+        PartDescription,
+        StoredFilter,
+    )
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.parquet.column_filter import ColumnFilter
     from parquet_bloom.parquet.legacy_kind import LegacyKind
@@ -214,6 +217,9 @@ class ParquetFile:
 
     def describe_part(self, part: int) -> PartDescription:
         """A row group, apart from its columns."""
+        # Only who shows filters needs what describes them.
+        from parquet_bloom.container.descriptions import PartDescription
+
         return PartDescription(self.footer.row_group_num_rows(part))
 
     def describe(
@@ -221,6 +227,8 @@ class ParquetFile:
     ) -> ChunkDescription:
         """What there is of filters, or why there is none. `look` gets the bits. Raises
         TamperedError."""
+        from parquet_bloom.parquet.describe import describe
+
         return describe(self, self._window, chunk, look)
 
     @cached_property
@@ -244,6 +252,8 @@ class ParquetFile:
         """
         if group is not None:
             self.check_has_groups()
+        from parquet_bloom.parquet.describe import stored_filter
+
         return stored_filter(self, self.chunk(part, column), dialect, seed, decrypt)
 
     def read_filters(self, part: int, column: LeafColumn) -> Sequence[ReadFilter] | NoFilters:
