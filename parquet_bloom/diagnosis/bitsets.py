@@ -1,4 +1,4 @@
-"""Which bytes of the file can be the bitset, other than those that the header describes.
+"""Which bytes of the file can be the bitset instead of those that the header describes.
 
     | header | bitset: numBytes |          what the header says
              | shift | bitset |            padding, a second header, a length; or a shift back
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parquet_bloom.container.places import number_of
+from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.diagnosis.layouts import Bitset
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -26,12 +28,9 @@ WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """One choice of bytes; None: those of the header. `clause` ends the sentence "the missing values
-    are found if each is"."""
+class View(Deviation):
+    """One choice of bytes; None: those of the header."""
 
-    name: str = ""
-    clause: str = ""
     bitset: Bitset | None = None
 
 
@@ -50,7 +49,7 @@ def _bitset_at(data: bytes, start: int, size: int, first: int = 0) -> Bitset:
 
 
 def views(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
-    """Every other choice that lies in front of the footer; of an encrypted bitset there is none."""
+    """The other choices; none for an encrypted bitset."""
     if stored.is_encrypted:
         return
     yield from _shifted(file, stored)
@@ -70,7 +69,7 @@ def views(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
 
 
 def _shifted(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
-    """A bitset that begins earlier, with the header at most, lacks the bits on which that lies."""
+    """A bitset may begin at the header at the earliest; the bits under the header are not known."""
     start = stored.offset + stored.header_bytes
     end = min(start + stored.num_bytes + MAX_SHIFT, file.footer.start)
     data = bytes(MAX_SHIFT) + file.source.read_at(start, end - start)
@@ -78,19 +77,12 @@ def _shifted(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
     for shift in sorted(range(earliest, MAX_SHIFT + 1), key=abs):
         if shift == 0 or start + shift + stored.num_bytes > end:
             continue
+        direction = "earlier" if shift < 0 else "later"
         yield View(
             "bitset-shifted",
-            f"looked up in a bitset that begins {_bytes(shift)} than where the header of"
-            f" {stored.header_bytes} bytes ends",
+            f"looked up in a bitset that begins {number_of(abs(shift), 'byte')} {direction} than"
+            f" where the header of {stored.header_bytes} bytes ends",
             _bitset_at(
-                data,
-                MAX_SHIFT + shift,
-                stored.num_bytes,
-                first=-(min(0, shift) // BLOCK_BYTES),
+                data, MAX_SHIFT + shift, stored.num_bytes, first=-(min(0, shift) // BLOCK_BYTES)
             ),
         )
-
-
-def _bytes(shift: int) -> str:
-    direction = "earlier" if shift < 0 else "later"
-    return f"{abs(shift)} byte{'s' if abs(shift) > 1 else ''} {direction}"

@@ -1,8 +1,8 @@
 """Why stored values are missing from a filter.
 
-The stages, each only if the ones before explain nothing: zeros and NaNs; one deviation from how the
-format hashes and places a value; the filter of another chunk; pages whose values were not inserted;
-two deviations. A claim is made only where luck cannot explain what is found (see evidence.py).
+In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
+the format hashes and places a value; the filter of another chunk; pages whose values were not
+inserted; two deviations. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.samples import missing_values, stored_among
-from parquet_bloom.diagnosis.zeros_and_nans import made_alike
+from parquet_bloom.diagnosis.zeros_and_nans import made_equal
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -30,8 +30,8 @@ def diagnose(
 ) -> Diagnosis | None:
     """What the writer of this filter did instead; None if nothing is missing, or nothing fits.
 
-    `membership` is what check_membership says of the filter. Raises PageError and UnsupportedError
-    if the chunk's pages cannot be read.
+    `membership`: of check_membership. Raises PageError and UnsupportedError if the chunk's pages
+    cannot be read.
     """
     if not membership.missing:
         return None
@@ -44,13 +44,13 @@ def _diagnose(
 ) -> Diagnosis | None:
     leaf = chunk.leaf.type
     filter = bloom.read_bitset(file.source, stored)
+    bitset = as_bitset(filter)
     lacking = [page.page for page in membership.pages if page.missing]
     missing = missing_values(file, chunk, filter, lacking)
-    bitset = as_bitset(filter)
     search = Search(missing, bitset)
     its_key_forms, its_layouts = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
     return (
-        made_alike(leaf, filter, membership, missing)
+        made_equal(leaf, filter, membership, missing)
         or _best(file, chunk, search, single(its_key_forms, its_layouts, views(file, stored)))
         or filter_of_another(file, chunk, bitset, missing)
         or partial_insertion(file, chunk, filter, membership)

@@ -1,4 +1,4 @@
-"""What is claimed of a writer whose filters lack values."""
+"""What is claimed about a writer whose filters lack values."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What the writer seems to have done instead: of `tried` stored values that are looked up that
-    way, `hits` are found; none is tried where what was hashed is not in the file any more.
-    `hypothesis` is a stable name, `explanation` a sentence."""
+    """What the writer seems to have done instead: of `tried` stored values looked up that way, `hits`
+    are found; both are 0 where what was hashed is no longer in the file. `hypothesis` is a stable
+    name, `explanation` a sentence."""
 
     hypothesis: str
     explanation: str
     hits: int
     tried: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """One thing that a writer may do differently; without a name, what the format says. `clause`
+    completes the sentence "the missing values are found if each is ..."."""
+
+    name: str = ""
+    clause: str = ""

@@ -1,8 +1,8 @@
 """Whether values are found because a hypothesis is right, or by luck.
 
-Each value that is looked up meets eight words of one block. Had the bits nothing to do with it, it
-would be found with a probability that the fill of just these words gives. The chance of at least
-`hits` of `tried` is bounded with the mean p of these probabilities (Chernoff, Hoeffding 1956):
+Each value that is looked up meets eight words of one block. If the bits had nothing to do with it, the
+fill of just these words would be the probability that it is found. With the mean p of these
+probabilities, the chance of at least `hits` of `tried` has a bound (Chernoff, Hoeffding 1956):
 
     P  <=  exp(-tried * KL(hits / tried || p)),  KL(q || p) = q ln(q/p) + (1-q) ln((1-q)/(1-p))
 """
@@ -12,23 +12,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log, sqrt
 
-# No claim is made by luck more often than once in 10^9 searches of 10^5 hypotheses each.
+# At most one wrong claim in 10^9 searches of 10^5 hypotheses each.
 MAX_LOG_LUCK = log(1e-14)
 
 MIN_TRIED = 4
 MIN_SHARE = 0.99
 
-# A filter that finds half of all values says too little about any of them.
+# A filter that finds half of all values proves nothing about any of them.
 MAX_CHANCE = 0.5
 
-# How many standard deviations more of the values may be found by luck than on average.
+# How many standard deviations above the mean count as luck.
 DEVIATIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Of `tried` distinct values `hits` are found; `chance` is the mean probability, 0 to 1, that
-    a value which was never inserted is found in their places."""
+    """Of `tried` distinct values, `hits` are found; `chance` is the mean probability, 0 to 1, that a
+    value that was never inserted is found in their places."""
 
     hits: int
     tried: int
@@ -51,7 +51,7 @@ class Trial:
 
     @property
     def is_luck(self) -> bool:
-        """Whether no more values are found than of any that were never inserted."""
+        """Whether no more are found than of values that were never inserted."""
         expected = self.tried * self.chance
         return self.hits <= expected + DEVIATIONS * sqrt(expected * (1 - self.chance))
 

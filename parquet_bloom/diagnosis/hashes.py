@@ -1,4 +1,4 @@
-"""What the bytes of a value can have been hashed by, other than XXH64 with seed 0.
+"""Hash functions that a writer can have used instead of XXH64 with seed 0.
 
 Sources: xxHash (github.com/Cyan4973/xxHash), MurmurHash3 x64_128 (github.com/aappleby/smhasher),
 FNV-1a (www.isthe.com/chongo/tech/comp/fnv), djb2 (www.cse.yorku.ca/~oz/hash.html).
@@ -8,28 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 import xxhash
 
+from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.native import _kernel
 
-# What is hashed in Python, byte by byte, must be short.
+# Longer values take too long to hash in Python, byte by byte.
 MAX_LOOP_BYTES = 256
 
 _64_BITS = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Hash:
-    """One way from bytes to 64 bits. `function` gives None for bytes that take it too long. `clause`
-    ends the sentence "the missing values are found if each is"."""
+class Hash(Deviation):
+    """One way from bytes to 64 bits. `function` returns None for bytes that would take too long."""
 
-    name: str
-    clause: str
-    function: Callable[[bytes], int | None]
+    function: Callable[[bytes], int | None] = _kernel.xxh64
 
 
-XXH64 = Hash("", "", _kernel.xxh64)
+XXH64 = Hash()
 
 # 42: Spark's xxhash64(). 104729: Hive and ORC. 1361930890: parquet-mr and parquet-cpp before XXH64.
 # 0x9747b28c: the seed of many Murmur examples. The last ones: -1 as 32 and as 64 bits.
@@ -38,55 +37,34 @@ MURMUR3_SEEDS = (0, *SEEDS[:-1])
 
 
 def _xxh64(seed: int) -> Hash:
-    return Hash(
-        "xxh64-seed",
-        f"hashed by XXH64 with seed {seed} instead of 0",
-        lambda value: xxhash.xxh64_intdigest(value, seed),
-    )
+    clause = f"hashed by XXH64 with seed {seed} instead of 0"
+    return Hash("xxh64-seed", clause, lambda value: xxhash.xxh64_intdigest(value, seed))
 
 
-def _murmur3(seed: int) -> Hash:
-    return Hash(
-        "murmur3",
-        f"hashed by Murmur3 x64_128 with seed {seed}, of which the first 64 bits are used",
-        lambda value: _kernel.murmur3(value, seed),
-    )
-
-
-def _murmur3_last(seed: int) -> Hash:
-    return Hash(
-        "murmur3-last-half",
-        f"hashed by Murmur3 x64_128 with seed {seed}, of which the last 64 bits are used",
-        lambda value: _kernel.murmur3_128(value, seed)[1],
-    )
+def _murmur3(name: str, words: str, half: int, seed: int) -> Hash:
+    clause = f"hashed by Murmur3 x64_128 with seed {seed}, of which the {words} 64 bits are used"
+    return Hash(name, clause, lambda value: _kernel.murmur3_128(value, seed)[half])
 
 
 def _twice(half: int) -> int:
     return half << 32 | half
 
 
-def _fnv_1a(value: bytes) -> int | None:
-    if len(value) > MAX_LOOP_BYTES:
-        return None
-    hash = 0xCBF29CE484222325
-    for byte in value:
-        hash = (hash ^ byte) * 0x100000001B3 & _64_BITS
-    return hash
+def _loop(start: int, step: Callable[[int, int], int]) -> Callable[[bytes], int | None]:
+    """A hash that takes `step`, modulo 2^64, for each byte."""
 
+    def function(value: bytes) -> int | None:
+        if len(value) > MAX_LOOP_BYTES:
+            return None
+        return reduce(lambda hash, byte: step(hash, byte) & _64_BITS, value, start)
 
-def _djb2(value: bytes) -> int | None:
-    if len(value) > MAX_LOOP_BYTES:
-        return None
-    hash = 5381
-    for byte in value:
-        hash = hash * 33 + byte & _64_BITS
-    return hash
+    return function
 
 
 OTHER_HASHES = (
     *map(_xxh64, SEEDS),
-    *map(_murmur3, MURMUR3_SEEDS),
-    *map(_murmur3_last, MURMUR3_SEEDS),
+    *(_murmur3("murmur3", "first", 0, seed) for seed in MURMUR3_SEEDS),
+    *(_murmur3("murmur3-last-half", "last", 1, seed) for seed in MURMUR3_SEEDS),
     Hash(
         "xxh32",
         "hashed by XXH32, whose 32 bits are the low half and leave the high half 0",
@@ -103,6 +81,10 @@ OTHER_HASHES = (
         "hashed by XXH3 with 128 bits, of which the low 64 are used",
         lambda value: xxhash.xxh3_128_intdigest(value) & _64_BITS,
     ),
-    Hash("fnv-1a", "hashed by FNV-1a with 64 bits", _fnv_1a),
-    Hash("djb2", "hashed by djb2 with 64 bits", _djb2),
+    Hash(
+        "fnv-1a",
+        "hashed by FNV-1a with 64 bits",
+        _loop(0xCBF29CE484222325, lambda hash, byte: (hash ^ byte) * 0x100000001B3),
+    ),
+    Hash("djb2", "hashed by djb2 with 64 bits", _loop(5381, lambda hash, byte: hash * 33 + byte)),
 )

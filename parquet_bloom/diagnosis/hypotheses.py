@@ -1,7 +1,7 @@
 """Hypotheses of what a writer did instead, and the search for one that the bits confirm.
 
-A hypothesis is up to two deviations from what the format wants: other bytes of the value (key forms),
-another hash (hashes), other places for its bits (layouts), another place for the bitset (bitsets).
+A hypothesis is one or two deviations from the format: another key form of the values, another hash,
+another layout of its bits, another view of where the bitset is.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.diagnosis.bitsets import AS_SAID, View
-from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import MIN_SHARE, MIN_TRIED, Trial
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES, XXH64, Hash
 from parquet_bloom.diagnosis.key_form import AS_STORED, KeyForm
-from parquet_bloom.diagnosis.layouts import STANDARD, Bitset, Hashes, Layout
+from parquet_bloom.diagnosis.layouts import STANDARD, Bitset, Layout
 from parquet_bloom.diagnosis.samples import StoredValue
+from parquet_bloom.filters.hashers import Hashes
 
 # A few values refute nearly every hypothesis; one that explains these is tried on all of them.
 FIRST_VALUES = 32
@@ -28,7 +29,7 @@ FIRST_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """Values in this key form, hashed so, looked up in this layout of these bits."""
+    """Values in this key form, hashed like this, looked up in this layout of these bytes."""
 
     key_form: KeyForm = AS_STORED
     hash: Hash = XXH64
@@ -36,22 +37,16 @@ class Hypothesis:
     view: View = AS_SAID
 
     @property
-    def _deviations(self) -> list[KeyForm | Hash | Layout | View]:
-        return [part for part in (self.key_form, self.hash, self.layout, self.view) if part.name]
-
-    @property
-    def name(self) -> str:
-        return "+".join(part.name for part in self._deviations)
-
-    @property
     def is_of_values_only(self) -> bool:
         """Whether hash and places are those of the format."""
         return self.hash is XXH64 and self.layout is STANDARD and self.view is AS_SAID
 
     def diagnosis(self, trial: Trial) -> Diagnosis:
-        clauses = " and ".join(part.clause for part in self._deviations)
+        parts: Sequence[Deviation] = (self.key_form, self.hash, self.layout, self.view)
+        deviations = [part for part in parts if part.name]
+        clauses = " and ".join(part.clause for part in deviations)
         return Diagnosis(
-            self.name,
+            "+".join(part.name for part in deviations),
             f"the missing values are found if each is {clauses}",
             trial.hits,
             trial.tried,
@@ -62,7 +57,7 @@ def single(
     key_forms: Sequence[KeyForm], layouts: Sequence[Layout], views: Iterable[View]
 ) -> Iterator[Hypothesis]:
     """One deviation each, the likelier ones first."""
-    yield from (Hypothesis(key_form=key_form) for key_form in key_forms)
+    yield from map(Hypothesis, key_forms)
     yield from (Hypothesis(hash=hash) for hash in OTHER_HASHES)
     yield from (Hypothesis(layout=layout) for layout in layouts)
     yield from (Hypothesis(view=view) for view in views)
@@ -79,7 +74,7 @@ def double(key_forms: Sequence[KeyForm], layouts: Sequence[Layout]) -> Iterator[
 
 
 class Search:
-    """Tries hypotheses on values, which are in random order, and on the bitset of the header."""
+    """Tries hypotheses on values in random order; `bitset` is the one that the header describes."""
 
     def __init__(self, values: Sequence[StoredValue], bitset: Bitset) -> None:
         self._values = values
@@ -88,7 +83,7 @@ class Search:
         self._hashed: dict[tuple[KeyForm, Hash, int], Hashes] = {}
 
     def convincing(self, hypotheses: Iterable[Hypothesis]) -> list[tuple[Hypothesis, Trial]]:
-        """Those that luck cannot explain, what explains the most values first."""
+        """Those that luck cannot explain, the one that explains most values first."""
         if len(self._values) < MIN_TRIED:
             return []
         likely = (hypothesis for hypothesis in hypotheses if not self._is_refuted(hypothesis))
@@ -101,7 +96,7 @@ class Search:
         hashes = self.hashes(hypothesis)
         if is_left_out is not None:
             hashes = hashes[~is_left_out]
-        return hypothesis.layout.look_up(self._bits(hypothesis), hashes)
+        return hypothesis.layout.look_up(hypothesis.view.bitset or self._bitset, hashes)
 
     def hashes(self, hypothesis: Hypothesis) -> Hashes:
         """The hash of every value that the hypothesis applies to."""
@@ -110,12 +105,8 @@ class Search:
     def _is_refuted(self, hypothesis: Hypothesis) -> bool:
         """Whether the first few values are not found, or have no such key form."""
         hashes = self._hashes(hypothesis, FIRST_VALUES)
-        if not hashes.size:
-            return True
-        return hypothesis.layout.share_found(self._bits(hypothesis), hashes) < FIRST_SHARE
-
-    def _bits(self, hypothesis: Hypothesis) -> Bitset:
-        return hypothesis.view.bitset or self._bitset
+        bitset = hypothesis.view.bitset or self._bitset
+        return not hashes.size or hypothesis.layout.share_found(bitset, hashes) < FIRST_SHARE
 
     def _hashes(self, hypothesis: Hypothesis, count: int) -> Hashes:
         key_form, hash = hypothesis.key_form, hypothesis.hash

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from math import comb, log
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parquet_bloom.container.places import number_of
 from parquet_bloom.diagnosis.bitsets import as_bitset
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import MAX_CHANCE, MAX_LOG_LUCK
@@ -21,7 +21,7 @@ from parquet_bloom.parquet.membership import ChunkMembership, PageMembership
 # Fewer values can be missing for any reason.
 MIN_MISSING = 8
 
-# What a reader of one sentence can stand.
+# As many as one sentence can bear.
 MAX_RANGES = 8
 
 
@@ -31,10 +31,8 @@ def partial_insertion(
     filter: SplitBlockBloomFilter,
     membership: ChunkMembership,
 ) -> Diagnosis | None:
-    """Whether all values of some pages are found, and of the others none but by luck.
-
-    Raises PageError and UnsupportedError, as chunk_runs.
-    """
+    """Whether all values of some pages are found, and those of the others only by luck. Raises as
+    chunk_runs."""
     found = [page for page in membership.pages if not page.missing and page.num_values]
     lacking = [page for page in membership.pages if page.missing]
     if not found or not lacking or not filter.bits_set:
@@ -42,7 +40,7 @@ def partial_insertion(
     sampled = spread([page.page for page in found], SAMPLE_PAGES)
     others = spread([page.page for page in lacking], SAMPLE_PAGES)
     hashes = page_hashes(file, chunk, [*sampled, *others])
-    # A filter that has nothing to do with the values finds all of so many pages by luck.
+    # How likely a filter that has nothing to do with the values finds all of so many pages.
     chance = filter.fpp
     num_hashes = sum(hashes[page].size for page in sampled)
     by_luck = log(comb(len(membership.pages), len(sampled))) + num_hashes * log(chance)
@@ -50,13 +48,10 @@ def partial_insertion(
         return None
     own = np.unique(np.concatenate([hashes[page] for page in others]))
     own = own[~stored_among(file, chunk, own, {page.page for page in found})]
-    return _diagnosis(membership, found) if _is_found_by_luck(filter, own) else None
-
-
-def _is_found_by_luck(filter: SplitBlockBloomFilter, hashes: NDArray[np.uint64]) -> bool:
-    """Whether no more of the hashes are found than of any that were never inserted."""
-    trial = STANDARD.look_up(as_bitset(filter), hashes)
-    return trial.tried - trial.hits >= MIN_MISSING and trial.is_luck
+    trial = STANDARD.look_up(as_bitset(filter), own)
+    if trial.tried - trial.hits < MIN_MISSING or not trial.is_luck:
+        return None
+    return _diagnosis(membership, found)
 
 
 def _diagnosis(membership: ChunkMembership, found: Sequence[PageMembership]) -> Diagnosis:
@@ -65,7 +60,7 @@ def _diagnosis(membership: ChunkMembership, found: Sequence[PageMembership]) -> 
     num_values = sum(page.num_values for page in found)
     if pages == [None]:
         name = "only-dictionary-inserted"
-        clause = "only the dictionary was inserted, not the values of the pages without it"
+        clause = "only the dictionary was inserted, not the values of pages without it"
     elif everything - set(pages) == {None}:
         name = "dictionary-not-inserted"
         clause = "the values of the dictionary were not inserted, only those of pages without it"
@@ -87,5 +82,5 @@ def spelled(pages: Collection[Page]) -> str:
     ]
     words = f"data page{'s' if len(numbers) > 1 else ''} {', '.join(ranges[:MAX_RANGES])}"
     if len(ranges) > MAX_RANGES:
-        words += f" and {len(ranges) - MAX_RANGES:,} more ranges"
+        words += f" and {number_of(len(ranges) - MAX_RANGES, 'more range')}"
     return f"the dictionary and {words}" if None in pages else words

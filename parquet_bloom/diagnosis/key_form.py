@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
+from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.diagnosis.samples import StoredValue
 
-Convert = Callable[[bytes], bytes | None]
-"""From stored bytes to hashed ones; None where the key form does not apply."""
-
-ByteOrder = Literal["little", "big"]
+Convert = Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyForm:
-    """`convert` gives None for values that have no such key form. `clause` ends the sentence "the
-    missing values are found if each is"."""
+class KeyForm(Deviation):
+    """`convert` returns None for values that have no such key form."""
 
-    name: str
-    clause: str
-    convert: Callable[[StoredValue], bytes | None]
+    convert: Callable[[StoredValue], bytes | None] = lambda value: value.plain
 
 
-AS_STORED = KeyForm("", "", lambda value: value.plain)
+AS_STORED = KeyForm()
 
 
 def key_form(name: str, clause: str, convert: Convert) -> KeyForm:
-    """A key form that depends on nothing but the stored bytes."""
-    return KeyForm(name, clause, lambda value: convert(value.plain))
+    """A key form that depends on the stored bytes alone. `convert` raises OverflowError or ValueError
+    where the key form does not apply."""
+
+    def converted(value: StoredValue) -> bytes | None:
+        try:
+            return convert(value.plain)
+        except (OverflowError, ValueError):
+            return None
+
+    return KeyForm(name, clause, converted)

@@ -1,8 +1,8 @@
 """Why stored values are missing from the filter of an ORC index group.
 
-What writers are known to have hashed instead (see orc.wrong_keys) is looked up where it can be had
-from the stored values, and claimed only where luck cannot explain what is found (see evidence).
-Where it cannot be had any more, the writer and the type are all there is to tell.
+What writers are known to have hashed instead (see orc.keys.wrong) is looked up if it follows from the
+stored values, and claimed only if luck cannot explain what is found (see evidence). Otherwise only
+the writer and the type can tell.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ from parquet_bloom.orc.writers import CPP, Generation
 # More distinct values prove no more.
 MAX_SAMPLE: Final = 1_000
 
-_NUMBERS = ("BYTE", "SHORT", "INT", "LONG", "DATE", "FLOAT", "DOUBLE")
 _TIMESTAMPS = ("TIMESTAMP", "TIMESTAMP_INSTANT")
+_NUMBERS = ("BYTE", "SHORT", "INT", "LONG", "DATE", "FLOAT", "DOUBLE", *_TIMESTAMPS)
 
-# By the type of column.
+# What ORC C++ does to columns of a kind, where no values can prove it.
 _BY_CPP = {
     "BYTE": ("cpp-byte", "ORC C++ hashes the first eighth of each batch as other numbers"),
-    "CHAR": ("cpp-char", "ORC C++ hashes a CHAR with what lies behind its text in memory"),
-    "FLOAT": ("cpp-float", "ORC C++ hashes the double that a FLOAT came as, which is not stored"),
+    "CHAR": ("cpp-char", "ORC C++ hashes a CHAR with whatever follows its text in memory"),
+    "FLOAT": ("cpp-float", "ORC C++ hashes the double given for a FLOAT, which is not stored"),
 }
+
+# Its name and explanation, and the hashes of what may have been hashed instead of missing values.
+_Hypothesis = tuple[str, str, Callable[[], Hashes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +61,17 @@ class Lacking:
     num_rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Hypothesis:
-    """`hashes`: of what the writer may have hashed instead of the missing values."""
-
-    name: str
-    explanation: str
-    hashes: Callable[[], Hashes]
-
-
 def diagnose(lacking: Lacking) -> Diagnosis | None:
     """What the writer did instead; None if nothing fits."""
-    for hypothesis in _hypotheses(lacking):
+    for name, explanation, of_missing in _hypotheses(lacking):
         try:
-            hashes = np.unique(hypothesis.hashes())
+            hashes = np.unique(of_missing())
         except UnsupportedError:
             continue
         hits = int(lacking.filter.check_hashes(hashes).sum())
         trial = Trial(hits, hashes.size, lacking.filter.fpp)
         if trial.is_convincing:
-            return Diagnosis(hypothesis.name, hypothesis.explanation, trial.hits, trial.tried)
+            return Diagnosis(name, explanation, trial.hits, trial.tried)
     if lacking.generation.writer == CPP and lacking.column.kind in _BY_CPP:
         return Diagnosis(*_BY_CPP[lacking.column.kind], hits=0, tried=0)
     return None
@@ -85,59 +79,57 @@ def diagnose(lacking: Lacking) -> Diagnosis | None:
 
 def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
     column, key_form = lacking.column, lacking.key_form
-    values = selected(lacking.values, lacking.is_missing, MAX_SAMPLE)
-    if column.kind in (*_NUMBERS, *_TIMESTAMPS):
-        other = replace(key_form, logical_shifts=not key_form.logical_shifts)
-        yield _Hypothesis(
+    missing = selected(lacking.values, lacking.is_missing, MAX_SAMPLE)
+
+    def hashed(other: KeyForm) -> Hashes:
+        return lookup_hashes(column, missing, other)[:, 0].copy()
+
+    if column.kind in _NUMBERS:
+        yield (
             "logical-shifts",
             "integers are hashed with logical shifts, as ORC C++ 1.6.0 to 1.6.11 and 1.7.0 did",
-            lambda: _usual(column, values, other),
+            lambda: hashed(replace(key_form, logical_shifts=not key_form.logical_shifts)),
         )
     match column.kind:
         case "TIMESTAMP" | "TIMESTAMP_INSTANT":
-            yield _Hypothesis(
+            yield (
                 "rounded-towards-1970",
                 "milliseconds before 1970 are rounded up, as pyarrow has them",
-                lambda: wrong_keys.rounded_towards_1970(values),
+                lambda: wrong_keys.rounded_towards_1970(missing),
             )
-            yield _Hypothesis(
+            yield (
                 "other-clock",
                 "timestamps are hashed by the clock that belongs to the other kind of stream",
-                lambda: _usual(column, values, replace(key_form, utf8=not key_form.utf8)),
+                lambda: hashed(replace(key_form, utf8=not key_form.utf8)),
             )
         # What shares a number with its neighbours is known only where there are no nulls.
         case "BYTE" if len(lacking.values) == lacking.num_rows:
             for rows in wrong_keys.BATCH_ROWS:
-                yield _Hypothesis(
+                yield (
                     "cpp-byte",
-                    "the first eighth of each batch is hashed as eight values packed into one, as"
-                    " by ORC C++",
+                    "ORC C++ hashes the first eighth of each batch as eight values packed into one",
                     partial(wrong_keys.packed_bytes, lacking.values, lacking.first_row, rows),
                 )
         case "FLOAT":
-            yield _Hypothesis(
+            yield (
                 "shortest-double",
-                "a FLOAT is hashed as the double of the same digits, which it came as",
-                lambda: wrong_keys.shortest_doubles(values),
+                "a FLOAT is hashed as the double with the same digits, which the writer was given",
+                lambda: wrong_keys.shortest_doubles(missing),
             )
-            yield _Hypothesis(
+            yield (
                 "float-bits",
                 "a FLOAT is hashed as its 32 bits, as the first specification has it",
-                lambda: wrong_keys.float_bits(values),
+                lambda: wrong_keys.float_bits(missing),
             )
         case "CHAR":
-            yield _Hypothesis(
+            yield (
                 "without-blanks",
-                "a CHAR is hashed without the blanks behind its text",
-                lambda: wrong_keys.without_blanks(values),
+                "a CHAR is hashed without its padding",
+                lambda: wrong_keys.without_blanks(missing),
             )
         case "DECIMAL":
-            yield _Hypothesis(
+            yield (
                 "unscaled",
                 "a DECIMAL is hashed as its unscaled number, as in file version 1.9999",
-                lambda: wrong_keys.unscaled(values),
+                lambda: wrong_keys.unscaled(missing),
             )
-
-
-def _usual(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashes:
-    return lookup_hashes(column, values, key_form)[:, 0].copy()

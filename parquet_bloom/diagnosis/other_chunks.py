@@ -1,4 +1,4 @@
-"""Filters that belong to another column chunk: in another row group, or of another column."""
+"""Filters that belong to another column chunk, in another row group or of another column."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.diagnosis.hashes import XXH64
 from parquet_bloom.diagnosis.hypotheses import FIRST_SHARE, FIRST_VALUES, hashed
-from parquet_bloom.diagnosis.layouts import STANDARD, Bitset, Hashes
+from parquet_bloom.diagnosis.layouts import STANDARD, Bitset
 from parquet_bloom.diagnosis.samples import SAMPLE_VALUES, StoredValue, stored_among
 from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
@@ -31,10 +32,9 @@ MAX_CHUNK_BYTES = 256 << 20
 def filter_of_another(
     file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, missing: Sequence[StoredValue]
 ) -> Diagnosis | None:
-    """Whether the filter is that of another chunk, or that of another chunk is this one's.
+    """Whether the filter belongs to another chunk, or another chunk has this one's filter.
 
-    Values that both chunks store prove nothing, so they are left out. What cannot be read of
-    another chunk is no evidence.
+    Values that both chunks store prove nothing and are left out, as are chunks that cannot be read.
     """
     hashes = hashed([value.plain for value in missing], XXH64)
     for other in _others(file, chunk):
@@ -42,7 +42,7 @@ def filter_of_another(
             if trial := _trial_of_values(file, chunk, bitset, other):
                 return Diagnosis(
                     "filter-of-another-chunk",
-                    f"the filter is that of {other.where}: the values stored there are found",
+                    f"the filter belongs to {other.where}: the values stored there are found",
                     trial.hits,
                     trial.tried,
                 )
@@ -59,12 +59,11 @@ def filter_of_another(
 
 def _others(file: ParquetFile, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
     """The same column in the nearest row groups, then the nearest columns of the row group."""
-    groups = [group for group in range(file.num_row_groups) if group != chunk.row_group]
-    groups.sort(key=lambda group: abs(group - chunk.row_group))
-    leaves = [leaf for leaf in file.footer.leaves if leaf.index != chunk.leaf.index]
-    # No run of stored bytes can be made of bits.
+    # The nearest is the chunk's own.
+    groups = sorted(range(file.num_row_groups), key=lambda group: abs(group - chunk.row_group))[1:]
+    leaves = sorted(file.footer.leaves, key=lambda leaf: abs(leaf.index - chunk.leaf.index))[1:]
+    # Bits have no stored bytes to hash.
     leaves = [leaf for leaf in leaves if leaf.type.physical != "BOOLEAN"]
-    leaves.sort(key=lambda leaf: abs(leaf.index - chunk.leaf.index))
     for group in groups[:MAX_ROW_GROUPS]:
         yield file.footer.chunk(group, chunk.leaf)
     for leaf in leaves[:MAX_COLUMNS]:
@@ -74,7 +73,7 @@ def _others(file: ParquetFile, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
 def _trial_of_values(
     file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, other: ColumnChunk
 ) -> Trial | None:
-    """Values of the other chunk in this filter, which has none of its own but by luck."""
+    """Values of the other chunk in this filter, where the chunk's own are found only by luck."""
     trial = _confirmed(file, chunk, bitset, _some_hashes(file, other))
     if trial is None:
         return None
@@ -84,10 +83,7 @@ def _trial_of_values(
 
 
 def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> Trial | None:
-    """Missing values in the filter of the other chunk.
-
-    Filters that share bytes are no good to a reader; here they are a case.
-    """
+    """Missing values in the filter of the other chunk, even if the two filters share bytes."""
     stored = bloom.read_header(file.source, file.footer, other)
     if stored is None or not 0 < stored.num_bytes <= MAX_BYTES:
         return None
@@ -97,7 +93,7 @@ def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> 
 
 
 def _is_refuted(file: ParquetFile, stored: bloom.StoredFilter, hashes: Hashes) -> bool:
-    """Whether the first few hashes are not found, for which not all of the filter is read."""
+    """Whether the first few hashes are not found; reads no more of the filter than their blocks."""
     found = 0
     read = bloom.bits(file.source, stored)
     for hash in hashes:
@@ -118,10 +114,9 @@ def _some_hashes(file: ParquetFile, chunk: ColumnChunk) -> Hashes:
 def _confirmed(
     file: ParquetFile, owner: ColumnChunk, bitset: Bitset, hashes: Hashes
 ) -> Trial | None:
-    """The trial of hashes, without those that `owner` stores, if it is convincing."""
-    if not STANDARD.look_up(bitset, hashes).is_convincing:
-        return None
-    if (owner.total_uncompressed_size or 0) > MAX_CHUNK_BYTES:
+    """The trial of the hashes that `owner` does not store, if it is convincing."""
+    is_too_large = (owner.total_uncompressed_size or 0) > MAX_CHUNK_BYTES
+    if is_too_large or not STANDARD.look_up(bitset, hashes).is_convincing:
         return None
     trial = STANDARD.look_up(bitset, hashes[~stored_among(file, owner, hashes)])
     return trial if trial.is_convincing else None

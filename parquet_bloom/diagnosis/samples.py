@@ -1,10 +1,9 @@
-"""Stored values that are missing from a filter: a sample of them, and whether a hash is of one."""
+"""Samples of stored values, and whether a hash belongs to a stored value."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ SAMPLE_PAGES = 32
 SAMPLE_BYTES = 1 << 20
 MAX_VALUE_BYTES = 64 << 10
 
-# How far into a page a sample reaches: enough to find the values in one that repeats them a lot.
+# How far into a page a sample reaches: far enough for pages that repeat their values a lot.
 PAGE_REACH = 1 << 14
 
 Page = int | None
@@ -30,49 +29,73 @@ Page = int | None
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """A value's stored bytes; `index` is its place in the dictionary, None outside one."""
+    """A value's stored bytes; `index`: in the dictionary, None outside one."""
 
     plain: bytes
     index: int | None
 
 
 def spread(pages: Sequence[Page], count: int) -> list[Page]:
-    """At most `count` of the pages, evenly spread."""
+    """At most `count` of the pages, evenly spaced."""
     step = max(1.0, len(pages) / count)
     return [pages[int(i * step)] for i in range(min(count, len(pages)))]
 
 
 def missing_values(
-    file: ParquetFile,
-    chunk: ColumnChunk,
-    filter: SplitBlockBloomFilter,
-    pages: Sequence[Page],
+    file: ParquetFile, chunk: ColumnChunk, filter: SplitBlockBloomFilter, pages: Sequence[Page]
 ) -> list[StoredValue]:
-    """Distinct values of these pages that are not found, some SAMPLE_VALUES, in random order.
-
-    Values longer than MAX_VALUE_BYTES are left out, and some more where they are long. Raises PageError and UnsupportedError, as chunk_runs.
-    """
-    sample = _Sample(file, chunk, spread(pages, SAMPLE_PAGES))
+    """About SAMPLE_VALUES distinct values of these pages that are not found, in random order; fewer
+    where they are long, and none of more than MAX_VALUE_BYTES. Raises as chunk_runs."""
+    wanted = spread(pages, SAMPLE_PAGES)
+    last = max((page for page in wanted if page is not None), default=-1)
+    quota = -(-SAMPLE_VALUES // max(1, len(wanted)))
+    room = SAMPLE_BYTES // max(1, len(wanted))
+    random = np.random.default_rng(0)
+    values: dict[bytes, StoredValue] = {}
     for part in chunk_runs(file.source, file.footer, chunk):
-        if sample.wants(part.page):
-            sample.add(part, ~filter.check_hashes(part.run.hashes()))
-        if sample.is_behind(part.page):
+        if part.page in wanted:
+            is_missing = ~filter.check_hashes(part.run.hashes())
+            if part.is_dictionary:
+                is_missing &= _used(file, chunk, is_missing.size)
+            for value in _chosen(part, is_missing, quota, room, random):
+                values.setdefault(value.plain, value)
+        if part.page is not None and part.page > last:
             break
-    return sample.values()
+    ordered = list(values.values())
+    return [ordered[i] for i in random.permutation(len(ordered))]
+
+
+def _chosen(
+    part: ChunkRun,
+    is_missing: NDArray[np.bool_],
+    quota: int,
+    room: int,
+    random: np.random.Generator,
+) -> Iterator[StoredValue]:
+    """At most `quota` distinct values of a page, of `room` bytes in all."""
+    candidates = np.flatnonzero(is_missing)[:PAGE_REACH]
+    _, distinct = np.unique(part.run.hashes()[candidates], return_index=True)
+    count = min(quota, distinct.size)
+    positions = np.sort(candidates[random.choice(distinct, count, replace=False)]).tolist()
+    for position, plain in zip(positions, part.run.take(positions), strict=True):
+        if room <= 0:
+            break
+        if len(plain) <= MAX_VALUE_BYTES:
+            yield StoredValue(plain, position if part.is_dictionary else None)
+            room -= len(plain)
 
 
 def page_hashes(
     file: ParquetFile, chunk: ColumnChunk, pages: Sequence[Page]
 ) -> dict[Page, NDArray[np.uint64]]:
-    """The hashes of a sample of the distinct values of each of these pages. Raises as above."""
+    """The hashes of some distinct values of each of these pages. Raises as chunk_runs."""
     hashes: dict[Page, NDArray[np.uint64]] = {page: np.empty(0, np.uint64) for page in pages}
     for part in chunk_runs(file.source, file.footer, chunk):
         if part.page in hashes:
             own = part.run.hashes()
             if part.is_dictionary:
                 own = own[_used(file, chunk, own.size)]
-            some = np.unique(own[:PAGE_REACH])
-            hashes[part.page] = np.union1d(hashes[part.page], some)
+            hashes[part.page] = np.union1d(hashes[part.page], own[:PAGE_REACH])
     return hashes
 
 
@@ -82,10 +105,8 @@ def stored_among(
     hashes: NDArray[np.uint64],
     pages: Collection[Page] | None = None,
 ) -> NDArray[np.bool_]:
-    """For each hash: whether a value of these pages (None: of the chunk) has it. Raises as above.
-
-    A dictionary's entries count as stored whether they are used or not.
-    """
+    """For each hash: whether a value of these pages (None: of the chunk) has it. All entries of a
+    dictionary count, used or not. Raises as chunk_runs."""
     is_near = np.zeros(1 << 16, np.bool_)
     is_near[hashes.astype(np.uint16)] = True
     stored = np.zeros(hashes.size, np.bool_)
@@ -98,53 +119,5 @@ def stored_among(
 
 
 def _used(file: ParquetFile, chunk: ColumnChunk, num_entries: int) -> NDArray[np.bool_]:
-    """Which entries of the dictionary a row has: the others need not be in a filter."""
-    used = used_entries(file.source, file.footer, chunk, num_entries)
-    return np.frombuffer(used, np.bool_)
-
-
-class _Sample:
-    """Some values of each wanted page, each value once."""
-
-    def __init__(self, file: ParquetFile, chunk: ColumnChunk, pages: Sequence[Page]) -> None:
-        self._file, self._chunk = file, chunk
-        self._pages = set(pages)
-        self._last = max((page for page in pages if page is not None), default=-1)
-        self._quota = -(-SAMPLE_VALUES // max(1, len(pages)))
-        self._room = SAMPLE_BYTES // max(1, len(pages))
-        self._values: dict[bytes, StoredValue] = {}
-        self._random = np.random.default_rng(0)
-
-    def wants(self, page: Page) -> bool:
-        return page in self._pages
-
-    def is_behind(self, page: Page) -> bool:
-        """Whether no page that comes after this one is wanted."""
-        return page is not None and page > self._last
-
-    def add(self, part: ChunkRun, is_missing: NDArray[np.bool_]) -> None:
-        if part.is_dictionary:
-            is_missing &= _used(self._file, self._chunk, is_missing.size)
-        candidates = np.flatnonzero(is_missing)[:PAGE_REACH]
-        _, distinct = np.unique(part.run.hashes()[candidates], return_index=True)
-        count = min(self._quota, distinct.size)
-        chosen = np.zeros(is_missing.size, np.bool_)
-        chosen[candidates[self._random.choice(distinct, count, replace=False)]] = True
-        last = int(candidates[-1]) + 1 if candidates.size else 0
-        self._take(
-            part, np.flatnonzero(chosen), compress(part.run.values(), chosen[:last].tolist())
-        )
-
-    def _take(self, part: ChunkRun, indices: NDArray[np.intp], values: Iterable[bytes]) -> None:
-        room = self._room
-        for index, plain in zip(indices.tolist(), values, strict=False):
-            if room <= 0:
-                break
-            if len(plain) <= MAX_VALUE_BYTES:
-                value = StoredValue(plain, index if part.is_dictionary else None)
-                self._values.setdefault(plain, value)
-                room -= len(plain)
-
-    def values(self) -> list[StoredValue]:
-        values = list(self._values.values())
-        return [values[i] for i in self._random.permutation(len(values))]
+    """Which entries of the dictionary rows refer to: the others need not be in a filter."""
+    return np.frombuffer(used_entries(file.source, file.footer, chunk, num_entries), np.bool_)

@@ -1,60 +1,54 @@
-"""Floating point values that were made alike before they were hashed: zeros, NaNs."""
+"""Zeros of both signs, and NaNs, that were made equal before they were hashed."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
-
-import numpy as np
+from math import isnan
 
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.samples import StoredValue
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.membership import ChunkMembership
-from parquet_bloom.values.floats import canonical_nan, zeros
+from parquet_bloom.values.floats import FLOAT_FORMAT, canonical_nan, zeros
 from parquet_bloom.values.types import LeafType
 
-NUMPY_FLOATS = {2: "<f2", 4: "<f4", 8: "<f8"}
-
-ZERO_SIGN, NAN_PAYLOAD = "zero-sign", "nan-payload"
 CLAUSES = {
-    ZERO_SIGN: "each zero is hashed with the other sign",
-    NAN_PAYLOAD: "each NaN is hashed as the canonical NaN",
+    "zero-sign": "each zero is hashed with the other sign",
+    "nan-payload": "each NaN is hashed as the canonical NaN",
 }
 
-# One value that is found by luck would be taken for evidence.
+# Even one value found by luck would be taken for evidence.
 MAX_FPP = 0.1
 
 
-def made_alike(
+def made_equal(
     leaf: LeafType,
     filter: SplitBlockBloomFilter,
     membership: ChunkMembership,
     missing: Sequence[StoredValue],
 ) -> Diagnosis | None:
-    """Whether nothing is missing but zeros of one sign, or NaNs, whose likes are found."""
+    """Whether nothing is missing but zeros and NaNs whose equals are found."""
     if not leaf.is_float or not missing or membership.missing == membership.num_values:
         return None
     if filter.fpp > MAX_FPP:
         return None
     names = set()
     for value in missing:
-        name, like = _like(value.plain)
-        if like is None or not filter.check_value(like):
+        name, equal = _equal(value.plain)
+        if equal is None or not filter.check_value(equal):
             return None
         names.add(name)
     clauses = " and ".join(CLAUSES[name] for name in sorted(names))
-    return Diagnosis(
-        "+".join(sorted(names)),
-        f"the missing values are found if {clauses}",
-        hits=len(missing),
-        tried=len(missing),
-    )
+    explanation = f"the missing values are found if {clauses}"
+    return Diagnosis("+".join(sorted(names)), explanation, len(missing), len(missing))
 
 
-def _like(plain: bytes) -> tuple[str, bytes | None]:
+def _equal(plain: bytes) -> tuple[str, bytes | None]:
     """What can have been hashed for this value, and the name for that."""
-    plus, minus = zeros(len(plain))
+    width = len(plain)
+    plus, minus = zeros(width)
     if plain in (plus, minus):
-        return ZERO_SIGN, minus if plain == plus else plus
-    number = np.frombuffer(plain, NUMPY_FLOATS[len(plain)])[0]
-    return NAN_PAYLOAD, canonical_nan(len(plain)) if np.isnan(number) else None
+        return "zero-sign", minus if plain == plus else plus
+    (number,) = struct.unpack(FLOAT_FORMAT[width], plain)
+    return "nan-payload", canonical_nan(width) if isnan(number) else None

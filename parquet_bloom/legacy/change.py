@@ -1,13 +1,12 @@
-"""What changes where filters of legacy dialects are built or removed.
+"""Build filters of any dialect, and remove those of all dialects.
 
-What a Parquet file itself knows of are filters of today; so verbs ask here, and filters that are
-none of its concern join what it does.
+A container builds and removes only filters of today, so verbs ask here.
 """
 
 from __future__ import annotations
 
 from parquet_bloom.container import BuildChange, Container, StripChange
-from parquet_bloom.legacy.presence import may_have_hidden
+from parquet_bloom.legacy.presence import may_have_private
 from parquet_bloom.options import BuildOptions, Selection
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.file import ParquetFile
@@ -17,12 +16,12 @@ from parquet_bloom.parquet.strip_change import ParquetStrip, selected
 def build_change(
     file: Container, options: BuildOptions, progress: Progress | None = None
 ) -> BuildChange:
-    """The filters that `options` ask for, of whichever dialect. Raises TypeError for a dialect that
-    is none, and as Container.build."""
+    """The filters that `options` ask for, of whichever dialect. Raises TypeError if `dialect` is not
+    one, and as Container.build."""
     if options.dialect is None or not isinstance(file, ParquetFile):
         return file.build(options, progress)
-    # Only here is numpy needed, which takes longer to import than most files take to build.
-    from parquet_bloom.legacy.murmur3.build_change import Murmur3Build
+    # They import numpy, which takes longer than to build today's filters for most files.
+    from parquet_bloom.legacy.murmur3.build import Murmur3Build
     from parquet_bloom.legacy.murmur3.dialect import Murmur3
     from parquet_bloom.legacy.statistics.build import StatisticsBuild
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
@@ -36,13 +35,13 @@ def build_change(
 
 
 def strip_change(file: Container, selection: Selection) -> StripChange:
-    """Without the filters of `selection`, of all dialects. Raises as Container.strip."""
+    """The file without the filters of `selection`, of any dialect. Raises as Container.strip."""
     if not isinstance(file, ParquetFile):
         return file.strip(selection)
     chunks = selected(file, selection).values()
-    if not may_have_hidden(file.footer, chunks):
+    if not may_have_private(file.footer, chunks):
         return file.strip(selection)
-    # Only here is numpy needed.
+    # It imports numpy, too.
     from parquet_bloom.legacy.removal import removal_of
 
     return ParquetStrip(file, selection, removal_of(file, chunks))

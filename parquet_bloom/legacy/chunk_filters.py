@@ -1,4 +1,4 @@
-"""The legacy filters that one column chunk has.
+"""The legacy filters of one column chunk.
 
 published  bloom_filter_offset      → murmur3, where today's readers look for today's filters
 private    a note in its metadata   → murmur3, by pbloom
@@ -7,22 +7,16 @@ private    its Statistics           the filter of the dialect statistics itself
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.legacy.murmur3 import block_filter, headers
-from parquet_bloom.legacy.murmur3.block_filter import (
-    FIELD_POINTER,
-    NOTE_POINTER,
-    BlockFilter,
-    Place,
-)
-from parquet_bloom.legacy.murmur3.headers import OldHeader
+from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, BlockFilter
+from parquet_bloom.legacy.murmur3.headers import LegacyHeader
 from parquet_bloom.legacy.murmur3.pointers import note_of
 from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.parquet.legacy_kind import UnusableLegacy
-from parquet_bloom.parquet.pages.pages import located
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile
@@ -31,8 +25,8 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import LegacyDialect
 
 
-def headers_at(file: ParquetFile, chunk: ColumnChunk) -> tuple[OldHeader, ...]:
-    """What the legacy header at bloom_filter_offset may be, whatever is behind it; none if there is
+def headers_at(file: ParquetFile, chunk: ColumnChunk) -> tuple[LegacyHeader, ...]:
+    """The readings of the legacy header at bloom_filter_offset, whatever follows it; none if there is
     no such header, or the column is encrypted."""
     offset, end = chunk.bloom_filter_offset, file.footer.start
     if offset is None or chunk.has_crypto_metadata or not 4 <= offset < end:
@@ -41,34 +35,25 @@ def headers_at(file: ParquetFile, chunk: ColumnChunk) -> tuple[OldHeader, ...]:
 
 
 def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) -> BlockFilter | None:
-    """The legacy filter that bloom_filter_offset leads to; None if it leads to no such filter.
+    """The legacy filter at bloom_filter_offset, if there is one.
 
-    seed: of its hash; otherwise a note, or the chunk's values, tell it. Raises FilterError for a
-    filter that cannot be trusted to find every value, PageError and UnsupportedError if values
-    cannot be read.
+    seed: of its hash; without it, a note or the chunk's values tell. Raises FilterError for a filter
+    that cannot be trusted to find every value, PageError and UnsupportedError if values cannot be
+    read.
     """
     offset = chunk.bloom_filter_offset
     if offset is None or not headers_at(file, chunk):
         return None
-    found = block_filter.find(file, chunk, FIELD_POINTER, offset)
-    if seed is None:
-        note = note_of(file.footer, chunk)
-        if note is not None and note.offset == offset:
-            place = block_filter.noted_place(file, chunk, note, found)
-            return block_filter.read(file, place, chunk.leaf.type)
-    return _chosen(file, chunk, list(block_filter.places(FIELD_POINTER, offset, found, seed)))
-
-
-def _chosen(file: ParquetFile, chunk: ColumnChunk, candidates: list[Place]) -> BlockFilter:
-    """The right one of several places, by the values: a header is too little to be trusted."""
-    where = f"{file.path}: {chunk.where}"
-    if not candidates:
-        raise FilterError(f"{where}: the hash of this old filter takes no seed")
-    with located(file.footer, chunk):
-        recognised = block_filter.fitting(file, chunk, candidates)
-    if not recognised.is_complete:
-        raise FilterError(f"{where}: {block_filter.INCOMPLETE}")
-    return recognised.reading
+    note = None if seed is not None else note_of(file.footer, chunk)
+    if note is not None and note.offset == offset:
+        return noted(file, chunk)
+    found = block_filter.headers_in_place(file, chunk, FIELD_POINTER, offset)
+    readings = block_filter.places(FIELD_POINTER, offset, found, seed)
+    if not readings:
+        where = f"{file.path}: {chunk.where}"
+        raise FilterError(f"{where}: the hash of this legacy filter takes no seed")
+    # A header is too short to be trusted.
+    return block_filter.fitting(file, chunk, readings).checked()
 
 
 def noted(file: ParquetFile, chunk: ColumnChunk) -> BlockFilter | None:
@@ -76,51 +61,37 @@ def noted(file: ParquetFile, chunk: ColumnChunk) -> BlockFilter | None:
     note = note_of(file.footer, chunk)
     if note is None:
         return None
-    found = block_filter.find(file, chunk, NOTE_POINTER, note.offset)
-    place = block_filter.noted_place(file, chunk, note, found)
-    return block_filter.read(file, place, chunk.leaf.type)
+    found = block_filter.headers_in_place(file, chunk, NOTE_POINTER, note.offset)
+    return block_filter.read(file, chunk, block_filter.noted_place(file, chunk, note, found))
 
 
-def in_statistics(file: ParquetFile, chunk: ColumnChunk) -> LegacyFilter | None:
+def statistics_filter(file: ParquetFile, chunk: ColumnChunk) -> LegacyFilter | None:
     """The filter inside the chunk's Statistics. Raises as `published`."""
     stored = statistics.read_stored(file.footer, chunk)
     return None if stored is None else statistics.usable(file, chunk, stored)
 
 
-def of_dialect(
+def find(
     file: ParquetFile, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
 ) -> LegacyFilter | None:
-    """The chunk's filter of this dialect, one with a note before one that is published."""
+    """The chunk's filter of this dialect; one with a note rather than a published one."""
     if dialect == "statistics":
-        return in_statistics(file, chunk)
+        return statistics_filter(file, chunk)
     return (noted(file, chunk) if seed is None else None) or published(file, chunk, seed)
 
 
 def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
-    """The filters to which bloom_filter_offset does not lead."""
-    yield from _private_block_filter(file, chunk)
-    yield from _statistics_filter(file, chunk)
+    """The filters that bloom_filter_offset does not lead to."""
+    for dialect, pointer, read in _PRIVATE:
+        try:
+            filter = read(file, chunk)
+        except (FormatError, UnsupportedError) as error:
+            yield UnusableLegacy(dialect, pointer, str(error))
+            continue
+        if filter is not None and (filter.offset or 0) != chunk.bloom_filter_offset:
+            yield filter
 
 
-def _private_block_filter(
-    file: ParquetFile, chunk: ColumnChunk
-) -> Iterator[LegacyFilter | UnusableLegacy]:
-    try:
-        filter = noted(file, chunk)
-    except FilterError as error:
-        yield UnusableLegacy("murmur3", NOTE_POINTER, str(error))
-        return
-    if filter is not None and filter.offset != chunk.bloom_filter_offset:
-        yield filter
-
-
-def _statistics_filter(
-    file: ParquetFile, chunk: ColumnChunk
-) -> Iterator[LegacyFilter | UnusableLegacy]:
-    try:
-        filter = in_statistics(file, chunk)
-    except (FormatError, UnsupportedError) as error:
-        yield UnusableLegacy("statistics", "Statistics", str(error))
-        return
-    if filter is not None:
-        yield filter
+_PRIVATE: tuple[
+    tuple[LegacyDialect, str, Callable[[ParquetFile, ColumnChunk], LegacyFilter | None]], ...
+] = (("murmur3", NOTE_POINTER, noted), ("statistics", "Statistics", statistics_filter))

@@ -1,7 +1,7 @@
 """The kind of filter that `files.open` registers with every Parquet file: see parquet.legacy_kind.
 
-Only where there may be a legacy filter is imported what reads it, and numpy with that, which takes
-longer than to probe most files.
+Reading legacy filters takes numpy, whose import takes longer than to probe most files, so it is put
+off until there may be one.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 
 def is_published(file: ParquetFile, chunk: ColumnChunk) -> bool:
-    from parquet_bloom.legacy.chunk_filters import headers_at
+    from parquet_bloom.legacy import chunk_filters
 
-    return bool(headers_at(file, chunk))
+    return bool(chunk_filters.headers_at(file, chunk))
 
 
 def published(
     file: ParquetFile, chunk: ColumnChunk, seed: int | None = None
 ) -> LegacyFilter | None:
-    from parquet_bloom.legacy.chunk_filters import published as read
+    from parquet_bloom.legacy import chunk_filters
 
-    return read(file, chunk, seed)
+    return chunk_filters.published(file, chunk, seed)
 
 
 def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
     if not presence.has_private(file.footer, chunk):
         return iter(())
-    from parquet_bloom.legacy.chunk_filters import private as read
+    from parquet_bloom.legacy import chunk_filters
 
-    return read(file, chunk)
+    return chunk_filters.private(file, chunk)
 
 
-def of_dialect(
+def find(
     file: ParquetFile, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
 ) -> LegacyFilter | None:
-    from parquet_bloom.legacy.chunk_filters import of_dialect as read
+    from parquet_bloom.legacy import chunk_filters
 
-    return read(file, chunk, dialect, seed)
+    return chunk_filters.find(file, chunk, dialect, seed)
 
 
 def reason_for_none(file: ParquetFile, chunk: ColumnChunk) -> str:
@@ -57,6 +57,6 @@ def reason_for_none(file: ParquetFile, chunk: ColumnChunk) -> str:
 def num_private(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Mapping[str, int]:
     return Counter(
         dialect
-        for chunk in presence.suspects(file.footer, leaves)
-        for dialect in presence.hidden_dialects(file.footer, chunk)
+        for chunk in presence.candidates(file.footer, leaves)
+        for dialect in presence.private_dialects(file.footer, chunk)
     )

@@ -1,29 +1,106 @@
-"""Whether every stored value of a column chunk is found in a legacy filter, and which reading of the
-filter finds them."""
+"""What a chunk's own values say about its legacy filter: which reading of it is right, and whether any
+of them are missing.
+
+A wrong reading finds a value only by chance, at the filter's FPP. So a few dozen values are enough to
+tell, unless the filter is so full that everything is found in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from math import log
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
-from parquet_bloom.legacy.murmur3 import block_filter
-from parquet_bloom.legacy.recognise import Reading, Recognised, recognised, sample_of
+from parquet_bloom.errors import FilterError
+from parquet_bloom.parquet.legacy_kind import LegacyFilter
 from parquet_bloom.parquet.membership import MAX_EXAMPLES
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
+from parquet_bloom.parquet.pages.runs import run_of
 from parquet_bloom.values.show import shown
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-    from parquet_bloom.parquet.legacy_kind import LegacyFilter
+    from parquet_bloom.parquet.pages.runs import Run
+
+# Values of the first page that are looked up.
+SAMPLE: Final = 4096
+
+# A reading that finds fewer of them is wrong; one that finds most of them is of a filter that loses
+# rows.
+LEAST_SHARE: Final = 0.5
+
+# How unlikely it must be that a wrong reading finds what was found.
+LUCK: Final = 1e-9
+
+Reading = TypeVar("Reading", bound=LegacyFilter)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised(Generic[Reading]):
+    """The reading that fits: it finds `found` of `sample` values."""
+
+    reading: Reading
+    sample: int
+    found: int
+    where: str = field(repr=False)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.found == self.sample
+
+    def checked(self) -> Reading:
+        """The reading. Raises FilterError if it misses values."""
+        if not self.is_complete:
+            raise FilterError(f"{self.where}: some stored values are not in the filter")
+        return self.reading
+
+
+def recognise(
+    file: ParquetFile, chunk: ColumnChunk, readings: Iterable[Reading], where: str, tried: str
+) -> Recognised[Reading]:
+    """The reading that finds most of the chunk's values, the first of several that do.
+
+    `where` and `tried` are for messages: the place of the filter, and what the readings have in
+    common. Raises FilterError if no reading fits, or any would; PageError and UnsupportedError if no
+    values can be read.
+    """
+    best: Recognised[Reading] | None = None
+    with located(file.footer, chunk):
+        sample = _sample_of(file, chunk)
+        for reading in readings if len(sample) else ():
+            found = int(reading.check_run(sample).sum())
+            if found < LEAST_SHARE * len(sample) or _may_be_luck(reading.bits.fpp, found):
+                continue
+            if best is None or found > best.found:
+                best = Recognised(reading, len(sample), found, where)
+    if not len(sample):
+        raise FilterError(f"{where}: no stored value to recognise its hash by")
+    if best is None:
+        raise FilterError(f"{where}: the chunk's values are not found by {tried}")
+    return best
+
+
+def _sample_of(file: ParquetFile, chunk: ColumnChunk) -> Run:
+    """Up to SAMPLE distinct values, spread over the first of the chunk's pages that has any."""
+    runs = (part.run for part in chunk_runs(file.source, file.footer, chunk))
+    run = next((run for run in runs if len(run)), None)
+    if run is None:
+        return run_of([], None)
+    positions = np.unique(np.linspace(0, len(run) - 1, num=SAMPLE).astype(np.int64))
+    return run_of(list(dict.fromkeys(run.take(positions.tolist()))), chunk.leaf.type.width)
+
+
+def _may_be_luck(fpp: float, found: int) -> bool:
+    return found == 0 or (fpp > 0 and found * log(fpp) > log(LUCK))
 
 
 @dataclass(slots=True)
 class LegacyMembership:
-    """Values that are stored and not found: how many of how many, and some of them, as literals."""
+    """Of `num_values` stored values, `missing` are not found; `examples`: some of them as literals."""
 
     num_values: int = 0
     missing: int = 0
@@ -44,24 +121,7 @@ def check_membership(
                 used = used_entries(file.source, file.footer, chunk, absent.size)
                 absent &= np.frombuffer(used, np.bool_)
             membership.missing += int(absent.sum())
-            places = np.flatnonzero(absent)[: MAX_EXAMPLES - len(membership.examples)]
-            plain = part.run.take(places.tolist())
+            positions = np.flatnonzero(absent)[: MAX_EXAMPLES - len(membership.examples)]
+            plain = part.run.take(positions.tolist())
             membership.examples += (shown(chunk.leaf.type, value) for value in plain)
     return membership
-
-
-def fitting(
-    file: ParquetFile, chunk: ColumnChunk, places: Sequence[block_filter.Place]
-) -> block_filter.BlockFilter:
-    """The reading of a split block filter that fits the values. Raises FilterError, PageError,
-    UnsupportedError."""
-    with located(file.footer, chunk):
-        return block_filter.fitting(file, chunk, list(places)).reading
-
-
-def other_fitting(
-    file: ParquetFile, chunk: ColumnChunk, readings: Iterable[Reading]
-) -> Recognised[Reading] | None:
-    """Of other readings the one that best explains the values. Raises PageError, UnsupportedError."""
-    with located(file.footer, chunk):
-        return recognised(readings, sample_of(file, chunk))

@@ -1,5 +1,4 @@
-"""Whether column chunks have filters of older dialects at all, for those who do not want to import
-what reads them."""
+"""Whether column chunks have legacy filters at all, without importing what reads them."""
 
 from __future__ import annotations
 
@@ -13,37 +12,37 @@ from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.vocabulary import NO_FILTER
 
-# Of our own note in the key-value metadata of a ColumnMetaData.
+# The key of our note in the key-value metadata of a ColumnMetaData.
 NOTE_KEY: Final = "pbloom.murmur3"
 
-# Of a ColumnMetaData.
+# Fields of a ColumnMetaData.
 KEY_VALUE_METADATA: Final = 8
-
-# The field of a ColumnMetaData, and those in it where a filter may lie, in the order in which they
-# are looked at: ours, and historic ones.
 STATISTICS: Final = 12
+
+# Fields of Statistics where a filter may be, in the order in which they are looked at: ours, and
+# historic ones.
 PRIVATE_FIELD: Final = 31420
 FIELD_IDS: Final = (PRIVATE_FIELD, 7, 5)
 
 
 def has_notes(footer: Footer) -> bool:
-    """Whether the footer has the key of a note anywhere."""
+    """Whether the key of a note is anywhere in the footer."""
     return footer.mentions(NOTE_KEY.encode())
 
 
-def may_have_hidden(footer: Footer, chunks: Collection[ColumnChunk]) -> bool:
-    """Whether one of `chunks` may have a filter to which bloom_filter_offset does not lead."""
+def may_have_private(footer: Footer, chunks: Collection[ColumnChunk]) -> bool:
+    """Whether one of `chunks` may have a private filter."""
     return any(has_private(footer, chunk) for chunk in chunks)
 
 
 def has_private(footer: Footer, chunk: ColumnChunk) -> bool:
-    """The same of one chunk."""
+    """Whether the chunk may have a filter that bloom_filter_offset does not lead to."""
     return has_notes(footer) or (not chunk.has_crypto_metadata and _has_struct(footer, chunk))
 
 
-def suspects(footer: Footer, leaves: Iterable[LeafColumn]) -> Iterator[ColumnChunk]:
-    """The chunks of `leaves` that can have a filter of an older dialect, wherever it lies; for files
-    of so many chunks that most must not even be decoded."""
+def candidates(footer: Footer, leaves: Iterable[LeafColumn]) -> Iterator[ColumnChunk]:
+    """The chunks of `leaves` that may have a legacy filter anywhere. The others are not even
+    decoded: a file can have very many."""
     noted = has_notes(footer)
     offsets = footer.chunks.every("bloom_filter_offset")
     starts = footer.chunks.every("meta_start")
@@ -63,9 +62,8 @@ def suspects(footer: Footer, leaves: Iterable[LeafColumn]) -> Iterator[ColumnChu
                 yield footer.chunk(row_group, leaf)
 
 
-def hidden_dialects(footer: Footer, chunk: ColumnChunk) -> tuple[str, ...]:
-    """The dialects of filters that one chunk seems to have, and to which bloom_filter_offset does
-    not lead; whether they can be used is not looked at."""
+def private_dialects(footer: Footer, chunk: ColumnChunk) -> tuple[str, ...]:
+    """The dialects of the private filters that a chunk seems to have, usable or not."""
     if chunk.meta_start is None or chunk.has_crypto_metadata:
         return ()
     found = {"murmur3": _has_note(footer, chunk), "statistics": _has_struct(footer, chunk)}
@@ -73,11 +71,11 @@ def hidden_dialects(footer: Footer, chunk: ColumnChunk) -> tuple[str, ...]:
 
 
 def reason_for_none(footer: Footer, chunk: ColumnChunk) -> str:
-    """Why a chunk has no filter of today, with the dialects that may be asked for instead."""
-    dialects = hidden_dialects(footer, chunk)
+    """Why a chunk has no filter of today, and which dialects to ask for instead."""
+    dialects = private_dialects(footer, chunk)
     if not dialects:
         return NO_FILTER
-    return f"{NO_FILTER}; there is one of the dialect {' and of '.join(dialects)}"
+    return f"{NO_FILTER}; for a legacy one, choose dialect {' or '.join(dialects)}"
 
 
 def _has_note(footer: Footer, chunk: ColumnChunk) -> bool:
@@ -93,7 +91,7 @@ def _has_struct(footer: Footer, chunk: ColumnChunk) -> bool:
 
 
 def _is_struct_in_statistics(text: bytes, start: int) -> bool:
-    """Of the ColumnMetaData at `start`."""
+    """Whether the Statistics of the ColumnMetaData at `start` have a struct where a filter may be."""
     for outer in _kernel.fields(text, start):
         if outer[0] == STATISTICS and outer[1] == compact.TYPE_STRUCT:
             for inner in _kernel.fields(text, outer[3]):

@@ -1,15 +1,15 @@
-"""What of legacy dialects goes when filters are removed: notes and what lies in the Statistics
-always, the bytes where they are the last before the footer."""
+"""What to remove of legacy filters: notes and structs in Statistics always, the bytes of a filter if
+they are the last before the footer."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy.chunk_filters import noted
 from parquet_bloom.legacy.murmur3.pointers import every_note, note_fields, note_of
 from parquet_bloom.legacy.statistics.edits import removed
-from parquet_bloom.legacy.statistics.stored import read_stored
+from parquet_bloom.legacy.statistics.stored import has_filter
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -19,7 +19,7 @@ from parquet_bloom.parquet.strip_change import LegacyRemoval
 
 
 def removal_of(file: ParquetFile, chunks: Collection[ColumnChunk]) -> LegacyRemoval:
-    """What of legacy dialects `chunks` have; encrypted ones have nothing."""
+    """The legacy filters of `chunks`; encrypted ones have none."""
     edits: dict[ChunkKey, Fields] = {}
     offsets: dict[ChunkKey, tuple[int | None, ...]] = {}
     ranges: dict[ChunkKey, Range | None] = {}
@@ -30,7 +30,7 @@ def removal_of(file: ParquetFile, chunks: Collection[ColumnChunk]) -> LegacyRemo
             place = ranges[chunk.key] = _range(file, chunk)
             edits[chunk.key] = note_fields(file.footer, chunk, None)
             offsets[chunk.key] = (place and place[0],)
-        if _is_in_statistics(file, chunk):
+        if has_filter(file.footer, chunk):
             edits[chunk.key] = {**edits.get(chunk.key, {}), **removed(file.footer, chunk)}
             offsets[chunk.key] = (*offsets.get(chunk.key, ()), None)
     if not edits:
@@ -40,6 +40,7 @@ def removal_of(file: ParquetFile, chunks: Collection[ColumnChunk]) -> LegacyRemo
 
 
 def _has_note(file: ParquetFile, chunk: ColumnChunk) -> bool:
+    """Whether there is a note, even a damaged one."""
     try:
         return note_of(file.footer, chunk) is not None
     except FilterError:
@@ -47,6 +48,7 @@ def _has_note(file: ParquetFile, chunk: ColumnChunk) -> bool:
 
 
 def _range(file: ParquetFile, chunk: ColumnChunk) -> Range | None:
+    """Where the note's filter is; None if the note leads nowhere."""
     try:
         filter = noted(file, chunk)
     except FilterError:
@@ -54,19 +56,13 @@ def _range(file: ParquetFile, chunk: ColumnChunk) -> Range | None:
     return None if filter is None else (filter.offset, filter.offset + filter.stored_bytes)
 
 
-def _is_in_statistics(file: ParquetFile, chunk: ColumnChunk) -> bool:
+def _kept_end(file: ParquetFile, gone: Collection[ChunkKey]) -> int:
+    """The end of the last filter whose note stays."""
     try:
-        return read_stored(file.footer, chunk) is not None
+        return max(
+            (note.end for chunk, note in every_note(file.footer) if chunk.key not in gone),
+            default=0,
+        )
     except FilterError:
-        return True
-
-
-def _kept_end(file: ParquetFile, gone: Mapping[ChunkKey, Range | None]) -> int:
-    """Where the last filter ends that has a note, and stays."""
-    try:
-        notes = {chunk.key: note for chunk, note in every_note(file.footer)}
-    except FilterError:
-        # Somewhere a filter may lie of which nobody knows.
+        # A damaged note: its filter may be anywhere.
         return file.footer.start
-    kept = [note for key, note in notes.items() if key not in gone]
-    return max((note.offset + note.length for note in kept), default=0)

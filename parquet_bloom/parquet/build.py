@@ -21,7 +21,7 @@ from parquet_bloom.filters.sizing import (
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.pages import ChunkRun
-from parquet_bloom.parquet.pages.runs import FixedRun, Run
+from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.floats import canonical_nan, zeros
 from parquet_bloom.values.types import LeafType
 
@@ -139,6 +139,17 @@ def special_values(specials: int, leaf: LeafType) -> Iterator[bytes]:
         yield from zeros(width)
     if specials & _kernel.HAS_NAN:
         yield canonical_nan(width)
+
+
+def with_specials(runs: Iterable[ChunkRun], leaf: LeafType) -> Iterator[Run]:
+    """The values of `runs`, and the special ones that stand for them."""
+    specials = 0
+    for part in runs:
+        if leaf.is_float:
+            specials |= part.run.float_specials()
+        yield part.run
+    if specials:
+        yield run_of(list(special_values(specials, leaf)), leaf.width)
 
 
 class _Collector:

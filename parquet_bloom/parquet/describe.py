@@ -153,7 +153,7 @@ def _private(found: LegacyFilter | UnusableLegacy) -> LegacyDescription:
     return LegacyDescription(
         dialect=found.dialect,
         pointer=found.pointer,
-        layout=found.form,
+        layout=found.layout,
         hash=found.hash,
         offset=found.offset,
         stored_bytes=found.stored_bytes,
@@ -178,7 +178,7 @@ def stored_filter(
         if dialect is None and file.legacy.is_published(file, chunk):
             dialect = "murmur3"
         if dialect is not None and dialect != "xxhash":
-            return _stored_legacy(file, chunk, file.legacy.of_dialect(file, chunk, dialect, seed))
+            return _stored_legacy(file, chunk, file.legacy.find(file, chunk, dialect, seed))
     stored = bloom.read_usable_header(file.source, file.footer, chunk)
     if stored is None:
         legacy = file.legacy
@@ -218,7 +218,7 @@ def _stored_legacy(file: OpenFile, chunk: ColumnChunk, found: LegacyFilter | Non
         header_bytes=found.header_bytes,
         hash=found.hash,
         pointer=found.pointer,
-        layout=found.form,
+        layout=found.layout,
     )
 
 

@@ -32,8 +32,8 @@ class LegacyFilter(Protocol):
     """A filter of one column chunk, in a place of its own, whose hash is known.
 
     `pointer`: what leads to it, in a few words. `offset`: where it lies in the file, None inside the
-    footer; `stored_bytes`: what it takes there, `header_bytes` of them for its header. `form`: the
-    layout of its header; `hash`: what values are hashed by, in words. `bits`: the filter in memory.
+    footer; `stored_bytes`: what it takes there, `header_bytes` of them for its header. `layout`:
+    of its header; `hash`: what values are hashed by, in words. `bits`: the filter in memory.
     """
 
     @property
@@ -41,7 +41,7 @@ class LegacyFilter(Protocol):
     @property
     def pointer(self) -> str: ...
     @property
-    def form(self) -> str: ...
+    def layout(self) -> str: ...
     @property
     def hash(self) -> str: ...
     @property
@@ -91,7 +91,7 @@ class LegacyKind(Protocol):
     def private(self, file: Any, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
         """The filters to which bloom_filter_offset does not lead."""
 
-    def of_dialect(
+    def find(
         self, file: Any, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
     ) -> LegacyFilter | None:
         """The filter of this dialect: one with a note rather than one that is published."""

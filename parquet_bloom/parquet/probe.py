@@ -170,7 +170,7 @@ class _Finder:
                 kind = self._file.legacy
                 if kind is None:
                     return None, NOT_OF_DIALECT
-                found = kind.of_dialect(self._file, self._chunk, legacy, self._seed)
+                found = kind.find(self._file, self._chunk, legacy, self._seed)
                 return found, NOT_OF_DIALECT
 
     def _where_readers_look(self) -> tuple[AskedFilter | None, str]:

@@ -16,7 +16,7 @@ from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, Un
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.chunk_filters import headers_at
-from parquet_bloom.legacy.presence import suspects
+from parquet_bloom.legacy.presence import candidates
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parquet import bloom
@@ -111,7 +111,7 @@ class ParquetExamination:
 
     def _look_at_legacy(self, opening: Opening) -> None:
         """Legacy filters, in columns that are not encrypted."""
-        for chunk in suspects(self.file.footer, self._leaves):
+        for chunk in candidates(self.file.footer, self._leaves):
             if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
                 continue
             found = legacy.look_at(self.file, chunk)

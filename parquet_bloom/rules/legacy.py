@@ -12,12 +12,7 @@ from typing import Any
 
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.legacy.chunk_filters import headers_at
-from parquet_bloom.legacy.membership import (
-    LegacyMembership,
-    check_membership,
-    fitting,
-    other_fitting,
-)
+from parquet_bloom.legacy.membership import LegacyMembership, check_membership
 from parquet_bloom.legacy.murmur3 import block_filter
 from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, Place
 from parquet_bloom.legacy.murmur3.dialect import ON_PUBLISHED
@@ -60,7 +55,7 @@ def look_at(file: Any, chunk: Any) -> LegacyFilters:
 
 def published(file: Any, chunk: Any) -> Finding:
     """That bloom_filter_offset leads to one."""
-    layout = headers_at(file, chunk)[0].form
+    layout = headers_at(file, chunk)[0].layout
     return chunk_finding(
         "PB701",
         chunk,
@@ -86,10 +81,10 @@ def _with_places(
     file: Any, chunk: Any, legacy: LegacyFilters, pointer: str, offset: int, note: Note | None
 ) -> LegacyFilters:
     try:
-        found = block_filter.find(file, chunk, pointer, offset)
+        found = block_filter.headers_in_place(file, chunk, pointer, offset)
         if note is not None and note.offset == offset:
             noted = block_filter.noted_place(file, chunk, note, found)
-            places = [noted, *block_filter.places(pointer, offset, found, None)]
+            places = [noted, *block_filter.places(pointer, offset, found)]
             return replace(legacy, places=places, noted=noted)
     except FilterError as error:
         legacy.findings.append(_none_readable(file, chunk, error))
@@ -105,9 +100,7 @@ def _with_places(
             )
         )
         return legacy
-    return replace(
-        legacy, places=list(block_filter.places(pointer, offset, found, None)), noted=None
-    )
+    return replace(legacy, places=block_filter.places(pointer, offset, found), noted=None)
 
 
 def _with_statistics(file: Any, chunk: Any, legacy: LegacyFilters) -> LegacyFilters:
@@ -167,7 +160,7 @@ def _check_blocks(
         yield from _check_noted(file, chunk, legacy, looked)
         return
     try:
-        filter = fitting(file, chunk, legacy.places)
+        filter = block_filter.fitting(file, chunk, legacy.places).reading
     except FilterError as error:
         yield _unknown_hash(file, chunk, error)
         return
@@ -180,20 +173,22 @@ def _check_noted(
     file: Any, chunk: Any, legacy: LegacyFilters, looked: LookedUp
 ) -> Iterator[Finding]:
     noted, *others = legacy.places
-    filter = block_filter.read(file, noted, chunk.leaf.type)
+    filter = block_filter.read(file, chunk, noted)
     membership = _membership(file, chunk, filter, looked)
     if not membership.missing:
         return
-    readings = (block_filter.read(file, place, chunk.leaf.type) for place in others)
-    fits = other_fitting(file, chunk, readings)
-    if fits is None or not fits.is_complete or fits.reading.hash == filter.hash:
+    try:
+        other = block_filter.fitting(file, chunk, others).checked()
+    except FilterError:
+        other = filter
+    if other.hash == filter.hash:
         yield _false_negatives(chunk, filter, membership)
         return
     yield chunk_finding(
         "PB707",
         chunk,
         "the note names another hash than the one that finds the values",
-        expected=fits.reading.hash,
+        expected=other.hash,
         found=filter.hash,
     )
 

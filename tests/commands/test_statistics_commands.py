@@ -244,7 +244,7 @@ def test_the_dialect_alone_says_how_large_filters_are(source, tmp_path, options)
     (name,) = options
     with pytest.raises(pb.UnsupportedError) as refused:
         pb.build(source, output, columns=["id"], dialect=pb.StatisticsFilter(), **options)
-    complaint = "statistics filters: a StatisticsFilter says itself how large they are"
+    complaint = "statistics filters: their size is set in StatisticsFilter"
     assert str(refused.value) == f"{source}: {name} is not supported for {complaint}"
     assert not output.exists()
 

@@ -382,7 +382,7 @@ def test_filters_of_columns_swapped(tmp_path):
     check(
         diagnosed(path, 0, "left"),
         "filter-of-another-chunk",
-        "the filter is that of row group 0, column right",
+        "the filter belongs to row group 0, column right",
     )
     check(diagnosed(path, 0, "right"), "filter-of-another-chunk", "row group 0, column left")
     assert diagnosed(path, 1, "left") is None

@@ -23,7 +23,7 @@ import parquet_bloom as pb
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.filters.sizing import bits_per_value, expected_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.legacy.chunk_filters import in_statistics
+from parquet_bloom.legacy.chunk_filters import statistics_filter
 from parquet_bloom.legacy.murmur3.dialect import num_bytes_for
 from parquet_bloom.legacy.murmur3.headers import encode, read
 from parquet_bloom.legacy.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
@@ -37,8 +37,7 @@ from parquet_bloom.orc.keys.key_hashes import insertion_hashes, lookup_hashes, n
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
 from parquet_bloom.parquet.bloom import encode_header
-from parquet_bloom.parquet.pages.runs import Run, SlicedRun
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.parquet.pages.runs import Run, SlicedRun, run_of
 
 PAGE = ROOT / "docs/dialects.md"
 
@@ -355,8 +354,8 @@ def test_murmur3_header():
     plain, page = encode("12-byte", 1024), encode("page", 1024)
     assert plain == bytes.fromhex("00040000 00000000 00000000")
     assert page == bytes.fromhex("15 08 15 8010 15 8010 6c 15 8010 1c 1c 00 00 1c 1c 00 00 00 00")
-    assert [header.form for header in read(plain)] == ["12-byte", "8-byte"]
-    assert [header.form for header in read(page)] == ["page"]
+    assert [header.layout for header in read(plain)] == ["12-byte", "8-byte"]
+    assert [header.layout for header in read(page)] == ["page"]
 
 
 def test_murmur3_place(tmp_path):
@@ -377,7 +376,7 @@ def test_murmur3_place(tmp_path):
 def test_murmur3_prefix():
     """The very first draft took the length of a text for a part of it."""
     oldest = Scheme("HIVE", HIVE_SEED, "mask", "big")
-    hash = oldest.hash_value(LeafType("BYTE_ARRAY"), b"hello", 1)
+    hash = oldest.hashes(run_of([b"hello"], None), 1)
     low_half = hashing.hive64(b"\x05\0\0\0hello") % 2**32
     assert hash.tolist() == [low_half]
     assert oldest.words(b"\1\2\3\4") == b"\4\3\2\1"
@@ -423,7 +422,7 @@ def example(tmp_path_factory):
 
 def filter_inside(path, column="id"):
     with pb.open(path) as file:
-        return in_statistics(file, file.chunk(0, column))
+        return statistics_filter(file, file.chunk(0, column))
 
 
 def test_statistics_clear(example):
@@ -481,7 +480,7 @@ def test_statistics_longs(example):
     found = [
         filter_inside(example(encoding=encoding)[0]) for encoding in ("list", "binary", "java")
     ]
-    assert [filter.form for filter in found] == ["list", "binary", "java"]
+    assert [filter.layout for filter in found] == ["list", "binary", "java"]
     assert len({filter.stored.struct.bitset for filter in found}) == 1
 
 

@@ -129,7 +129,8 @@ def test_a_damaged_header_never_hides_a_value(header, tmp_path):
 )
 def test_what_is_no_note_is_an_error(text):
     with pytest.raises(
-        FilterError, match=r"^pbloom\.murmur3: (no note of a filter|a note that|damaged)"
+        FilterError,
+        match=r"^pbloom\.murmur3: (not a note about a filter|an impossible note|damaged)",
     ):
         decoded(text)
 

@@ -104,9 +104,9 @@ def test_inspect_says_why_a_note_leads_nowhere(source, tmp_path):
 @pytest.mark.parametrize(
     ("seed", "complaint"),
     [
-        ("\n-", "no note of a filter"),
-        ("\n-9", "a note that cannot be: '{"),
-        (":", "no note of a fi"),
+        ("\n-", "not a note about a filter"),
+        ("\n-9", "an impossible note: '{"),
+        (":", "not a note about a fi"),
     ],
 )
 def test_a_damaged_note_says_where_in_one_line(source, tmp_path, seed, complaint):
@@ -171,7 +171,7 @@ def test_probe_asks_the_filters_of_a_dialect(mixed, column, dialect, verdicts):
     [
         ([pb.Murmur3()], "murmur3"),
         ([pb.StatisticsFilter()], "statistics"),
-        ([pb.StatisticsFilter(), pb.Murmur3()], "murmur3 and of statistics"),
+        ([pb.StatisticsFilter(), pb.Murmur3()], "murmur3 or statistics"),
     ],
 )
 def test_who_finds_no_filter_is_told_of_older_ones(source, tmp_path, dialects, named):
@@ -180,7 +180,7 @@ def test_who_finds_no_filter_is_told_of_older_ones(source, tmp_path, dialects, n
     for dialect in dialects:
         pb.build(path, columns=["id"], row_groups=[1], in_place=True, dialect=dialect)
     (result,) = pb.probe(path, "id", ["17"]).results
-    told = f"no filter; there is one of the dialect {named}"
+    told = f"no filter; for a legacy one, choose dialect {named}"
     assert [group.reason for group in result.groups] == ["no filter", told]
     with pytest.raises(FilterError, match=f": {told}$"):
         pb.dump(path, "id", 1)

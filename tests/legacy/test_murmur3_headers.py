@@ -1,4 +1,4 @@
-"""Every form of header that an old split block filter ever had, and what is behind it."""
+"""Every layout of header that an old split block filter ever had, and what is behind it."""
 
 import pytest
 from make.older_files import (
@@ -46,8 +46,8 @@ def refused(path):
 @pytest.mark.parametrize("place", ["before", "inside", "footer"])
 def test_every_draft_is_recognised_wherever_it_lies(draft, place, tmp_path):
     filter = found(file_of(tmp_path, STORED, draft_of(draft), place=place))
-    header, *_, form, hash = DRAFTS[draft]
-    assert (filter.form, filter.hash, filter.header_bytes) == (form, hash, len(header))
+    header, *_, layout, hash = DRAFTS[draft]
+    assert (filter.layout, filter.hash, filter.header_bytes) == (layout, hash, len(header))
     assert filter.stored_bytes == len(header) + SIZE
     assert b"".join(filter.header_and_bitset()) == draft_of(draft)
     assert all(filter.check(value) for value in STORED)
@@ -76,7 +76,7 @@ def test_a_seed_of_nobody_s_is_unknown_until_it_is_named(tmp_path):
     stored = thrift_header(SIZE) + bitset(STORED, BLOCKS, murmur3(4242))
     path = file_of(tmp_path, STORED, stored)
     assert refused(path) == (
-        "a legacy filter: the chunk's values are not found by any known hash, seed"
+        "legacy filter: the chunk's values are not found by any known hash, seed"
         " and selection of blocks"
     )
     (result,) = pb.probe(path, "a", ["other 1"]).results
@@ -91,7 +91,7 @@ def test_a_seed_of_nobody_s_is_unknown_until_it_is_named(tmp_path):
 def test_a_filter_without_some_of_the_values_is_not_asked(tmp_path):
     stored = plain_header(SIZE, 12) + bitset(STORED[:-3], BLOCKS)
     path = file_of(tmp_path, STORED, stored)
-    assert refused(path) == "values that are stored are not in the filter"
+    assert refused(path) == "legacy filter: some stored values are not in the filter"
 
 
 def test_nothing_is_recognised_among_bits_that_are_all_set(tmp_path):
@@ -101,7 +101,7 @@ def test_nothing_is_recognised_among_bits_that_are_all_set(tmp_path):
 
 def test_nothing_is_recognised_without_values(tmp_path):
     path = file_of(tmp_path, [], plain_header(SIZE, 12) + bitset([], BLOCKS))
-    assert "no value is stored that would tell its hash" in refused(path)
+    assert "no stored value to recognise its hash by" in refused(path)
 
 
 def test_a_handful_of_values_is_enough(tmp_path):
@@ -114,17 +114,17 @@ def test_the_header_of_today_is_no_older_one(tmp_path):
         assert headers.read(encode_header(num_bytes) + bytes(80)) == ()
 
 
-@pytest.mark.parametrize("form", words(HeaderLayout))
+@pytest.mark.parametrize("layout", words(HeaderLayout))
 @pytest.mark.parametrize("num_bytes", [32, 1024, 128 << 20])
-def test_what_is_written_is_what_was_read(form, num_bytes):
+def test_what_is_written_is_what_was_read(layout, num_bytes):
     expected = {
         "12-byte": plain_header(num_bytes, 12),
         "thrift": thrift_header(num_bytes),
         "page": page_header(num_bytes),
-    }[form]
-    assert headers.encode(form, num_bytes) == expected
+    }[layout]
+    assert headers.encode(layout, num_bytes) == expected
     read = headers.read(expected + b"\x01" * 80)[0]
-    assert (read.form, read.header_bytes, read.num_bytes) == (form, len(expected), num_bytes)
+    assert (read.layout, read.header_bytes, read.num_bytes) == (layout, len(expected), num_bytes)
 
 
 HOSTILE = {

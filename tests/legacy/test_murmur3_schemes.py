@@ -11,8 +11,7 @@ from xxhash import xxh64_intdigest
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.murmur3.dialect import Murmur3, num_bytes_for
 from parquet_bloom.legacy.murmur3.schemes import Scheme
-from parquet_bloom.parquet.pages.runs import FixedRun, PrefixedRun, SlicedRun
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.parquet.pages.runs import FixedRun, PrefixedRun, SlicedRun, run_of
 
 VALUES = [b"", b"a", b"hello", *texts(200), bytes(range(256))]
 NUMBERS = [0, 1, -1, 2**63 - 1, -(2**63), *range(1000, 1200)]
@@ -62,7 +61,7 @@ def test_numbers_are_hashed_as_they_are_stored(name):
 def test_one_value_is_hashed_as_many_are(name):
     scheme, *_ = SCHEMES[name]
     (run, _) = runs_of(VALUES)
-    alone = [scheme.hash_value(LeafType("BYTE_ARRAY"), value, 256) for value in VALUES]
+    alone = [scheme.hashes(run_of([value], None), 256) for value in VALUES]
     assert np.concatenate(alone).tolist() == scheme.hashes(run, 256).tolist()
 
 
@@ -79,7 +78,7 @@ def test_drafts_with_xxhash(selection):
     [(b"", 0x55FF62D309B7F846), (b"a", 0xD95A7F3C29BDB659), (b"hello", 0x44FAA9DA3B4290E4)],
 )
 def test_vectors_of_the_parquet_seed(text, hash):
-    assert Murmur3().scheme.raw_hash(LeafType("BYTE_ARRAY"), text) == hash
+    assert Murmur3().scheme.raw_hashes(run_of([text], None)).tolist() == [hash]
 
 
 def test_the_file_of_parquet_mr_is_rebuilt_bit_for_bit():

@@ -155,19 +155,19 @@ def test_guava_filters_are_guavas(source, tmp_path, guava, strategy, entries, fp
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("form", ["list", "binary", "java"])
-def test_every_type_but_boolean(source, tmp_path, strategy, form):
+@pytest.mark.parametrize("encoding", ["list", "binary", "java"])
+def test_every_type_but_boolean(source, tmp_path, strategy, encoding):
     """The document says Integer; a chunk without a value gets none."""
     output = tmp_path / "out.parquet"
     columns = [*VALUES, "int96", "some", "none"]
-    built = with_filters(source, output, StatisticsFilter(strategy, encoding=form), columns)
+    built = with_filters(source, output, StatisticsFilter(strategy, encoding=encoding), columns)
     assert [filter.column for filter in built.filters] == [*VALUES, "int96", "some"]
     assert [(each.column, each.reason) for each in built.skipped] == [
         ("none", "no non-null values")
     ]
     for name in VALUES:
         filter, recognised = filter_of(output, name), recognised_of(output, name)
-        assert (filter.hash, filter.form, filter.dialect) == (strategy, form, "statistics")
+        assert (filter.hash, filter.layout, filter.dialect) == (strategy, encoding, "statistics")
         assert (recognised.reading.hash, recognised.found) == (strategy, recognised.sample)
         assert all(map(filter.check, stored_bytes(name)))
 

@@ -31,7 +31,7 @@ TABLE = pa.table(
         "bare": pa.array(range(ROWS), pa.int32()),
     }
 )
-FORMS = ("list", "binary", "java")
+ENCODINGS = ("list", "binary", "java")
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +54,12 @@ def stripped(path, output):
     with_edits(path, output, edits, verify=True)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("field_id", [31420, 7, 5])
-def test_a_filter_comes_and_goes_without_a_trace(source, tmp_path, form, field_id):
+def test_a_filter_comes_and_goes_without_a_trace(source, tmp_path, encoding, field_id):
     """max_value and is_max_value_exact come back where it had their place."""
     filtered, bare = tmp_path / "filtered.parquet", tmp_path / "bare.parquet"
-    with_filters(source, filtered, StatisticsFilter(encoding=form, field_id=field_id))
+    with_filters(source, filtered, StatisticsFilter(encoding=encoding, field_id=field_id))
     assert filtered.read_bytes() != source.read_bytes()
     stripped(filtered, bare)
     assert bare.read_bytes() == source.read_bytes()
@@ -159,9 +159,9 @@ def test_an_encrypted_file_is_refused(source, tmp_path, plaintext_footer):
 # Readers
 
 
-@pytest.fixture(scope="module", params=FORMS)
+@pytest.fixture(scope="module", params=ENCODINGS)
 def private(request, source, tmp_path_factory):
-    """With filters in the private field, in each form."""
+    """With filters in the private field, in each encoding."""
     output = tmp_path_factory.mktemp("private") / "out.parquet"
     with_filters(source, output, StatisticsFilter(encoding=request.param))
     return output

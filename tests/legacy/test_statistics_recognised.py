@@ -98,7 +98,7 @@ def test_another_modulus_is_found_too(source, tmp_path, strategy):
     assert (filter.hash, filter.bits.num_bits) == (strategy, 3700)
 
 
-HASHED_AS = "the chunk's values are not found, hashed as"
+HASHED_AS = "the chunk's values are not found by the hash of"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ HASHED_AS = "the chunk's values are not found, hashed as"
         pytest.param(
             foreign("hive"),
             "none",
-            "no value is stored that would tell how they are hashed",
+            "no stored value to recognise its hash by",
             id="no values",
         ),
         pytest.param(
@@ -143,7 +143,7 @@ HASHED_AS = "the chunk's values are not found, hashed as"
         pytest.param(
             foreign("hive", values=VALUES[:-10]),
             "x",
-            "values that are stored are not in the filter",
+            "some stored values are not in the filter",
             id="some are missing",
         ),
     ],

@@ -1,4 +1,4 @@
-"""The struct of a filter inside Statistics: its bytes in each form, and bytes that are none."""
+"""The struct of a filter inside Statistics: its bytes in each encoding, and bytes that are none."""
 
 import struct as packing
 
@@ -10,9 +10,14 @@ from oracle import specification
 from oracle.specification import binary, i32, i64, list_of, struct_of
 
 from parquet_bloom.errors import FilterError
-from parquet_bloom.legacy import varints
-from parquet_bloom.legacy.statistics import java_longs
-from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct, decode, encode
+from parquet_bloom.legacy.statistics import varints
+from parquet_bloom.legacy.statistics.filter_struct import (
+    StatisticsStruct,
+    decode,
+    encode,
+    from_java,
+    to_java,
+)
 
 LONGS = [0, 1, -1, 2**62, -(2**63), 2**63 - 1, 0x0123456789ABCDEF]
 BITSET = packing.pack("<7q", *LONGS)
@@ -31,20 +36,20 @@ def struct_bytes(*fields):
     return specification.element(struct_of(*fields))
 
 
-@pytest.mark.parametrize("form", BITSETS)
-def test_the_bytes_of_each_form(form):
-    stored = StatisticsStruct(form, BITSET, 448, 5, 0)
-    encoded = struct_bytes((1, BITSETS[form]), (2, i32(448)), (3, i32(5)), (4, i32(0)))
+@pytest.mark.parametrize("encoding", BITSETS)
+def test_the_bytes_of_each_encoding(encoding):
+    stored = StatisticsStruct(encoding, BITSET, 448, 5, 0)
+    encoded = struct_bytes((1, BITSETS[encoding]), (2, i32(448)), (3, i32(5)), (4, i32(0)))
     assert encode(stored) == encoded
     assert decode(encoded) == stored
 
 
-@pytest.mark.parametrize("form", BITSETS)
-def test_what_is_ours_has_ids_that_nobody_else_has(form):
+@pytest.mark.parametrize("encoding", BITSETS)
+def test_what_is_ours_has_ids_that_nobody_else_has(encoding):
     """The strategy by its name, and is_max_value_exact = true, which was there before."""
-    stored = StatisticsStruct(form, BITSET, 448, 5, 1, "guava-64", (1, b""))
+    stored = StatisticsStruct(encoding, BITSET, 448, 5, 1, "guava-64", (1, b""))
     encoded = struct_bytes(
-        (1, BITSETS[form]),
+        (1, BITSETS[encoding]),
         (2, i32(448)),
         (3, i32(5)),
         (4, i32(1)),
@@ -143,15 +148,14 @@ def test_varints_are_those_of_thrift(numbers):
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
 def test_longs_of_java_come_back(numbers):
-    bitset = packing.pack(f"<{len(numbers)}q", *numbers)
-    stream = java_longs.serialized(bitset)
+    stream = to_java(np.array(numbers, np.int64))
     assert stream == HEADER + packing.pack(f">i{len(numbers)}q", len(numbers), *numbers)
-    assert java_longs.deserialized(stream) == bitset
+    assert from_java(stream).tolist() == numbers
 
 
 def test_java_writes_and_reads_the_same_longs(parquet_java):
     arrays = [LONGS, [], [7], list(range(-300, 300))]
-    streams = [java_longs.serialized(packing.pack(f"<{len(a)}q", *a)).hex() for a in arrays]
+    streams = [to_java(np.array(array, np.int64)).hex() for array in arrays]
     texts = [",".join(map(str, array)) for array in arrays]
     jobs = [("write", text) for text in texts] + [("read", stream) for stream in streams]
     answers = parquet_java.answers("Longs", jobs)

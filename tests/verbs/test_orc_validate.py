@@ -354,7 +354,7 @@ def hypothesis_names():
             first_row=0,
             num_rows=0,
         )
-        names |= {each.name for each in orc_writers._hypotheses(lacking)}
+        names |= {name for name, *_ in orc_writers._hypotheses(lacking)}
     return names
 
 

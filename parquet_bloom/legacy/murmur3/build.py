@@ -1,87 +1,134 @@
-"""Old split block filters of column chunks, built by several threads.
+"""Add split block filters of before parquet-format 2.7.0 to a Parquet file.
 
 The hashes of a chunk are kept until its distinct values have been counted, so that its pages are
 read once.
+
+Spec: parquet-format before 2.7.0, BloomFilter.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 
 import numpy as np
 
+from parquet_bloom.container import BuildChange
 from parquet_bloom.filters.hashers import Hashes, distinct
-from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.murmur3.dialect import Murmur3, num_bytes_for
-from parquet_bloom.parallel import work_in_order
-from parquet_bloom.parquet.build import special_values
+from parquet_bloom.legacy.murmur3.footer import FooterEdit, check_version, new_footer
+from parquet_bloom.legacy.murmur3.places import in_order_of_pages, write_filters
+from parquet_bloom.legacy.murmur3.pointers import every_note
+from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
+from parquet_bloom.parallel import Progress, of_all, work_in_order
+from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
-from parquet_bloom.parquet.writer import Built
+from parquet_bloom.parquet.plan import plan_of
+from parquet_bloom.parquet.writer import ParquetChange, check_end, check_unencrypted, kept_end
+from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
 
-
-@dataclass(frozen=True, slots=True)
-class OldSize:
-    """How large filters are: for `ndv` distinct values per chunk, None counts them; `fpp` as the old
-    formula takes it; at most `max_bytes`."""
-
-    fpp: float
-    ndv: int | None
-    max_bytes: int
-
-    def num_blocks(self, ndv: int) -> int:
-        return num_bytes_for(ndv, self.fpp, self.max_bytes) // BLOCK_BYTES
+_NOT_SUPPORTED = ("exact_blocks", "expose_filter_location", "force", "orc_streams")
 
 
-def built(
-    file: ParquetFile,
-    chunks: Sequence[ColumnChunk],
-    dialect: Murmur3,
-    size: OldSize,
-    threads: int | None,
-) -> Generator[Built]:
-    """Each of `chunks`, which have been found readable, with its filter.
+class Murmur3Build(ParquetChange, BuildChange):
+    """Filters of `dialect` for the column chunks that `options` name."""
 
-    Raises PageError, UnsupportedError.
-    """
+    def __init__(
+        self,
+        file: ParquetFile,
+        dialect: Murmur3,
+        options: BuildOptions,
+        progress: Progress | None = None,
+    ) -> None:
+        refuse(file.path, options, _NOT_SUPPORTED, "murmur3 filters")
+        check_unencrypted(file)
+        file.footer.check_row_counts()
+        super().__init__(file)
+        self._dialect = dialect
+        self._options = options
+        self._notes = {chunk.key: note for chunk, note in every_note(file.footer)}
+        plan = plan_of(file, options, self._has_one)
+        self._is_inserted = dialect.placement == "chunk" and bool(plan.chunks)
+        self._chunks = in_order_of_pages(file, plan.chunks) if self._is_inserted else plan.chunks
+        self._progress = of_all(progress, self._chunks)
+        self._edit: FooterEdit | None = None
+        self.filters = []
+        self.skipped = plan.skipped
+        self.prefix = self._kept_end(self._chunks)
 
-    def work(chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
-        with located(file.footer, chunk):
-            return _filter(file, chunk, dialect, size)
+    @property
+    def is_idle(self) -> bool:
+        return not self._chunks if self._edit is None else not self._edit.keys
 
-    return work_in_order(chunks, work, _room, threads)
+    def _has_one(self, chunk: ColumnChunk) -> bool:
+        """Whether the chunk has a filter of the dialect, or another one in its place."""
+        is_taken = self._dialect.publish_offset and chunk.has_filters
+        return is_taken or chunk.key in self._notes
+
+    def _kept_end(self, chunks: Sequence[ColumnChunk]) -> int:
+        """How much of the file stays at its beginning."""
+        keys = {chunk.key for chunk in chunks}
+        gone = [note for key, note in self._notes.items() if key in keys]
+        offsets = {note.offset for note in gone}
+        pointing = {
+            chunk.key: chunk
+            for chunk in chunks
+            if self._dialect.publish_offset or chunk.bloom_filter_offset in offsets
+        }
+        check_end(self.file, pointing)
+        if self._is_inserted:
+            return chunks[0].pages_start or 0
+        return kept_end(
+            self.file,
+            {key: chunk for key, chunk in pointing.items() if chunk.bloom_filter_offset},
+            [(note.offset, note.end) for note in gone],
+            max((note.end for key, note in self._notes.items() if key not in keys), default=0),
+        )
+
+    def compose(self, version: Version) -> None:
+        filters = work_in_order(self._chunks, self._filter, _room, self._options.threads)
+        with closing(filters):
+            added = write_filters(
+                self.file, version, filters, self._dialect, self._progress, self._is_inserted
+            )
+        replaced = {
+            chunk.key: self._notes[chunk.key] for chunk in self._chunks if chunk.key in self._notes
+        }
+        self._edit = FooterEdit(self.file, self._dialect, added, replaced)
+        footer = new_footer(self._edit, version.size)
+        version.append(footer.protection.tail(footer.raw))
+        self.filters = added.filters
+        self.skipped += added.skipped
+        self.notes = self._dialect.notes if added.filters else ()
+
+    def _filter(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
+        """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
+        options, scheme = self._options, self._dialect.scheme
+        with located(self.file.footer, chunk):
+            runs = chunk_runs(self.file.source, self.file.footer, chunk)
+            hashes: Iterable[Hashes] = map(scheme.raw_hashes, with_specials(runs, chunk.leaf.type))
+            ndv = options.ndv
+            if ndv is None:
+                hashes = [distinct(np.concatenate([np.empty(0, np.uint64), *hashes]))]
+                ndv = max(1, hashes[0].size)
+            fpp = DEFAULT_FPP if options.fpp is None else options.fpp
+            max_bytes = MAX_BYTES if options.max_bytes is None else options.max_bytes
+            num_blocks = num_bytes_for(ndv, fpp, max_bytes) // BLOCK_BYTES
+            filter = SplitBlockBloomFilter.empty(num_blocks)
+            for some in hashes:
+                filter.insert_hashes(scheme.aligned(some, num_blocks))
+        return filter if filter.bits_set else NO_VALUES
+
+    def check(self, new: ParquetFile) -> None:
+        if self._edit is not None:
+            check_version(self._edit, new)
 
 
 def _room(chunk: ColumnChunk) -> int:
     """All hashes, twice."""
     return 16 * (chunk.num_values or 0)
-
-
-def _filter(
-    file: ParquetFile, chunk: ColumnChunk, dialect: Murmur3, size: OldSize
-) -> SplitBlockBloomFilter | str:
-    hashes: Iterable[Hashes] = _hashes(file, chunk, dialect)
-    ndv = size.ndv
-    if ndv is None:
-        hashes = [distinct(np.concatenate([np.empty(0, np.uint64), *hashes]))]
-        ndv = max(1, hashes[0].size)
-    filter = SplitBlockBloomFilter.empty(size.num_blocks(ndv))
-    for some in hashes:
-        filter.insert_hashes(dialect.scheme.aligned(some, filter.num_blocks))
-    return filter if filter.bits_set else NO_VALUES
-
-
-def _hashes(file: ParquetFile, chunk: ColumnChunk, dialect: Murmur3) -> Iterator[Hashes]:
-    """Of all values, page by page; of both zeros where there is one."""
-    leaf = chunk.leaf.type
-    specials = 0
-    for part in chunk_runs(file.source, file.footer, chunk):
-        if leaf.is_float:
-            specials |= part.run.float_specials()
-        yield dialect.scheme.raw_hashes(part.run)
-    more = [dialect.scheme.raw_hash(leaf, plain) for plain in special_values(specials, leaf)]
-    yield np.array(more, np.uint64)

@@ -1,4 +1,4 @@
-"""What split block filters of before parquet-format 2.7.0 are to be written."""
+"""Which split block filters of before parquet-format 2.7.0 to write."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.vocabulary import HeaderLayout, Placement, check_word
 
 # Source: measured with DuckDB 2.0, Spark 4.3, DataFusion 55, polars 2.1 and pyarrow 26.
-ON_PUBLISHED: Final = (
-    "DuckDB fails when it looks for values, Spark and parquet-java warn and do without"
-)
+ON_PUBLISHED: Final = "DuckDB fails on lookups, Spark and parquet-java warn and carry on without"
 
-# Of one word: 1 less anything smaller is 1, of which the formula makes nothing.
+# Of one word: 1 minus anything smaller is 1, and the formula fails.
 _LEAST_RATE: Final = 2.0**-53
 
 
@@ -24,10 +22,10 @@ class Murmur3:
     """Split block filters of MurmurHash3, as parquet-mr and parquet-cpp wrote them until 2019.
 
     header_layout: what stands before the bits; `12-byte` is what they wrote, `thrift` and `page` are
-    what the specification said then. seed: of the hash, 32 bits. placement: `footer`, before the footer,
-    or `chunk`, before the chunk's first page, for which everything behind it moves. publish_offset:
-    let bloom_filter_offset lead there, where readers of today look for something else; otherwise
-    only a note does that they pass over.
+    what the specification said then. seed: of the hash, 32 bits. placement: `footer`, before the
+    footer, or `chunk`, before the chunk's first page, which moves everything behind it.
+    publish_offset: point bloom_filter_offset to the filters, although readers of today expect another
+    kind there; otherwise only a note leads to them, which readers ignore.
 
     Raises ValueError for anything else.
     """
@@ -49,7 +47,7 @@ class Murmur3:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What readers of today make of filters that are published."""
+        """What readers of today do with published filters."""
         if not self.publish_offset:
             return ()
         return (f"bloom_filter_offset leads to filters of a legacy dialect: {ON_PUBLISHED}",)
@@ -58,7 +56,7 @@ class Murmur3:
 def num_bytes_for(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int:
     """The size that parquet-mr gave a filter of `ndv` distinct values, at most `max_bytes`.
 
-    It is smaller than `fpp` needs (see filters.sizing), unless rounding makes up for it.
+    It is too small for `fpp` (see filters.sizing), unless rounding makes up for it.
     """
     of_word = min(max(fpp ** (1 / 8), _LEAST_RATE), 1 - _LEAST_RATE)
     num_bits = int(-8 * ndv / log(1 - of_word))

@@ -1,4 +1,4 @@
-"""The footer of a file that has got old split block filters, and the proof that the rest is as it was."""
+"""The footer of a file with new murmur3 filters, and the proof that everything else is as it was."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.legacy.murmur3.dialect import Murmur3
-from parquet_bloom.legacy.murmur3.places import Added
+from parquet_bloom.legacy.murmur3.places import Added, offset_indexes
 from parquet_bloom.legacy.murmur3.pointers import Note, every_note, note_fields, note_of
 from parquet_bloom.legacy.presence import KEY_VALUE_METADATA
 from parquet_bloom.native import _kernel
@@ -16,7 +16,7 @@ from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER, Footer
-from parquet_bloom.parquet.footer.moved import Moves, moved_footer, moved_offset_index
+from parquet_bloom.parquet.footer.moved import moved_footer, moved_offset_index
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
 from parquet_bloom.storage.local_output import COPY_CHUNK
 
@@ -32,7 +32,8 @@ _MOVING = (
 
 @dataclass(frozen=True, slots=True)
 class FooterEdit:
-    """What the footer has to say: what was `added`, and which filters that had a note are `replaced`."""
+    """What changes in the footer: pointers to the filters that were `added`, and those to the filters
+    that are `replaced` and had a note."""
 
     file: ParquetFile
     dialect: Murmur3
@@ -41,24 +42,27 @@ class FooterEdit:
 
     @property
     def notes(self) -> dict[ChunkKey, Note]:
-        """Of the filters that were added."""
-        return {key: _moved_with(note, self.added.moves) for key, note in self.added.notes.items()}
+        """Of the filters that were added; their chunks may have moved since."""
+        moves = self.added.moves
+        return {
+            key: replace(note, pages=moves(note.pages)) for key, note in self.added.notes.items()
+        }
 
     @property
     def keys(self) -> set[ChunkKey]:
-        """The chunks whose pointers edit."""
+        """The chunks whose pointers change."""
         return {*self.added.notes, *self.replaced}
 
 
 def new_footer(edit: FooterEdit, start: int) -> Footer:
     """The footer with the pointers to what was added, at `start`."""
-    old, added = edit.file.footer, edit.added
-    moved = Footer(
-        moved_footer(old.raw, added.moves, added.lengths), start, old.where, old.protection
-    )
+    old, added, moves = edit.file.footer, edit.added, edit.added.moves
+    moved = Footer(moved_footer(old.raw, moves, added.lengths), start, old.where, old.protection)
     notes: dict[ChunkKey, Note | None] = {
-        **_moved_notes(edit.file, added.moves), **dict.fromkeys(edit.replaced), **edit.notes,
-    }  # fmt: skip
+        chunk.key: replace(note, offset=moves(note.offset), pages=moves(note.pages))
+        for chunk, note in (every_note(old) if moves.places else ())
+    }
+    notes |= dict.fromkeys(edit.replaced) | edit.notes
     fields = {
         key: {**note_fields(moved, _chunk(moved, key), note), **_pointer(edit, key)}
         for key, note in notes.items()
@@ -67,30 +71,13 @@ def new_footer(edit: FooterEdit, start: int) -> Footer:
 
 
 def _pointer(edit: FooterEdit, key: ChunkKey) -> Fields:
-    """What becomes of bloom_filter_offset. Old writers gave it no length."""
+    """The edit of bloom_filter_offset, which old writers set without a length."""
     note = edit.added.notes.get(key)
     if note is not None and edit.dialect.publish_offset:
         return {**NO_POINTER, _OFFSET: (compact.TYPE_I64, compact.zigzag(note.offset))}
     replaced = edit.replaced.get(key)
     offset = _chunk(edit.file.footer, key).bloom_filter_offset
-    if replaced is not None and offset == replaced.offset:
-        return NO_POINTER
-    return {}
-
-
-def _moved_with(note: Note, moves: Moves) -> Note:
-    """The note of a filter that has been put where it is, whose chunk may have moved."""
-    return replace(note, pages=moves(note.pages))
-
-
-def _moved_notes(file: ParquetFile, moves: Moves) -> dict[ChunkKey, Note]:
-    """The notes of filters that stay, where those have moved."""
-    if not moves.places:
-        return {}
-    return {
-        chunk.key: replace(note, offset=moves(note.offset), pages=moves(note.pages))
-        for chunk, note in every_note(file.footer)
-    }
+    return NO_POINTER if replaced is not None and offset == replaced.offset else {}
 
 
 def _chunk(footer: Footer, key: ChunkKey) -> ColumnChunk:
@@ -99,12 +86,12 @@ def _chunk(footer: Footer, key: ChunkKey) -> ColumnChunk:
 
 
 def check_version(edit: FooterEdit, new: ParquetFile) -> None:
-    """Raise RewriteError unless the new file is the old one but for what was added."""
+    """Raise RewriteError unless the new file is the old one with only the filters added."""
     old, added = edit.file, edit.added
     for name in _MOVING:
         places = new.footer.chunks.every(name)
         if list(places) != list(map(added.moves, old.footer.chunks.every(name))):
-            raise RewriteError(f"{name} is not where it has been moved to")
+            raise RewriteError(f"{name} is not where it was moved to")
     if _restored(edit, new.footer) != old.footer.raw:
         raise RewriteError("the footer differs in more than the filters")
     for key, note in edit.notes.items():
@@ -118,7 +105,7 @@ def check_version(edit: FooterEdit, new: ParquetFile) -> None:
         for at in range(start, end, COPY_CHUNK):
             length = min(COPY_CHUNK, end - at)
             if old.source.read_at(at, length) != new.source.read_at(place + at - start, length):
-                raise RewriteError(f"bytes {start} to {end} are not what they were")
+                raise RewriteError(f"bytes {start} to {end} are not as they were")
     moves = added.moves
     for start, length in added.lengths.items():
         index = moved_offset_index(new.source.read_at(moves(start), length), moves.back)
@@ -133,14 +120,13 @@ def _restored(edit: FooterEdit, new: Footer) -> bytes:
     without_new = {key: dict(old.fields(_chunk(old, key), (KEY_VALUE_METADATA,))) for key in noted}
     for key in edit.keys:
         without_new[key] |= NO_POINTER
-    lengths = {moves(start): _old_length(old, start) for start in edit.added.lengths}
+    lengths = {
+        moves(start): end - start
+        for start, end in offset_indexes(old)
+        if start in edit.added.lengths
+    }
     raw = moved_footer(new.with_fields(without_new), moves.back, lengths)
     moved_back = Footer(raw, old.start, old.where, old.protection)
     return moved_back.with_fields(
         {key: old.fields(_chunk(old, key), NO_POINTER) for key in edit.keys}
     )
-
-
-def _old_length(footer: Footer, start: int) -> int:
-    starts = footer.chunks.every("offset_index_offset")
-    return footer.chunks.every("offset_index_length")[starts.index(start)]

@@ -1,10 +1,10 @@
-"""Old split block filters put into a file: behind its data, or before the pages of their chunks.
+"""Where filters go in a file: after its data, or before the pages of their chunks.
 
     footer   | pages, page indexes, filters: as they were | new filters | footer |
     chunk    | new | pages of a chunk | new | pages | ... | page indexes, moved | the rest | footer |
 
-Everything behind a filter that is put before pages begins later, so offsets in the footer, in
-offset indexes and in our own notes are moved.
+Everything after an inserted filter moves, and with it the offsets in the footer, in offset indexes
+and in our own notes.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ from parquet_bloom.storage.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What was written so far. `digests`: of header and bitset; `inserted`: how much was put where;
-    `copied`: from where to where in the old file, and to where; `lengths`: of offset indexes now,
-    by where they began."""
+    """What has been written so far.
+
+    `digests`: of header and bitset; `inserted`: pairs of a place and a size; `copied`: triples of
+    start and end in the old file and start in the new one; `lengths`: the new lengths of offset
+    indexes, by their old offsets.
+    """
 
     filters: list[BuiltFilters] = field(default_factory=list)
     skipped: list[LeftChunk] = field(default_factory=list)
@@ -47,18 +50,17 @@ class Added:
 
     @property
     def moves(self) -> Moves:
-        """Of what was there before."""
+        """Of everything that was there before."""
         return Moves.of(self.inserted)
 
     def copy(self, source: Source, start: int, end: int, out: Version) -> None:
-        """Write what was there."""
         self.copied.append((start, end, out.size))
         out.append_from(source, start, end)
 
     def append(
         self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, out: Version, dialect: Murmur3
     ) -> int:
-        """Write a filter; returns what it takes."""
+        """Write a filter; returns its size with the header."""
         data = headers.encode(dialect.header_layout, filter.num_bytes) + filter.to_bytes()
         offset = out.append(data)
         self.digests[chunk.key] = _kernel.xxh64(data)
@@ -75,61 +77,56 @@ class Added:
         return len(data)
 
 
-def append_all(
-    out: Version, filters: Iterable[Built], dialect: Murmur3, progress: Callable[[int], None]
-) -> Added:
-    """Filters one after the other, before the footer."""
-    added = Added()
-    for done, (chunk, filter) in enumerate(filters, 1):
-        if isinstance(filter, str):
-            added.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, filter))
-        else:
-            added.append(chunk, filter, out, dialect)
-        progress(done)
-    return added
-
-
-def insert_all(
+def write_filters(
     file: ParquetFile,
     out: Version,
     filters: Iterable[Built],
     dialect: Murmur3,
     progress: Callable[[int], None],
+    is_inserted: bool,
 ) -> Added:
-    """Filters before the first pages of their chunks, which come in the order of their pages; and
-    all that lies around them. `out` has what lies before the first of them."""
+    """Write filters one after the other. If they are to be inserted, they come in the order of their
+    chunks' pages, each is put before these, and everything around them is written, too.
+
+    `out` has everything before the first of them. Raises FooterError for a damaged offset index.
+    """
     added = Added()
     at = out.size
     for done, (chunk, filter) in enumerate(filters, 1):
         if isinstance(filter, str):
             added.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, filter))
-        else:
+        elif is_inserted:
             start = chunk.pages_start or 0
             added.copy(file.source, at, start, out)
             added.inserted.append((start, added.append(chunk, filter, out, dialect)))
             at = start
+        else:
+            added.append(chunk, filter, out, dialect)
         progress(done)
+    if is_inserted:
+        _copy_the_rest(file, at, out, added)
+    return added
+
+
+def _copy_the_rest(file: ParquetFile, at: int, out: Version, added: Added) -> None:
+    """From `at` to the footer, with moved offset indexes."""
     moves = added.moves
     for start, end in offset_indexes(file.footer):
         added.copy(file.source, at, start, out)
-        index = _moved_index(file, start, end, moves)
+        try:
+            index = moved_offset_index(file.source.read_at(start, end - start), moves)
+        except _kernel.ScanError as error:
+            problem = f"no offset index at {start}: {error.problem}"
+            raise FooterError(f"{file.path}: {problem}") from None
         out.append(index)
         added.lengths[start] = len(index)
         added.inserted.append((end, len(index) - (end - start)))
         at = end
     added.copy(file.source, at, file.footer.start, out)
-    return added
-
-
-def _moved_index(file: ParquetFile, start: int, end: int, moves: Moves) -> bytes:
-    try:
-        return moved_offset_index(file.source.read_at(start, end - start), moves)
-    except _kernel.ScanError as error:
-        raise FooterError(f"{file.path}: no offset index at {start}: {error.problem}") from None
 
 
 def offset_indexes(footer: Footer) -> list[Range]:
-    """Where the offset indexes lie, in order."""
+    """The ranges of the offset indexes, in order."""
     pairs = zip(
         footer.chunks.every("offset_index_offset"),
         footer.chunks.every("offset_index_length"),
@@ -139,14 +136,21 @@ def offset_indexes(footer: Footer) -> list[Range]:
 
 
 def in_order_of_pages(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> list[ColumnChunk]:
-    """`chunks` as they lie in the file. Raises UnsupportedError for a file in which nothing can be
-    put before them."""
+    """`chunks` in the order of their pages. Raises UnsupportedError if filters cannot be inserted."""
     ordered = sorted(chunks, key=lambda chunk: chunk.pages_start or 0)
     with_pages = [chunk for chunk in ordered if chunk.num_values]
-    for before, chunk in pairwise([None, *with_pages]):
-        _check_own_place(file, before, chunk)
+    last = 0
+    for chunk in with_pages:
+        start = chunk.pages_start or 0
+        around = file.footer.layout.data_in(start - 1, start + 1)
+        if start == last or any(begin < start < end for begin, end in around):
+            raise UnsupportedError(
+                f"{file.path}: {chunk.where}: its pages share bytes with others: expected pages"
+                " that a filter can be put before"
+            )
+        last = start
     indexes = offset_indexes(file.footer)
-    if with_pages and indexes and indexes[0][0] < (with_pages[-1].pages_start or 0):
+    if indexes and indexes[0][0] < last:
         raise UnsupportedError(
             f"{file.path}: page indexes lie before pages: expected them behind all pages"
         )
@@ -154,20 +158,3 @@ def in_order_of_pages(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> list[
     if any(end > start for (_, end), (start, _) in pairwise([*indexes, behind])):
         raise UnsupportedError(f"{file.path}: offset indexes share bytes with others")
     return ordered
-
-
-def _check_own_place(
-    file: ParquetFile, before: ColumnChunk | None, chunk: ColumnChunk | None
-) -> None:
-    """Raise UnsupportedError unless there is a place between the pages of both, where what is put
-    in is among no others."""
-    if chunk is None:
-        return
-    start = chunk.pages_start or 0
-    around = file.footer.layout.data_in(start - 1, start + 1)
-    is_shared = before is not None and before.pages_start == start
-    if is_shared or any(begin < start < end for begin, end in around):
-        raise UnsupportedError(
-            f"{file.path}: {chunk.where}: its pages share bytes with others: expected a place of"
-            " its own to put a filter in"
-        )

@@ -5,23 +5,23 @@ Spec: parquet-format, pull request 28, Statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import replace
 
 import numpy as np
 
 from parquet_bloom.container import BuildChange, LeftChunk
-from parquet_bloom.errors import FilterError, RewriteError
+from parquet_bloom.errors import RewriteError
 from parquet_bloom.filters.hashers import Hashes, distinct
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.legacy.statistics.dialect import MAX_WORDS, StatisticsFilter
 from parquet_bloom.legacy.statistics.edits import added
 from parquet_bloom.legacy.statistics.filter_struct import WORD_BITS, StatisticsStruct, encode
-from parquet_bloom.legacy.statistics.stored import read_stored
+from parquet_bloom.legacy.statistics.stored import has_filter, read_stored
+from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.options import BuildOptions, refuse
 from parquet_bloom.parallel import Progress, of_all, work_in_order
-from parquet_bloom.parquet.build import special_values
+from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
@@ -34,7 +34,7 @@ from parquet_bloom.vocabulary import NO_VALUES
 MAX_FOOTER_BYTES = (1 << 31) - 1
 
 _NOT_SUPPORTED = ("exact_blocks", "expose_filter_location", "force", "orc_streams")
-_OF_THE_DIALECT = ("fpp", "ndv", "max_bytes")
+_IN_DIALECT = ("fpp", "ndv", "max_bytes")
 
 
 class StatisticsBuild(FieldsChange, BuildChange):
@@ -47,18 +47,17 @@ class StatisticsBuild(FieldsChange, BuildChange):
         options: BuildOptions,
         progress: Progress | None = None,
     ) -> None:
-        refuse(file.path, options, _NOT_SUPPORTED, "statistics filters")
-        refuse(
-            file.path, options, _OF_THE_DIALECT,
-            "statistics filters: a StatisticsFilter says itself how large they are",
-        )  # fmt: skip
+        what = "statistics filters"
+        refuse(file.path, options, _NOT_SUPPORTED, what)
+        refuse(file.path, options, _IN_DIALECT, f"{what}: their size is set in StatisticsFilter")
         check_unencrypted(file)
         file.footer.check_row_counts()
         super().__init__(file, file.footer.start)
-        plan = plan_of(file, options, self._has_one)
+        plan = plan_of(file, options, lambda chunk: has_filter(file.footer, chunk))
         self.filters = []
         self.skipped = plan.skipped
         self._dialect = dialect
+        self._strategy = STRATEGIES[dialect.strategy]
         self._threads = options.threads
         self._progress = of_all(progress, plan.chunks)
         self._ahead: Sequence[ColumnChunk] = plan.chunks
@@ -67,15 +66,8 @@ class StatisticsBuild(FieldsChange, BuildChange):
     def is_idle(self) -> bool:
         return not self.edits and not self._ahead
 
-    def _has_one(self, chunk: ColumnChunk) -> bool:
-        try:
-            return read_stored(self.file.footer, chunk) is not None
-        except FilterError:
-            return True
-
     def compose(self, version: Version) -> None:
-        builder = _Builder(self.file, self._dialect)
-        with closing(work_in_order(self._ahead, builder.built, _room, self._threads)) as built:
+        with closing(work_in_order(self._ahead, self._filter, _room, self._threads)) as built:
             for done, (chunk, filter) in enumerate(built, 1):
                 self._take(chunk, filter)
                 self._progress(done)
@@ -87,9 +79,16 @@ class StatisticsBuild(FieldsChange, BuildChange):
         if isinstance(filter, str):
             self.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, filter))
             return
-        struct = _struct(filter, self._dialect)
+        struct = StatisticsStruct(
+            encoding=self._dialect.encoding,
+            bitset=bytes(filter.bitset),
+            num_bits=filter.num_bits,
+            num_hashes=filter.num_hashes,
+            strategy=self._strategy.number,
+            name=self._strategy.name,
+        )
         self.edits[chunk.key] = added(self.file.footer, chunk, self._dialect.field_id, struct)
-        # Without an offset: the filter lies in the footer.
+        # Without an offset: the filter is part of the footer.
         self.filters.append(built_filter(chunk, filter, None, len(encode(struct))))
 
     def footer(self) -> bytes:
@@ -106,63 +105,26 @@ class StatisticsBuild(FieldsChange, BuildChange):
         for key in self.edits:
             read_stored(new.footer, chunk_of(new, key))
 
-
-def _room(chunk: ColumnChunk) -> int:
-    """Hashes of 128 bits, twice."""
-    return 32 * (chunk.num_values or 0)
-
-
-def _struct(filter: KHashFilter, dialect: StatisticsFilter) -> StatisticsStruct:
-    return StatisticsStruct(
-        form=dialect.encoding,
-        bitset=bytes(filter.bitset),
-        num_bits=filter.num_bits,
-        num_hashes=filter.num_hashes,
-        strategy=dialect.of_strategy.number,
-        name=dialect.strategy,
-    )
-
-
-def _num_distinct(hashes: Sequence[Hashes]) -> int:
-    """How many of the hashes differ, in their first 64 bits where they have more."""
-    first = [some.reshape(len(some), -1)[:, 0] for some in hashes if len(some)]
-    return distinct(np.concatenate(first)).size if first else 0
-
-
-class _Builder:
-    """Builds the filter of one chunk after the other."""
-
-    def __init__(self, file: ParquetFile, dialect: StatisticsFilter) -> None:
-        self._file = file
-        self._dialect = dialect
-
-    def built(self, chunk: ColumnChunk) -> KHashFilter | str:
-        """The filter, or why there is none."""
-        with located(self._file.footer, chunk):
-            hashes: Iterable[Hashes] = self._hashes(chunk)
-            expected = self._dialect.expected_of(chunk.leaf.name)
-            if expected.entries is None:
+    def _filter(self, chunk: ColumnChunk) -> KHashFilter | str:
+        """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
+        leaf = chunk.leaf.type
+        expected = self._dialect.expected_of(chunk.leaf.name)
+        with located(self.file.footer, chunk):
+            runs = chunk_runs(self.file.source, self.file.footer, chunk)
+            hashes: Iterable[Hashes] = (
+                self._strategy.hashes(leaf, run) for run in with_specials(runs, leaf)
+            )
+            entries = expected.entries
+            if entries is None:
                 hashes = list(hashes)
-                expected = replace(expected, entries=_num_distinct(hashes))
-            return self._filter(hashes, expected.entries or 0, expected.fpp)
+                entries = _num_distinct(hashes)
+            return self._filter_of(hashes, entries, expected.fpp)
 
-    def _hashes(self, chunk: ColumnChunk) -> Iterator[Hashes]:
-        """Of all values, page by page; of both zeros where there is one."""
-        strategy, leaf = self._dialect.of_strategy, chunk.leaf.type
-        specials = 0
-        for part in chunk_runs(self._file.source, self._file.footer, chunk):
-            if leaf.is_float:
-                specials |= part.run.float_specials()
-            yield strategy.hashes(leaf, part.run)
-        for plain in special_values(specials, leaf):
-            yield strategy.hash_value(leaf, plain)
-
-    def _filter(self, hashes: Iterable[Hashes], entries: int, fpp: float) -> KHashFilter | str:
+    def _filter_of(self, hashes: Iterable[Hashes], entries: int, fpp: float) -> KHashFilter | str:
         if entries == 0:
             return NO_VALUES
-        strategy = self._dialect.of_strategy
         try:
-            num_bits, num_hashes = strategy.size(entries, fpp)
+            num_bits, num_hashes = self._strategy.size(entries, fpp)
         except ValueError as error:
             return str(error)
         if num_bits > MAX_WORDS * WORD_BITS:
@@ -170,9 +132,18 @@ class _Builder:
                 f"{num_bits // WORD_BITS} longs for {entries} values, expected at most {MAX_WORDS}"
                 " in a footer"
             )
-        filter = strategy.filter_class.empty(num_bits, num_hashes)
+        filter = self._strategy.filter_class.empty(num_bits, num_hashes)
         for some in hashes:
             filter.insert_hashes(some)
-        if filter.bits_set == 0:
-            return NO_VALUES
-        return filter
+        return filter if filter.bits_set else NO_VALUES
+
+
+def _room(chunk: ColumnChunk) -> int:
+    """Hashes of 128 bits, twice."""
+    return 32 * (chunk.num_values or 0)
+
+
+def _num_distinct(hashes: Sequence[Hashes]) -> int:
+    """How many of the hashes differ, in their first 64 bits if they have more."""
+    first = [some.reshape(len(some), -1)[:, 0] for some in hashes if len(some)]
+    return distinct(np.concatenate(first)).size if first else 0

@@ -1,4 +1,4 @@
-"""What filters inside Statistics are to be written."""
+"""Which filters inside Statistics to write."""
 
 from __future__ import annotations
 
@@ -7,26 +7,22 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from parquet_bloom.legacy.presence import FIELD_IDS, PRIVATE_FIELD
-from parquet_bloom.legacy.statistics.strategies import STRATEGIES, Strategy
-from parquet_bloom.vocabulary import BitsetEncoding, check_word
-from parquet_bloom.vocabulary import Strategy as StrategyName
+from parquet_bloom.legacy.statistics.strategies import STRATEGIES
+from parquet_bloom.vocabulary import BitsetEncoding, Strategy, check_word
 
 DEFAULT_FPP: Final = 0.05
 
-# Arrow C++ opens no file with a longer list in its footer, which it would only pass over.
+# Arrow C++ opens no file with a longer list in its footer, even though it ignores the list.
 MAX_WORDS: Final = 1_000_000
 
-OF_HISTORIC_FIELDS = (
-    "field {field_id} of Statistics: polars and DataFusion do not open the file, and readers of today"
-    " find no {name} there"
-)
+# What the historic fields are now.
 NAMES_TODAY: Final = {5: "max_value", 7: "is_max_value_exact"}
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How many distinct values a chunk is expected to have, None to count them, and the target false
-    positive rate for so many."""
+    """The expected number of distinct values in a chunk, None to count them, and the target false
+    positive rate for it."""
 
     entries: int | None = None
     fpp: float = DEFAULT_FPP
@@ -39,14 +35,14 @@ class StatisticsFilter:
     strategy: how values are hashed, see legacy.statistics.strategies. expected_entries: size for
     this many distinct values per chunk; None counts them. fpp: the target false positive rate, 0 to
     1, exclusive. encoding: `list` of longs, `binary` with little-endian ones, or `java`, a long[] as
-    Java serializes it. field_id: of Statistics; 31420 is ours, and all readers pass over it; 5
-    and 7 are historic ones, with which some do not open the file. of_columns: what is expected of
-    single columns instead, by their dotted paths.
+    Java serializes it. field_id: in Statistics; 31420 is ours, and all readers ignore it; with the
+    historic 5 and 7, some do not open the file. of_columns: other expectations for single columns,
+    by their dotted paths.
 
     Raises ValueError for anything else.
     """
 
-    strategy: StrategyName = "hive"
+    strategy: Strategy = "hive"
     expected_entries: int | None = None
     fpp: float = DEFAULT_FPP
     encoding: BitsetEncoding = "list"
@@ -54,7 +50,7 @@ class StatisticsFilter:
     of_columns: Mapping[str, Expected] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_word("strategy", self.strategy, StrategyName)
+        check_word("strategy", self.strategy, Strategy)
         check_word("encoding", self.encoding, BitsetEncoding)
         if self.field_id not in FIELD_IDS:
             expected_ids = ", ".join(map(str, FIELD_IDS))
@@ -63,20 +59,19 @@ class StatisticsFilter:
             if expected.entries is not None and expected.entries < 1:
                 raise ValueError(f"expected_entries: {expected.entries}, expected 1 or more")
             # Checks the rate.
-            self.of_strategy.size(expected.entries or 1, expected.fpp)
+            STRATEGIES[self.strategy].size(expected.entries or 1, expected.fpp)
 
     def expected_of(self, column: str) -> Expected:
-        """What is expected of the chunks of a column."""
+        """What to expect of the chunks of a column."""
         return self.of_columns.get(column, Expected(self.expected_entries, self.fpp))
 
     @property
-    def of_strategy(self) -> Strategy:
-        return STRATEGIES[self.strategy]
-
-    @property
     def notes(self) -> tuple[str, ...]:
-        """What to know about the place of the filters."""
+        """What users of the file have to know."""
         if self.field_id not in NAMES_TODAY:
             return ()
-        name = NAMES_TODAY[self.field_id]
-        return (OF_HISTORIC_FIELDS.format(field_id=self.field_id, name=name),)
+        note = (
+            f"field {self.field_id} of Statistics: polars and DataFusion do not open the file, and"
+            f" readers of today find no {NAMES_TODAY[self.field_id]} there"
+        )
+        return (note,)

@@ -1,7 +1,7 @@
-"""A filter put into the Statistics of a column chunk, or taken out of them; nothing else changes.
+"""Put a filter into the Statistics of a column chunk, or take it out; nothing else changes.
 
 The field of Statistics that has the historic id today, max_value or is_max_value_exact, moves into
-the struct and comes back when the filter goes.
+the struct, and back when the filter goes.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy.presence import FIELD_IDS, STATISTICS
-from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct, decode, encode
-from parquet_bloom.native import _kernel
+from parquet_bloom.legacy.statistics.filter_struct import (
+    StatisticsStruct,
+    decode,
+    encode,
+    fields_of,
+)
 from parquet_bloom.parquet.footer import compact
 
 if TYPE_CHECKING:
@@ -25,38 +29,33 @@ _EMPTY = b"\0"
 
 def added(footer: Footer, chunk: ColumnChunk, field_id: int, struct: StatisticsStruct) -> Fields:
     """The edit of the chunk's ColumnMetaData that gives it this filter, and only this one."""
-    bare = _without_filters(_statistics(footer, chunk) or _EMPTY)
-    there = {
-        number: (kind, bare[value:end]) for number, kind, _, value, end in _kernel.fields(bare)
-    }
-    encoded = encode(replace(struct, displaced=there.get(field_id)))
+    bare = _without_filters(footer, chunk)
+    encoded = encode(replace(struct, displaced=fields_of(bare).get(field_id)))
     with_filter = compact.splice(bare, 0, {field_id: (compact.TYPE_STRUCT, encoded)})
     return {STATISTICS: (compact.TYPE_STRUCT, with_filter)}
 
 
 def removed(footer: Footer, chunk: ColumnChunk) -> Fields:
-    """The edit that takes away every filter, and Statistics that had nothing else."""
-    statistics = _statistics(footer, chunk)
-    bare = _EMPTY if statistics is None else _without_filters(statistics)
+    """The edit that drops every filter, and Statistics that held nothing else."""
+    bare = _without_filters(footer, chunk)
     return {STATISTICS: None if bare == _EMPTY else (compact.TYPE_STRUCT, bare)}
 
 
-def _statistics(footer: Footer, chunk: ColumnChunk) -> bytes | None:
+def _without_filters(footer: Footer, chunk: ColumnChunk) -> bytes:
+    """The chunk's Statistics; empty if there are none."""
     found = footer.fields(chunk, (STATISTICS,))[STATISTICS]
-    return found[1] if found is not None and found[0] == compact.TYPE_STRUCT else None
-
-
-def _without_filters(statistics: bytes) -> bytes:
+    if found is None or found[0] != compact.TYPE_STRUCT:
+        return _EMPTY
     filters = {
-        number: _displaced(statistics[value:end])
-        for number, kind, _, value, end in _kernel.fields(statistics)
+        number: _displaced(value)
+        for number, (kind, value) in fields_of(found[1]).items()
         if number in FIELD_IDS and kind == compact.TYPE_STRUCT
     }
-    return compact.splice(statistics, 0, filters)
+    return compact.splice(found[1], 0, filters)
 
 
 def _displaced(struct: bytes) -> tuple[int, bytes] | None:
-    """What was there before the filter; of one that is none, nobody knows."""
+    """The field that was there before the filter; an invalid filter does not tell."""
     try:
         return decode(struct).displaced
     except FilterError:

@@ -1,4 +1,4 @@
-"""The struct of a Bloom filter that lies in a column chunk's Statistics.
+"""The struct of a Bloom filter in a column chunk's Statistics.
 
     ColumnMetaData.statistics | min, max, counts as today | 7 or 5, or 31420: the struct |
 
@@ -7,36 +7,47 @@
     3  i32                  numHashFunctions
     4  i32                  bloomFilterStrategy: 0 MURMUR128_32, 1 MURMUR128_64; not in all drafts
     31421  binary           ours: the strategy by its own name, because 0 had two meanings
-    31422  any              ours: what stood in Statistics in the struct's place
+    31422  any              ours: the field of Statistics that was in the struct's place
 
 Later versions of the format gave ids 5 and 7 of Statistics to max_value and is_max_value_exact.
-Neither is a struct, so that the type tells which of the two a field is.
+Neither is a struct, so the type tells what a field is.
 
-Sources: parquet-format pull request 28 (2015 to 2017), parquet-java pull request 215.
+In bytes, the longs are little-endian, or an array as Java serializes it:
+
+    AC ED 00 05                    stream magic and version
+    75                             an array
+    72 00 02 "[J" 78 20 04 B5 12 B1 75 93   of the class long[], with its serialVersionUID
+    02 00 00 78 70                 serializable, no fields, end of the class, no superclass
+    count (4) | long (8) | ...     big-endian
+
+Sources: parquet-format pull request 28 (2015 to 2017), parquet-java pull request 215; Java Object
+Serialization Specification, "Object Serialization Stream Protocol".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import MAX_BITS, MAX_HASHES
-from parquet_bloom.legacy import varints
-from parquet_bloom.legacy.statistics import java_longs
+from parquet_bloom.legacy.statistics import varints
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
-
-Form = Literal["list", "binary", "java"]
+from parquet_bloom.vocabulary import BitsetEncoding
 
 BITSET: Final = 1
 _NUM_BITS, _NUM_HASHES, _STRATEGY = 2, 3, 4
 _STRATEGY_NAME, _DISPLACED = 31421, 31422
 
 WORD_BYTES, WORD_BITS = 8, 64
+
+_JAVA_HEADER = bytes.fromhex("aced0005 75 72 00025b4a 782004b512b17593 02 0000 78 70")
+_JAVA_COUNT_BYTES = 4
 
 # A Thrift field: its type and its encoded value.
 Field = tuple[int, bytes]
@@ -45,10 +56,10 @@ Field = tuple[int, bytes]
 @dataclass(frozen=True, slots=True)
 class StatisticsStruct:
     """A filter as it is stored. `bitset`: the longs, little-endian; `strategy`: the number in field
-    4, None if there is none; `name`: what we called it when we wrote it; `displaced`: the field of
-    Statistics that was there before."""
+    4, if there is one; `name`: what we called the strategy when we wrote the filter; `displaced`: the
+    field of Statistics that was there before."""
 
-    form: Form
+    encoding: BitsetEncoding
     bitset: bytes
     num_bits: int
     num_hashes: int
@@ -64,7 +75,7 @@ class StatisticsStruct:
 def encode(struct: StatisticsStruct) -> bytes:
     """The struct in Thrift's compact protocol."""
     fields: dict[int, Field | None] = {
-        BITSET: _ENCODED[struct.form](struct.bitset),
+        BITSET: _encoded(struct.encoding, struct.bitset),
         _NUM_BITS: (compact.TYPE_I32, compact.zigzag(struct.num_bits)),
         _NUM_HASHES: (compact.TYPE_I32, compact.zigzag(struct.num_hashes)),
         _DISPLACED: struct.displaced,
@@ -80,34 +91,38 @@ def _binary(data: bytes) -> Field:
     return compact.TYPE_BINARY, compact.varint(len(data)) + data
 
 
-def _list(bitset: bytes) -> Field:
+def _encoded(encoding: BitsetEncoding, bitset: bytes) -> Field:
     words = np.frombuffer(bitset, "<i8")
-    header = compact.list_header(compact.TYPE_I64, words.size)
-    return compact.TYPE_LIST, header + varints.encode(words)
+    match encoding:
+        case "list":
+            header = compact.list_header(compact.TYPE_I64, words.size)
+            return compact.TYPE_LIST, header + varints.encode(words)
+        case "binary":
+            return _binary(bitset)
+        case "java":
+            return _binary(to_java(words))
 
 
-def _java(bitset: bytes) -> Field:
-    return _binary(java_longs.serialized(bitset))
+def to_java(words: NDArray[np.int64]) -> bytes:
+    """Longs as Java serializes them."""
+    count = words.size.to_bytes(_JAVA_COUNT_BYTES, "big")
+    return _JAVA_HEADER + count + words.astype(">i8").tobytes()
 
 
-_ENCODED: Mapping[Form, Callable[[bytes], Field]] = {
-    "list": _list,
-    "binary": _binary,
-    "java": _java,
-}
+def fields_of(data: bytes) -> dict[int, Field]:
+    """The fields of the struct that `data` begins with."""
+    return {number: (kind, data[value:end]) for number, kind, _, value, end in _kernel.fields(data)}
 
 
 def decode(data: bytes) -> StatisticsStruct:
     """The struct that `data` begins with, which has been scanned as Thrift.
 
-    Raises FilterError unless it is a filter whose numbers go together.
+    Raises FilterError unless it is a filter with consistent numbers.
     """
-    fields = {
-        number: (kind, data[value:end]) for number, kind, _, value, end in _kernel.fields(data)
-    }
-    form, bitset = _bitset(fields.get(BITSET))
+    fields = fields_of(data)
+    encoding, bitset = _bitset(fields.get(BITSET))
     struct = StatisticsStruct(
-        form,
+        encoding,
         bitset,
         _number(fields, _NUM_BITS, "numBits"),
         _number(fields, _NUM_HASHES, "numHashFunctions"),
@@ -120,11 +135,11 @@ def decode(data: bytes) -> StatisticsStruct:
 
 
 def _displaced(field: Field | None) -> Field | None:
-    """A struct in its place would be a filter again."""
+    """What to put back; never a struct, which would be a filter again."""
     return None if field is None or field[0] == compact.TYPE_STRUCT else field
 
 
-def _bitset(field: Field | None) -> tuple[Form, bytes]:
+def _bitset(field: Field | None) -> tuple[BitsetEncoding, bytes]:
     if field is None:
         raise FilterError("the filter in Statistics has no bitSet")
     kind, value = field
@@ -133,23 +148,36 @@ def _bitset(field: Field | None) -> tuple[Form, bytes]:
     if kind != compact.TYPE_BINARY:
         raise FilterError(f"bitSet: of Thrift type {kind}, expected list<i64> or binary")
     data = _contents(value)
-    # No stream of Java objects with a long[] is a multiple of 8 bytes.
-    if len(data) % WORD_BYTES:
-        return "java", java_longs.deserialized(data)
-    return "binary", data
+    # Java's array is never a multiple of 8 bytes long.
+    return ("java", from_java(data).tobytes()) if len(data) % WORD_BYTES else ("binary", data)
+
+
+def from_java(data: bytes) -> NDArray[np.int64]:
+    """The longs of an array that Java serialized. Raises FilterError for anything else."""
+    start = len(_JAVA_HEADER) + _JAVA_COUNT_BYTES
+    if not data.startswith(_JAVA_HEADER):
+        raise FilterError(
+            f"bitSet: {len(data)} bytes, expected whole longs, or a long[] as Java serializes it"
+        )
+    count = int.from_bytes(data[len(_JAVA_HEADER) : start], "big")
+    if len(data) != start + WORD_BYTES * count:
+        raise FilterError(
+            f"bitSet: {len(data)} bytes of Java's long[{count}], expected"
+            f" {start + WORD_BYTES * count}"
+        )
+    return np.frombuffer(data[start:], ">i8").astype("<i8")
 
 
 def _words_of_list(value: bytes) -> bytes:
     boundaries = _kernel.elements(value, 0)
     if value[0] & 0x0F != compact.TYPE_I64:
         raise FilterError(f"bitSet: a list of Thrift type {value[0] & 0x0F}, expected i64")
-    words = varints.decode(value[boundaries[0] : boundaries[-1]])
-    return words.astype("<i8").tobytes()
+    return varints.decode(value[boundaries[0] : boundaries[-1]]).astype("<i8").tobytes()
 
 
 def _contents(value: bytes) -> bytes:
-    """A binary value without its length, which is a varint."""
-    start = next(place for place, byte in enumerate(value) if byte < 0x80) + 1
+    """A binary value without its length."""
+    _, start = compact.read_varint(value, 0)
     return value[start:]
 
 
@@ -157,7 +185,7 @@ def _number(fields: Mapping[int, Field], number: int, name: str) -> int:
     kind, value = fields.get(number, (None, b""))
     if kind != compact.TYPE_I32:
         raise FilterError(f"the filter in Statistics has no {name}")
-    return int(varints.decode(value)[0])
+    return compact.read_zigzag(value, 0)
 
 
 def _name(field: Field | None) -> str:

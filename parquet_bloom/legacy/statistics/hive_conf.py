@@ -1,4 +1,4 @@
-"""The configuration keys of the writer of filters inside Statistics, as Hive's users set them.
+"""The configuration keys of filters inside Statistics, as Hive's users set them.
 
 | key                                                  | value               | default |
 |------------------------------------------------------|---------------------|---------|
@@ -11,8 +11,8 @@
 | parquet.bloom.filter.expected.entries                | as many entries     |         |
 | parquet.bloom.filter.false.positive.probability      | as many rates       | 0.05    |
 
-`fpp.provided` says whether there is a rate: with false the default holds whatever the rate's own key
-says. The last three came later; a list of one counts for every column.
+With `fpp.provided` false, the default rate holds, whatever the rate's own key says. The last three
+keys came later; a list of one is for every column.
 
 Sources: parquet-format pull request 28, Statistics.md; parquet-java pull request 215.
 """
@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import nan
 from typing import Final, TypeVar
 
 from parquet_bloom.errors import ConfigError
@@ -52,8 +53,8 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class HiveConf:
-    """What the keys say: whether filters are to be written, for which columns (by their names, empty
-    if none is named), and for how many values at which rate, of single columns and of others."""
+    """What the keys say: whether to write filters, what to expect of the columns that are named, and
+    of the others."""
 
     enabled: bool
     of_columns: Mapping[str, Expected]
@@ -76,7 +77,7 @@ class HiveConf:
 def read_conf(settings: Iterable[str]) -> HiveConf:
     """Read settings of the form KEY=VALUE; the last of a key counts.
 
-    Raises ConfigError for a key that is none of KEYS, and values that do not go with it.
+    Raises ConfigError for keys that are not in KEYS, and for invalid values.
     """
     found = dict(map(_setting, settings))
     provided = _one(found, FPP_PROVIDED, _flag, True)
@@ -112,33 +113,31 @@ def _columns(found: Mapping[str, str], others: Expected) -> dict[str, Expected]:
     names = _items(found, COLUMNS, str)
     if len(set(names)) != len(names) or "" in names:
         raise ConfigError(f"{COLUMNS}: {found[COLUMNS]}, expected each column once")
-    entries = _for_each(names, found, ENTRIES_OF_COLUMNS, _entries, others.entries)
-    rates = _for_each(names, found, FPP_OF_COLUMNS, _rate, others.fpp)
-    expected = map(Expected, entries, rates)
+    entries = _items(found, ENTRIES_OF_COLUMNS, _entries, names)
+    rates = _items(found, FPP_OF_COLUMNS, _rate, names)
+    count = len(names)
+    expected = map(Expected, entries or count * [others.entries], rates or count * [others.fpp])
     return dict(zip(names, expected, strict=True))
 
 
-def _items(found: Mapping[str, str], key: str, read: Callable[[str], Value]) -> list[Value]:
-    if not found.get(key):
-        return []
-    return [_read(key, item.strip(), read) for item in found[key].split(",")]
-
-
-def _for_each(
-    names: Sequence[str],
+def _items(
     found: Mapping[str, str],
     key: str,
     read: Callable[[str], Value],
-    default: Value,
+    names: Sequence[str] | None = None,
 ) -> list[Value]:
-    items = _items(found, key, read)
-    if items and not names:
+    """The items of a list; if they are about columns with these `names`, one for each, or none."""
+    texts = found[key].split(",") if found.get(key) else []
+    items = [_read(key, text.strip(), read) for text in texts]
+    if names is None or len(items) in (0, len(names)):
+        return items
+    if not names:
         raise ConfigError(f"{key}: expected the columns in {COLUMNS}")
-    if len(items) not in (0, 1, len(names)):
+    if len(items) > 1:
         raise ConfigError(
             f"{key}: {len(items)} values, expected one for each of {len(names)} columns"
         )
-    return len(names) * (items or [default]) if len(items) < 2 else items
+    return len(names) * items
 
 
 def _flag(text: str) -> bool:
@@ -148,13 +147,12 @@ def _flag(text: str) -> bool:
 
 
 def _rate(text: str) -> float:
-    expected = "more than 0 and less than 1"
     try:
         rate = float(text)
     except ValueError:
-        raise ValueError(expected) from None
+        rate = nan
     if not 0 < rate < 1:
-        raise ValueError(expected)
+        raise ValueError("more than 0 and less than 1")
     return rate
 
 

@@ -1,8 +1,7 @@
 """Filters inside the Statistics of column chunks: found in the footer, and asked about values.
 
-No struct says for certain how its values were hashed but those that we wrote (see strategies). For
-others the chunk's own values tell: they are all found if they are hashed as they were, and by luck
-alone hardly ever.
+Only structs that we wrote say for certain how their values were hashed (see strategies). For others,
+the chunk's own values tell (see membership).
 
 Source: parquet-format pull request 28.
 """
@@ -11,23 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import LookUp, in_k_hash
+from parquet_bloom.legacy.membership import Recognised, recognise
 from parquet_bloom.legacy.presence import FIELD_IDS, STATISTICS
-from parquet_bloom.legacy.recognise import Recognised, recognised, sample_of
 from parquet_bloom.legacy.statistics.filter_struct import (
     BITSET,
     WORD_BITS,
     StatisticsStruct,
     decode,
+    fields_of,
 )
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES, Strategy
-from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.pages.pages import located
+from parquet_bloom.parquet.pages.runs import run_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,17 +39,11 @@ if TYPE_CHECKING:
     from parquet_bloom.values.types import LeafType
     from parquet_bloom.vocabulary import LegacyDialect
 
-DIALECT: Final = "statistics"
-
-UNRECOGNISED = "the chunk's values are not found, hashed as {}"
-NO_VALUES = "no value is stored that would tell how they are hashed"
-INCOMPLETE = "values that are stored are not in the filter"
-
 
 @dataclass(frozen=True, slots=True)
 class StoredStatisticsFilter:
-    """A filter as the footer has it. `field_id`: of the struct within Statistics; `num_bytes`: what
-    the struct takes; `header`: the struct without its bits."""
+    """A filter as the footer has it. `field_id`: of the struct within Statistics; `num_bytes`: of the
+    struct; `header`: the struct without its bits."""
 
     field_id: int
     num_bytes: int
@@ -63,56 +56,51 @@ def read_stored(footer: Footer, chunk: ColumnChunk) -> StoredStatisticsFilter | 
     """The filter in the chunk's Statistics; None if there is none. Raises FilterError."""
     if chunk.meta_start is None:
         return None
-    where = f"{footer.where}: {chunk.where}"
-    text, start = footer.meta_data(chunk)
-    fields = _structs(text, start)
-    if STATISTICS not in fields:
+    found = footer.fields(chunk, (STATISTICS,))[STATISTICS]
+    if found is None or found[0] != compact.TYPE_STRUCT:
         return None
-    fields = _structs(text, fields[STATISTICS][0])
-    field_id = next((field_id for field_id in FIELD_IDS if field_id in fields), None)
-    if field_id is None:
-        return None
-    found = text[slice(*fields[field_id])]
-    where = f"{where}: Statistics field {field_id}"
+    fields = fields_of(found[1])
+    for field_id in FIELD_IDS:
+        kind, data = fields.get(field_id, (None, b""))
+        if kind == compact.TYPE_STRUCT:
+            where = f"{footer.where}: {chunk.where}: Statistics field {field_id}"
+            try:
+                struct = decode(data)
+            except FilterError as error:
+                raise FilterError(f"{where}: {error}") from None
+            header = compact.splice(data, 0, {BITSET: None})
+            return StoredStatisticsFilter(field_id, len(data), header, struct, where)
+    return None
+
+
+def has_filter(footer: Footer, chunk: ColumnChunk) -> bool:
+    """Whether the chunk's Statistics have a filter, even an unusable one."""
     try:
-        struct = decode(found)
-    except FilterError as error:
-        raise FilterError(f"{where}: {error}") from None
-    header = compact.splice(found, 0, {BITSET: None})
-    return StoredStatisticsFilter(field_id, len(found), header, struct, where)
-
-
-def _structs(text: bytes, start: int) -> dict[int, tuple[int, int]]:
-    """Where the structs lie that are fields of the one at `start`."""
-    return {
-        number: (value, end)
-        for number, kind, _, value, end in _kernel.fields(text, start)
-        if kind == compact.TYPE_STRUCT
-    }
+        return read_stored(footer, chunk) is not None
+    except FilterError:
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticsChunkFilter:
     """A filter, and how its values are hashed: a LegacyFilter."""
 
+    dialect: ClassVar[LegacyDialect] = "statistics"
+    # It is a part of the footer.
+    offset: ClassVar[None] = None
+
     stored: StoredStatisticsFilter
     strategy: Strategy
-    type: LeafType
+    leaf: LeafType
     bits: KHashFilter = field(repr=False)
-
-    offset = None
-
-    @property
-    def dialect(self) -> LegacyDialect:
-        return DIALECT
 
     @property
     def pointer(self) -> str:
         return f"Statistics field {self.stored.field_id}"
 
     @property
-    def form(self) -> str:
-        return self.stored.struct.form
+    def layout(self) -> str:
+        return self.stored.struct.encoding
 
     @property
     def hash(self) -> str:
@@ -127,13 +115,14 @@ class StatisticsChunkFilter:
         return len(self.stored.header)
 
     def check(self, plain: bytes) -> bool:
-        return bool(self.bits.check_hashes(self.strategy.hash_value(self.type, plain))[0])
+        return bool(self.check_run(run_of([plain], self.leaf.width))[0])
 
     def look_up(self, plain: bytes) -> LookUp:
-        return in_k_hash(self.bits, self.strategy.hash_value(self.type, plain))
+        run = run_of([plain], self.leaf.width)
+        return in_k_hash(self.bits, self.strategy.hashes(self.leaf, run))
 
     def check_run(self, run: Run) -> NDArray[np.bool_]:
-        return self.bits.check_hashes(self.strategy.hashes(self.type, run))
+        return self.bits.check_hashes(self.strategy.hashes(self.leaf, run))
 
     def header_and_bitset(self) -> tuple[bytes, bytes]:
         """The struct without its bits, and the longs, little-endian."""
@@ -142,42 +131,24 @@ class StatisticsChunkFilter:
 
 def said(stored: StoredStatisticsFilter, leaf: LeafType) -> StatisticsChunkFilter | None:
     """The filter, if the struct itself says how its values are hashed."""
-    struct = stored.struct
-    if struct.name not in STRATEGIES:
-        return None
-    return _filter(stored, STRATEGIES[struct.name], struct.num_bits, leaf)
+    strategy = STRATEGIES.get(stored.struct.name)
+    return None if strategy is None else _filter(stored, strategy, stored.struct.num_bits, leaf)
 
 
 def fitting(
     file: ParquetFile, chunk: ColumnChunk, stored: StoredStatisticsFilter
 ) -> Recognised[StatisticsChunkFilter]:
-    """The filter as the chunk's values say that they are hashed.
-
-    Raises FilterError if they do not, PageError and UnsupportedError if no value can be read.
-    """
-    candidates = list(_candidates(stored, chunk.leaf.type))
-    with located(file.footer, chunk):
-        sample = sample_of(file, chunk)
-        found = recognised(candidates, sample)
-    if not len(sample):
-        raise FilterError(f"{stored.where}: {NO_VALUES}")
-    if found is None:
-        names = dict.fromkeys(candidate.strategy.name for candidate in candidates)
-        raise FilterError(f"{stored.where}: {UNRECOGNISED.format(' or '.join(names))}")
-    return found
+    """The filter in the reading that finds the chunk's values. Raises as recognise."""
+    readings = list(_readings(stored, chunk.leaf.type))
+    names = dict.fromkeys(reading.hash for reading in readings)
+    return recognise(file, chunk, readings, stored.where, f"the hash of {' or '.join(names)}")
 
 
 def usable(
     file: ParquetFile, chunk: ColumnChunk, stored: StoredStatisticsFilter
 ) -> StatisticsChunkFilter:
     """The filter, if it can be trusted to find every value. Raises as `fitting`."""
-    filter = said(stored, chunk.leaf.type)
-    if filter is not None:
-        return filter
-    found = fitting(file, chunk, stored)
-    if not found.is_complete:
-        raise FilterError(f"{stored.where}: {INCOMPLETE}")
-    return found.reading
+    return said(stored, chunk.leaf.type) or fitting(file, chunk, stored).checked()
 
 
 def _filter(
@@ -188,7 +159,7 @@ def _filter(
     return StatisticsChunkFilter(stored, strategy, leaf, bits)
 
 
-def _candidates(stored: StoredStatisticsFilter, leaf: LeafType) -> Iterator[StatisticsChunkFilter]:
+def _readings(stored: StoredStatisticsFilter, leaf: LeafType) -> Iterator[StatisticsChunkFilter]:
     """Every meaning that the struct can have. Raises FilterError if it has none."""
     struct = stored.struct
     if struct.name and struct.name not in STRATEGIES:
@@ -206,7 +177,7 @@ def _candidates(stored: StoredStatisticsFilter, leaf: LeafType) -> Iterator[Stat
 
 
 def _moduli(struct: StatisticsStruct, strategy: Strategy) -> Sequence[int]:
-    """What positions may have been divided by: Guava's own bits always fill its longs."""
+    """By what positions may have been divided: Guava's own filters use every bit of their longs."""
     whole = WORD_BITS * struct.num_words
     if strategy.name == "hive" or struct.num_bits == whole:
         return (struct.num_bits,)

@@ -1,4 +1,4 @@
-"""The ways in which filters inside Statistics were hashed and sized.
+"""How values of filters inside Statistics were hashed, and the filters sized.
 
 | strategy | number | hash of a value                                            | positions       |
 |----------|--------|------------------------------------------------------------|-----------------|
@@ -6,8 +6,8 @@
 | guava-32 | 0      | Murmur3 x64_128 of the PLAIN bytes, seed 0, first 64 bits  | 32 bits, 1..k   |
 | guava-64 | 1      | the same, all 128 bits                                     | 64 bits, 0..k-1 |
 
-The format meant Guava's two strategies by its numbers, MURMUR128_32 and MURMUR128_64. The only
-writer there was, parquet-java pull request 215, wrote 0 and computed what Hive computes.
+By its numbers, the format meant Guava's two strategies, MURMUR128_32 and MURMUR128_64. The only known
+writer, parquet-java pull request 215, wrote 0 and hashed as Hive does.
 
 Sources: parquet-format pull request 28; Guava, BloomFilterStrategies; hive-storage-api,
 org.apache.hive.common.util.BloomFilter.
@@ -15,11 +15,9 @@ org.apache.hive.common.util.BloomFilter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
-
-import numpy as np
 
 from parquet_bloom.filters.hashers import (
     Hasher,
@@ -39,8 +37,8 @@ NUMBERS: Final = ("INT32", "INT64", "FLOAT", "DOUBLE")
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """One way. `number`: what field 4 of the struct says; `size`: num_bits and num_hashes for
-    expected entries and a target FPP; `hasher`: for the values of a leaf column."""
+    """`number`: in field 4 of the struct; `size`: num_bits and num_hashes for expected entries and a
+    target FPP; `hasher`: for the values of a leaf column."""
 
     name: StrategyName
     number: int
@@ -49,34 +47,21 @@ class Strategy:
     hasher: Callable[[LeafType], Hasher]
 
     def hashes(self, leaf: LeafType, run: Run) -> Hashes:
-        """Of the values of a run, in order. Damage is a PageError."""
+        """The hashes of a run, in order. Damage is a PageError."""
         return run.hashed_by(self.hasher(leaf))
 
-    def hash_value(self, leaf: LeafType, plain: bytes) -> Hashes:
-        """Of one value, by its stored bytes; as many dimensions as `hashes` has."""
-        data = memoryview(plain)
-        if leaf.width:
-            return self.hasher(leaf).fixed(data, leaf.width)
-        return self.hasher(leaf).slices(data, np.array([0, len(data)], np.int64), 0)
 
-
-def _hive(leaf: LeafType) -> Hasher:
-    return HiveNumbers() if leaf.physical in NUMBERS else HiveBytes()
-
-
-def _guava_32(leaf: LeafType) -> Hasher:
-    return Murmur3(0)
-
-
-def _guava_64(leaf: LeafType) -> Hasher:
-    return WideMurmur3(0)
-
-
-STRATEGIES: Final = {
+STRATEGIES: Final[Mapping[str, Strategy]] = {
     strategy.name: strategy
     for strategy in (
-        Strategy("hive", 0, hive_size, KHashFilter, _hive),
-        Strategy("guava-32", 0, guava_size, KHashFilter, _guava_32),
-        Strategy("guava-64", 1, guava_size, WideKHashFilter, _guava_64),
+        Strategy(
+            "hive",
+            0,
+            hive_size,
+            KHashFilter,
+            lambda leaf: HiveNumbers() if leaf.physical in NUMBERS else HiveBytes(),
+        ),
+        Strategy("guava-32", 0, guava_size, KHashFilter, lambda leaf: Murmur3(0)),
+        Strategy("guava-64", 1, guava_size, WideKHashFilter, lambda leaf: WideMurmur3(0)),
     )
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -144,6 +144,16 @@ class PrefixedRun:
 
     def float_specials(self) -> int:
         return 0
+
+
+def run_of(values: Sequence[bytes], width: int | None) -> Run:
+    """A run of these stored bytes, each of `width` bytes unless that is None."""
+    import numpy as np
+
+    data = memoryview(b"".join(values))
+    if width:
+        return FixedRun(data, width)
+    return SlicedRun(data, np.cumsum([0, *map(len, values)], dtype=np.int64))
 
 
 class SlicedRun:

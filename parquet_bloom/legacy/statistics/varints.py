@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 _BITS = 7
 _MORE = 0x80
-# 64 bits take at most so many bytes.
+# Of the longest varint of 64 bits.
 MAX_BYTES = 10
 
 
 def encode(values: NDArray[np.int64]) -> bytes:
-    """Zigzag varints of `values`, shape (n,), one after the other."""
+    """Consecutive zigzag varints of `values`, shape (n,)."""
     left = ((values << 1) ^ (values >> 63)).view(np.uint64)
     lengths = np.ones(left.size, np.int64)
     for length in range(1, MAX_BYTES):
@@ -34,7 +34,7 @@ def encode(values: NDArray[np.int64]) -> bytes:
 
 
 def decode(data: bytes) -> NDArray[np.int64]:
-    """The numbers of the zigzag varints that fill `data`, which has been scanned as such."""
+    """The numbers in `data`, whole zigzag varints: shape (n,)."""
     stored = np.frombuffer(data, np.uint8)
     (last,) = np.nonzero(stored < _MORE)
     starts = np.concatenate(([0], last[:-1] + 1)).astype(np.int64)

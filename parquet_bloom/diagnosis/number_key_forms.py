@@ -1,0 +1,183 @@
+"""Other bytes of numbers: in another order, width, type or unit, or as text.
+
+Spec: parquet-format, LogicalTypes.md.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from parquet_bloom.container.places import number_of
+from parquet_bloom.diagnosis.key_form import KeyForm, key_form
+from parquet_bloom.values.floats import FLOAT_FORMAT
+from parquet_bloom.values.types import LeafType
+
+ByteOrder = Literal["little", "big"]
+
+FLOAT_NAMES = {4: "float", 8: "double"}
+
+UNITS = (10**3, 10**6, 10**9)
+SECONDS_PER_DAY = 86_400
+NANOS_PER_DAY = SECONDS_PER_DAY * 10**9
+JULIAN_EPOCH = 2_440_588
+
+# A schema may claim more than anybody could compute with.
+MAX_DECIMAL_BYTES = 64
+MAX_SCALE = 1000
+
+_BIG_ENDIAN = key_form("big-endian", "hashed as big-endian bytes", lambda plain: plain[::-1])
+
+
+def integer_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
+    """INT32 and INT64."""
+    stored_width = leaf.width or 0
+    yield _BIG_ENDIAN
+    for width in (8, 4, 2, 1, 16):
+        if width == stored_width:
+            continue
+        name, clause = f"int{8 * width}", f"hashed as an integer of {number_of(width, 'byte')}"
+        yield key_form(name, clause, partial(_resized, width, "little", True))
+        if width > stored_width:
+            taken = f"{clause}, taken as unsigned"
+            yield key_form(f"u{name}", taken, partial(_resized, width, "little", False))
+        if width > 1:
+            ordered = f"{clause}, big-endian"
+            yield key_form(f"{name}-big-endian", ordered, partial(_resized, width, "big", True))
+    signed = leaf.logical is None or leaf.logical.signed
+    yield from _as_floats_and_text(lambda plain: int.from_bytes(plain, "little", signed=signed))
+    yield from _in_other_units(leaf)
+
+
+def _resized(width: int, order: ByteOrder, signed: bool, plain: bytes) -> bytes:
+    """The number in `width` bytes, cut if it is wider than that."""
+    number = int.from_bytes(plain, "little", signed=signed)
+    return (number % (1 << 8 * width)).to_bytes(width, order)
+
+
+def _as_floats_and_text(number: Callable[[bytes], int]) -> Iterator[KeyForm]:
+    """`number` reads the stored bytes."""
+    for width, name in FLOAT_NAMES.items():
+        yield _as_float(width, name, number)
+    yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
+
+
+def _as_float(width: int, name: str, number: Callable[[bytes], float]) -> KeyForm:
+    return key_form(
+        name, f"hashed as a {name}", lambda plain: struct.pack(FLOAT_FORMAT[width], number(plain))
+    )
+
+
+def _in_other_units(leaf: LeafType) -> Iterator[KeyForm]:
+    """Moments, hashed before the writer converted them, or the other way round."""
+    if leaf.logical_name == "DATE":
+        for per_second in UNITS:
+            yield _in_other_unit(SECONDS_PER_DAY * per_second)
+    elif leaf.logical_name in ("TIME", "TIMESTAMP"):
+        for factor in UNITS:
+            yield _in_other_unit(factor)
+            yield _in_other_unit(1, divisor=factor)
+
+
+def _in_other_unit(factor: int, divisor: int = 1) -> KeyForm:
+    scale = f"divided by {divisor:,}" if divisor > 1 else f"{factor:,} times as large"
+
+    def convert(plain: bytes) -> bytes:
+        return _int64(int.from_bytes(plain, "little", signed=True) * factor // divisor)
+
+    return key_form("other-unit", f"hashed {scale}, in 8 bytes: in another unit", convert)
+
+
+def _int64(number: int) -> bytes:
+    return number.to_bytes(8, "little", signed=True)
+
+
+def _int96_as_int64(divisor: int, plain: bytes) -> bytes:
+    """INT96 is | nanoseconds of the day (8) | Julian day (4) |."""
+    nanos, day = struct.unpack("<qi", plain)
+    return _int64(((day - JULIAN_EPOCH) * NANOS_PER_DAY + nanos) // divisor)
+
+
+INT96_KEY_FORMS = tuple(
+    key_form(
+        "int96-as-int64",
+        f"hashed as a timestamp of 8 bytes in {unit}",
+        partial(_int96_as_int64, divisor),
+    )
+    for unit, divisor in (("nanoseconds", 1), ("microseconds", 10**3), ("milliseconds", 10**6))
+)
+
+
+def float_key_forms(stored_width: int) -> Iterator[KeyForm]:
+    """FLOAT16, FLOAT and DOUBLE."""
+
+    def number(plain: bytes) -> np.floating[Any]:
+        found: np.floating[Any] = np.frombuffer(plain, FLOAT_FORMAT[stored_width])[0]
+        return found
+
+    yield _BIG_ENDIAN
+    for width, name in FLOAT_NAMES.items():
+        if width != stored_width:
+            yield _as_float(width, name, lambda plain: float(number(plain)))
+    yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
+
+
+def decimal_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
+    """DECIMAL, of whatever physical type."""
+    order: ByteOrder = "little" if leaf.physical in ("INT32", "INT64") else "big"
+    scale = leaf.logical.scale if leaf.logical else 0
+    precision = leaf.logical.precision if leaf.logical else 0
+
+    def unscaled(plain: bytes) -> int:
+        if len(plain) > MAX_DECIMAL_BYTES:
+            raise ValueError(f"a decimal of {len(plain)} bytes")
+        return int.from_bytes(plain, order, signed=True)
+
+    def in_width(width: int, order: ByteOrder, plain: bytes) -> bytes:
+        return unscaled(plain).to_bytes(width, order, signed=True)
+
+    yield key_form(
+        "decimal-byte-order",
+        f"hashed with its bytes in {'little' if order == 'big' else 'big'}-endian order",
+        lambda plain: plain[::-1],
+    )
+    yield key_form(
+        "decimal-minimal",
+        "hashed as the fewest big-endian bytes that hold it",
+        lambda plain: _minimal(unscaled(plain)),
+    )
+    for width in sorted({bytes_for(precision), 4, 8, 12, 16, 32} - {leaf.width}):
+        yield key_form(
+            "decimal-width",
+            f"hashed as {width} big-endian bytes",
+            partial(in_width, width, "big"),
+        )
+    for width in sorted({4, 8, 16, 32} - {leaf.width}):
+        yield key_form(
+            "decimal-integer",
+            f"hashed as a little-endian integer of {width} bytes",
+            partial(in_width, width, "little"),
+        )
+    if 0 <= scale <= MAX_SCALE:
+        yield key_form(
+            "decimal-text",
+            "hashed as text with a decimal point",
+            lambda plain: f"{Decimal(f'{unscaled(plain)}E-{scale}'):f}".encode(),
+        )
+    yield from _as_floats_and_text(unscaled)
+
+
+def bytes_for(precision: int) -> int:
+    """The fewest bytes that hold every decimal of `precision` digits."""
+    largest: int = 10 ** max(1, min(precision, MAX_SCALE)) - 1
+    return (largest.bit_length() + 8) // 8
+
+
+def _minimal(number: int) -> bytes:
+    magnitude = number if number >= 0 else ~number
+    return number.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
