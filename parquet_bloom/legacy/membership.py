@@ -13,7 +13,7 @@ from parquet_bloom.legacy.murmur3 import block_filter
 from parquet_bloom.legacy.recognise import Reading, Recognised, recognised, sample_of
 from parquet_bloom.parquet.membership import MAX_EXAMPLES
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
-from parquet_bloom.values.show import shown
+from parquet_bloom.values.literals import shown
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile
