@@ -97,11 +97,8 @@ class Secretive:
 
 
 class Key(Secretive):
-    """A secret of 16, 24 or 32 bytes, and where it came from.
-
-    The secret never appears in a repr, message or pickle. Keys compare by identity, because each
-    counts the modules encrypted with it.
-    """
+    """A secret of 16, 24 or 32 bytes, which no repr, message or pickle shows, and where it came
+    from. Keys compare by identity, because each counts the modules encrypted with it."""
 
     __slots__ = ("_gcm", "_seals", "_secret", "source")
 
@@ -215,10 +212,8 @@ class FileCipher:
             raise TamperedError(f"{module.words}: {error}") from None
 
     def seal(self, key: Key, module: Module, plaintext: Buffer, *ordinals: int) -> bytes:
-        """The whole envelope, its length field included, with a fresh nonce.
-
-        Raises EncryptionError if the key is all zeros or has encrypted 2**32 modules.
-        """
+        """The whole envelope, its length field included, with a fresh nonce. Raises EncryptionError
+        if the key is all zeros or has encrypted 2**32 modules."""
         aad = self.aad(module, *ordinals)
         sealed = key.seal_ctr(plaintext) if self._is_ctr(module) else key.seal_gcm(plaintext, aad)
         return len(sealed).to_bytes(LENGTH_BYTES, "little") + sealed
@@ -242,10 +237,8 @@ class FileCipher:
 
 
 def envelope_size(prefix: Buffer, limit: int, overhead: int = GCM_OVERHEAD) -> int:
-    """The size of an envelope, its length field included, from its first four bytes.
-
-    Raises TamperedError unless it is `overhead` to `limit`, before anything is read or allocated.
-    """
+    """The size of an envelope, its length field included, from its first four bytes. Raises
+    TamperedError unless it is `overhead` to `limit`, before anything is read or allocated."""
     if len(prefix) < LENGTH_BYTES:
         raise TamperedError(f"{len(prefix)} bytes, expected an envelope of {overhead} or more")
     size = LENGTH_BYTES + int.from_bytes(prefix[:LENGTH_BYTES], "little")

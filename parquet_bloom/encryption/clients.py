@@ -117,10 +117,7 @@ class KmsConnection(Secretive):
 
 
 def load_kms(name: str, connection: KmsConnection) -> Kms:
-    """Call the user's `module:class` with the connection, as pyarrow does.
-
-    Raises EncryptionError if it does not exist or fails.
-    """
+    """Call the user's `module:class` with the connection, as pyarrow does. Raises EncryptionError."""
     factory = load_callable(name, "KMS client")
     what, token = f"KMS client {name}", connection.key_access_token
     client: KmsClient = ask(lambda: factory(_as_pyarrow(connection)), what, token)

@@ -75,9 +75,7 @@ class KeyMaterial:
 
 def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMaterial | None:
     """The key material in the metadata or in the file that it refers to; None if there is none.
-
-    Raises EncryptionError if the material is invalid.
-    """
+    Raises EncryptionError if it is invalid."""
     fields = _json_object(key_metadata)
     if fields is None or "keyMaterialType" not in fields:
         return None
@@ -128,11 +126,8 @@ class ExternalMaterial:
         self.path = path
 
     def fields(self, reference: str) -> dict[str, Any]:
-        """The material under this reference.
-
-        Raises MissingKeyError if the file or the reference does not exist, EncryptionError if the
-        material is invalid.
-        """
+        """The material under this reference. Raises MissingKeyError if the file or the reference
+        does not exist, EncryptionError if the material is invalid."""
         text = self._entries.get(reference)
         if text is None:
             raise MissingKeyError(f"{self.path}: no key material for {_quoted(reference)}")

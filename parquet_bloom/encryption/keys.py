@@ -27,10 +27,7 @@ from parquet_bloom.errors import MissingKeyError
 
 
 class Keys(Secretive):
-    """The keys for one or many encrypted files.
-
-    Its repr shows where the keys come from, never the keys; it cannot be pickled.
-    """
+    """The keys for one or many encrypted files. The repr shows only where they come from."""
 
     __slots__ = (
         "_cache",
@@ -106,11 +103,8 @@ class Keys(Secretive):
         return self._find(self._footer, "the footer", key_metadata)
 
     def column_key(self, path: tuple[str, ...], key_metadata: bytes | None) -> Key:
-        """The key of a leaf column; a name in `path` may contain a dot.
-
-        Raises MissingKeyError if there is none, EncryptionError if a KMS or a key retriever fails
-        or key material is invalid.
-        """
+        """The key of a leaf column; a name in `path` may contain a dot. Raises MissingKeyError if
+        there is none, EncryptionError if a KMS or key retriever fails or key material is invalid."""
         # The leaf and the groups that it is in, innermost first.
         names = [".".join(path[:length]) for length in range(len(path), 0, -1)]
         given = next((self._columns[name] for name in names if name in self._columns), None)

@@ -103,10 +103,7 @@ def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnin
 def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
 ) -> Settings:
-    """The settings in a JSON file; calls `warn` if other users can read it.
-
-    Raises ConfigError for an invalid file or an unknown name.
-    """
+    """The settings in a JSON file; calls `warn` if other users can read it. Raises ConfigError."""
     where = os.fspath(path)
     with Path(path).open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode
@@ -140,10 +137,7 @@ def merged(settings: Settings, others: Settings) -> Settings:
 
 
 def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
-    """A table from texts such as `a=env:KEY`, one or more entries each.
-
-    Raises EncryptionError for a malformed text and for a repeated name.
-    """
+    """A table from texts such as `a=env:KEY`, one or more entries each. Raises EncryptionError."""
     what, parse = _TABLES[name]
     table: dict[str, str] = {}
     for text in texts:
@@ -155,10 +149,7 @@ def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
 
 
 def keys_of(settings: Mapping[str, Any]) -> Keys:
-    """Read the keys that the settings name, and create the KMS client if there is one.
-
-    Raises EncryptionError for a key that is missing or invalid.
-    """
+    """Read the keys that the settings name, and create the KMS client. Raises EncryptionError."""
     given = dict(settings)
     connection = KmsConnection(
         kms_instance_id=given.pop("kms_instance_id", ""),

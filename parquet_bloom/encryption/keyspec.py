@@ -37,10 +37,8 @@ _NAMED = re.compile(rf"(.+?)=((?:{'|'.join(_LITERALS + _SOURCES)}):.*)", re.DOTA
 
 
 def key_of(secret: Secret, name: str) -> Key:
-    """The key for a secret that the user gave; `name` is its name in messages.
-
-    Raises EncryptionError, which never reveals the secret.
-    """
+    """The key for a secret that the user gave; `name` is its name in messages. EncryptionErrors
+    never reveal the secret, here and below."""
     if isinstance(secret, Key):
         return secret
     if isinstance(secret, bytes):
@@ -82,8 +80,7 @@ def prefix_of(prefix: bytes | str) -> bytes:
 
 
 def named_keys(text: str, what: str) -> dict[str, str]:
-    """Parse `NAME=KEYSPEC`; either part may contain more `=`. EncryptionErrors never reveal the
-    text, here and below."""
+    """Parse `NAME=KEYSPEC`; either part may contain more `=`. Raises EncryptionError."""
     match = _NAMED.fullmatch(text)
     if match is None:
         raise EncryptionError(f"{what}: expected NAME=KEYSPEC, where KEYSPEC is {EXPECTED}")

@@ -35,11 +35,8 @@ class KHashFilter:
     """A filter in memory: its words, the number of bits in use, and k."""
 
     def __init__(self, words: memoryview, num_hashes: int, num_bits: int) -> None:
-        """Wrap `words`, one-dimensional uint64, without copying them.
-
-        Raises FilterError unless num_bits is 1 to MAX_BITS and fits the words, and num_hashes is 1
-        to MAX_HASHES.
-        """
+        """Wrap `words`, one-dimensional uint64, without copying them. Raises FilterError unless
+        num_bits is 1 to MAX_BITS and fits the words, and num_hashes is 1 to MAX_HASHES."""
         room = WORD_BITS * len(words)
         if not 1 <= num_bits <= min(room, MAX_BITS):
             raise FilterError(f"filter: {num_bits} bits, expected 1 to {min(room, MAX_BITS)}")
@@ -148,9 +145,7 @@ def hive_size(entries: int, fpp: float) -> tuple[int, int]:
 
 def guava_size(entries: int, fpp: float) -> tuple[int, int]:
     """The num_bits and num_hashes of Guava (33) for `entries` distinct values.
-
-    Source: Guava, BloomFilter.optimalNumOfBits, optimalNumOfHashFunctions.
-    """
+    Source: Guava, BloomFilter.optimalNumOfBits, optimalNumOfHashFunctions."""
     num_bits = max(1, -(-_needed_bits(entries, fpp) // WORD_BITS)) * WORD_BITS
     return _checked(num_bits, entries, fpp), max(1, floor(-log2(fpp) + 0.5))
 

@@ -49,10 +49,8 @@ def histogram(bits: NDArray[np.uint16]) -> NDArray[np.int64]:
 
 
 def occupancy_map(bits: NDArray[np.uint16], cells: int) -> NDArray[np.float64]:
-    """The mean fill, 0 to 1, of each of `cells` (>= 1) runs of adjacent blocks, in order.
-
-    Shape (min(cells, num_blocks),); run i begins at block i * num_blocks // cells.
-    """
+    """The mean fill, 0 to 1, of each of `cells` (>= 1) runs of adjacent blocks, in order: shape
+    (min(cells, num_blocks),). Run i begins at block i * num_blocks // cells."""
     cells = min(cells, bits.size)
     starts = np.arange(cells + 1, dtype=np.int64) * bits.size // cells
     sums = np.add.reduceat(bits, starts[:-1], dtype=np.int64)

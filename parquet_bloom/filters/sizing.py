@@ -67,11 +67,9 @@ def largest_power_of_two(limit: int) -> int:
 
 
 def estimate_ndv(bits_set: int, num_blocks: int) -> float:
-    """The NDV that best explains `bits_set` bits; infinite if every bit is set.
-
-    A word of Poisson(NDV / num_blocks) values leaves a bit clear with probability
-    exp(-NDV / (32 num_blocks)).
-    """
+    """The NDV that best explains `bits_set` bits; infinite if every bit is set."""
+    # A word of Poisson(NDV / num_blocks) values leaves a bit clear with the probability
+    # exp(-NDV / (32 num_blocks)).
     fill = bits_set / (num_blocks * BLOCK_BITS)
     return inf if fill >= 1 else -WORD_BITS * num_blocks * log1p(-fill)
 

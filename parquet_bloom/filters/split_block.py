@@ -31,10 +31,8 @@ class SplitBlockBloomFilter:
     """A filter in memory; its words are its only state."""
 
     def __init__(self, words: memoryview | NDArray[np.uint32]) -> None:
-        """Wrap `words`, shape (8 * num_blocks,), uint32, without copying them.
-
-        Raises FilterError unless they are whole blocks.
-        """
+        """Wrap `words`, shape (8 * num_blocks,), uint32, without copying them. Raises FilterError
+        unless they are whole blocks."""
         view = words if isinstance(words, memoryview) else words.data
         if view.ndim != 1 or view.format != WORD_FORMAT or not view.c_contiguous:
             raise FilterError("words: expected a contiguous, one-dimensional uint32 array")

@@ -44,12 +44,8 @@ NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOP
 
 
 class Output(ABC):
-    """A temporary file that becomes the target on commit() and is removed otherwise: a context
-    manager.
-
-    It starts with the first `prefix` bytes of a source and grows by appending. OSErrors name
-    `target`.
-    """
+    """A context in which a temporary file grows, from the first `prefix` bytes of a source on; it
+    becomes the target on commit(), or is removed. OSErrors name `target`."""
 
     temporary: Path
 

@@ -26,10 +26,8 @@ class Input(NamedTuple):
 
 def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
     """The files that `names` mean, in order, and an error for each empty name and each glob or
-    folder without files.
-
-    Names in folders that start with a dot or an underscore are skipped: metadata, temporary files.
-    """
+    folder without files. In folders, names that start with a dot or an underscore are skipped:
+    metadata and temporary files."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
@@ -68,10 +66,8 @@ def _list(name: str) -> Iterator[Input]:
 
 
 def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
-    """The output path in `folder` of each input, by the input's path.
-
-    Raises RewriteError if two outputs have the same path, or one has the path of an input.
-    """
+    """The output path in `folder` of each input, by the input's path. Raises RewriteError if two
+    outputs have the same path, or one has the path of an input."""
     sources = {_identity(local_path(path)) for path, _ in inputs if not is_url(path)}
     outputs: dict[str, Path] = {}
     takers: dict[str, str] = {}

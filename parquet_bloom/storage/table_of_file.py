@@ -59,10 +59,8 @@ def check_not_in_table(file: Path | str) -> None:
 
 
 def _local_table(file: Path) -> tuple[str, Path] | None:
-    """The format and root folder of the file's table.
-
-    A table may reach a file through a link, so both the given path and the resolved one count.
-    """
+    """The format and root folder of the file's table."""
+    # A table may reach a file through a link, so both the given path and the resolved one count.
     named = Path(os.path.abspath(file))
     for folder in dict.fromkeys([*named.parents, *file.resolve().parents]):
         if (folder / "_delta_log").is_dir():

@@ -45,12 +45,9 @@ UNIX_EPOCH_JULIAN_DAY = 2_440_588
 
 INTEGERS = ("INT32", "INT64")
 BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
-# Far more digits than any stored DECIMAL has; bounds the computation for a literal.
+# Far more digits than any stored DECIMAL has; bounds the work for a literal.
 MOST_DIGITS = 1_000
 LONGEST_SHOWN = 200
-
-# The text of pandas' null datetime.
-PANDAS_NULL = "NaT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,8 @@ def encode(leaf: LeafType, value: Any) -> Encodings:
         value = from_numpy(value)
     if leaf.physical == "BOOLEAN":
         return Encodings((), "BOOLEAN has no Bloom filter")
-    if value is None or (isinstance(value, datetime) and str(value) == PANDAS_NULL):
+    # pandas' null datetime is a datetime.
+    if value is None or (isinstance(value, datetime) and str(value) == "NaT"):
         return Encodings((), "nulls are not inserted into Bloom filters")
     if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
         return encode_stored(leaf, bytes(value))
@@ -134,14 +132,13 @@ def _encode_integer(leaf: LeafType, value: Any) -> Encodings:
 def _stored_integer(leaf: LeafType, value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    unit = leaf.logical.unit if leaf.logical else ""
     match leaf.logical_name:
         case "DATE" if (days := _days(value)) is not None:
             return days
         case "TIME" if (nanos := _time_nanos(value)) is not None:
-            return _count_units(leaf, value, nanos, unit)
+            return _count_units(leaf, value, nanos)
         case "TIMESTAMP" if (nanos := _timestamp_nanos(leaf, value)) is not None:
-            return _count_units(leaf, value, nanos, unit)
+            return _count_units(leaf, value, nanos)
     expected = {"DATE": "a date", "TIME": "a time", "TIMESTAMP": "a timestamp"}
     raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
 
@@ -186,7 +183,8 @@ def _timestamp_nanos(leaf: LeafType, value: Any) -> int | None:
     return days * NANOS_PER_DAY + clock_nanos(value) - offset
 
 
-def _count_units(leaf: LeafType, value: object, nanos: int, unit: str) -> int:
+def _count_units(leaf: LeafType, value: object, nanos: int) -> int:
+    unit = leaf.logical.unit if leaf.logical else ""
     count, rest = divmod(nanos, NANOS[unit])
     if rest:
         raise not_a_value(leaf, value, f"whole {unit.lower()}")
@@ -277,7 +275,10 @@ def _precision(logical: LogicalType) -> int:
 
 def _encode_text(leaf: LeafType, value: Any) -> Encodings:
     if leaf.logical_name == "UUID":
-        return _encode_uuid(leaf, value)
+        try:
+            return Encodings(((value if isinstance(value, UUID) else UUID(value)).bytes,))
+        except (AttributeError, TypeError, ValueError):
+            raise not_a_value(leaf, value, "a UUID") from None
     if isinstance(value, UUID) and leaf.logical is None:
         return encode_stored(leaf, value.bytes)
     if not isinstance(value, str) or leaf.logical_name == "INTERVAL":
@@ -287,10 +288,3 @@ def _encode_text(leaf: LeafType, value: Any) -> Encodings:
         return encode_stored(leaf, value.encode())
     except UnicodeEncodeError:
         raise not_a_value(leaf, ascii(value), "text that is valid Unicode") from None
-
-
-def _encode_uuid(leaf: LeafType, value: Any) -> Encodings:
-    try:
-        return Encodings(((value if isinstance(value, UUID) else UUID(value)).bytes,))
-    except (AttributeError, TypeError, ValueError):
-        raise not_a_value(leaf, value, "a UUID") from None

@@ -45,10 +45,8 @@ _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](.+))?")
 
 
 def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Encodings:
-    """The stored bytes of a literal; `read_as` is one of TYPES.
-
-    Raises ValueTypeError for a malformed literal and for a value that the column cannot hold.
-    """
+    """The stored bytes of a literal; `read_as` is one of TYPES. Raises ValueTypeError for a malformed
+    literal and for a value that the column cannot hold."""
     match read_as:
         case None if leaf.physical == "BOOLEAN":
             return encode(leaf, _boolean(leaf, text))

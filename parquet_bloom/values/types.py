@@ -69,10 +69,8 @@ class LeafType:
 
 
 def zeros(width: int) -> tuple[bytes, bytes]:
-    """Positive and negative zero as an IEEE float of `width` bytes (2, 4 or 8).
-
-    Engines treat them as equal but hash only one of them (parquet-format issue 407).
-    """
+    """Both zeros as IEEE floats of `width` bytes (2, 4 or 8), which engines treat as equal, although
+    they hash only one (parquet-format issue 407)."""
     return struct.pack(FLOAT_FORMAT[width], 0.0), struct.pack(FLOAT_FORMAT[width], -0.0)
 
 
