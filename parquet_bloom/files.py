@@ -9,7 +9,7 @@ from parquet_bloom.errors import NotSupportedFileError, UnsupportedError
 from parquet_bloom.legacy import kind as legacy
 from parquet_bloom.parquet.container import ParquetContainer
 from parquet_bloom.parquet.footer.tail import check_may_be_plain
-from parquet_bloom.storage.open_source import open_source
+from parquet_bloom.storage import open_source
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Container

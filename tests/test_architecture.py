@@ -47,7 +47,7 @@ HOMES = {
     "jinja2": {"render/report.py"},
     "pyarrow": {
         "parquet/pages/encodings.py",
-        "encryption/kms.py",
+        "encryption/clients.py",
         "orc/",
         "spark/",
         "storage/remote.py",

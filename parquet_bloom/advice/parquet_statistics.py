@@ -23,8 +23,7 @@ from typing import Any
 
 from parquet_bloom.advice.ranges import KEY_BYTES, Bounds, KeyOf, OrderKey, bounds_of
 from parquet_bloom.parquet.thrift.ttypes import Statistics
-from parquet_bloom.values.floats import FLOAT_FORMAT
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.values.types import FLOAT_FORMAT, LeafType
 
 _BYTES_IN_ORDER = ("", "STRING", "ENUM", "JSON", "BSON", "UUID")
 _SIGNED = ("", "DATE", "TIME", "TIMESTAMP", "DECIMAL")

@@ -15,8 +15,7 @@ import numpy as np
 
 from parquet_bloom.container.places import number_of
 from parquet_bloom.diagnosis.key_form import KeyForm, key_form
-from parquet_bloom.values.floats import FLOAT_FORMAT
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.values.types import FLOAT_FORMAT, LeafType
 
 ByteOrder = Literal["little", "big"]
 

@@ -10,8 +10,7 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.samples import StoredValue
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.membership import ChunkMembership
-from parquet_bloom.values.floats import FLOAT_FORMAT, canonical_nan, zeros
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.values.types import FLOAT_FORMAT, LeafType, canonical_nan, zeros
 
 CLAUSES = {
     "zero-sign": "each zero is hashed with the other sign",

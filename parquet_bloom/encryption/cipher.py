@@ -1,4 +1,4 @@
-"""Modules of encrypted files: the layout of their envelopes, encryption and decryption.
+"""Modules of encrypted files: their envelopes, encryption and decryption.
 
     AES-GCM          | length (4) | nonce (12) | ciphertext | tag (16) |
     AES-CTR          | length (4) | nonce (12) | ciphertext |
@@ -7,9 +7,9 @@
     AAD              | aad_prefix | aad_file_unique | module (1)
                      | row group (2) | column (2) | page (2) |
 
-A length counts the bytes that follow it; integers are little-endian. Only page bodies use CTR, and
-only under AES_GCM_CTR_V1; they are not authenticated. All other modules use GCM, and no plaintext
-is returned before the tag has been verified.
+A length counts the bytes after it; integers are little-endian. Only page bodies use CTR, and only
+under AES_GCM_CTR_V1; they are not authenticated. All other modules use GCM, and no plaintext is
+returned before the tag has been verified.
 
 Spec: parquet-format, Encryption.md sections 4 and 5.
 """
@@ -66,21 +66,11 @@ class Module(IntEnum):
     @property
     def words(self) -> str:
         """The name for messages."""
-        return _WORDS[self]
+        if self is Module.COLUMN_META_DATA:
+            return "ColumnMetaData"
+        return self.name.lower().removeprefix("bloom_").replace("_", " ")
 
 
-_WORDS = {
-    Module.FOOTER: "footer",
-    Module.COLUMN_META_DATA: "ColumnMetaData",
-    Module.DATA_PAGE: "data page",
-    Module.DICTIONARY_PAGE: "dictionary page",
-    Module.DATA_PAGE_HEADER: "data page header",
-    Module.DICTIONARY_PAGE_HEADER: "dictionary page header",
-    Module.COLUMN_INDEX: "column index",
-    Module.OFFSET_INDEX: "offset index",
-    Module.BLOOM_FILTER_HEADER: "filter header",
-    Module.BLOOM_FILTER_BITSET: "filter bitset",
-}
 _PAGE_BODIES = frozenset({Module.DATA_PAGE, Module.DICTIONARY_PAGE})
 # Ordinals in the AAD: row group and column, and for two kinds of module the page.
 _NUM_ORDINALS = dict.fromkeys(Module, 2) | {
@@ -97,12 +87,18 @@ class Algorithm(Enum):
     AES_GCM_CTR_V1 = "AES_GCM_CTR_V1"
 
 
-class Key:
-    """A secret of 16, 24 or 32 bytes, and where it came from.
+class Secretive:
+    """An object that cannot be pickled or copied."""
 
-    The secret never appears in a repr, message or pickle. Keys compare by identity, because each
-    counts the modules encrypted with it.
-    """
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__}: cannot be pickled or copied")
+
+
+class Key(Secretive):
+    """A secret of 16, 24 or 32 bytes, which no repr, message or pickle shows, and where it came
+    from. Keys compare by identity, because each counts the modules encrypted with it."""
 
     __slots__ = ("_gcm", "_seals", "_secret", "source")
 
@@ -121,9 +117,6 @@ class Key:
     def __repr__(self) -> str:
         return f"Key(source={self.source!r})"
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a key cannot be pickled or copied")
-
     def open_gcm(self, sealed: Buffer, aad: bytes) -> bytes:
         """Decrypt nonce, ciphertext and tag. Raises TamperedError unless the tag matches."""
         from cryptography.exceptions import InvalidTag
@@ -133,7 +126,7 @@ class Key:
         try:
             return self._gcm.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], aad)
         except InvalidTag:
-            raise self._tampered() from None
+            raise self.mismatch() from None
 
     def seal_gcm(self, plaintext: Buffer, aad: bytes) -> bytes:
         """A fresh nonce, ciphertext and tag."""
@@ -149,28 +142,21 @@ class Key:
         nonce = self._new_nonce()
         return nonce + self._ctr(nonce, plaintext)
 
-    def sign(self, message: bytes, aad: bytes) -> bytes:
-        """A fresh nonce and the tag of `message`."""
-        return self._sign(self._new_nonce(), message, aad)
-
-    def check_signature(self, message: bytes, aad: bytes, signature: bytes) -> None:
-        """Raise TamperedError unless `signature` is valid for `message` under this key."""
-        if len(signature) != SIGNATURE_BYTES:
-            raise TamperedError(f"{len(signature)} bytes, expected {SIGNATURE_BYTES}")
-        expected = self._sign(signature[:NONCE_BYTES], message, aad)
-        if not hmac.compare_digest(expected, signature):
-            raise self._tampered()
-
-    def _sign(self, nonce: bytes, message: bytes, aad: bytes) -> bytes:
+    def sign(self, message: bytes, aad: bytes, nonce: bytes | None = None) -> bytes:
+        """A nonce, fresh unless given, and the tag of `message`."""
+        nonce = nonce or self._new_nonce()
         return nonce + self._gcm.encrypt(nonce, message, aad)[-TAG_BYTES:]
+
+    def mismatch(self) -> TamperedError:
+        return TamperedError(
+            f"cannot be decrypted with {self.source}: wrong key, wrong AAD prefix or altered bytes"
+        )
 
     def _ctr(self, nonce: Buffer, data: Buffer) -> bytes:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-        stream = Cipher(
-            algorithms.AES(self._secret), modes.CTR(bytes(nonce) + _FIRST_BLOCK)
-        ).encryptor()
-        return stream.update(data)
+        mode = modes.CTR(bytes(nonce) + _FIRST_BLOCK)
+        return Cipher(algorithms.AES(self._secret), mode).encryptor().update(data)
 
     def _new_nonce(self) -> bytes:
         if not any(self._secret):
@@ -181,39 +167,27 @@ class Key:
             )
         return urandom(NONCE_BYTES)
 
-    def _tampered(self) -> TamperedError:
-        return TamperedError(
-            f"cannot be decrypted with {self.source}: wrong key, wrong AAD prefix or altered bytes"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class FileCipher:
     """Encrypts and decrypts the modules of one file; `file_aad` is aad_prefix + aad_file_unique.
 
-    A module is identified by its ordinals: `row_group` and `column` for all but the footer, `page`
-    for data pages and their headers, counted from 0 within the column chunk. An ordinal above 32767
-    raises UnsupportedError.
+    A module is identified by its ordinals: row group and column for all but the footer, and for
+    data pages and their headers the page, counted from 0 within the column chunk. An ordinal above
+    32767 raises UnsupportedError.
     """
 
     algorithm: Algorithm
     file_aad: bytes
 
-    def aad(
-        self,
-        module: Module,
-        row_group: int | None = None,
-        column: int | None = None,
-        page: int | None = None,
-    ) -> bytes:
+    def aad(self, module: Module, *ordinals: int) -> bytes:
         """The AAD, which binds a module to its file, kind and place."""
-        ordinals = [number for number in (row_group, column, page) if number is not None]
         if len(ordinals) != _NUM_ORDINALS[module]:
-            raise ValueError(f"{module.words}: ordinals {row_group}, {column}, {page}")
+            raise ValueError(f"{module.words}: ordinals {ordinals}")
         if ordinals and not 0 <= min(ordinals) <= max(ordinals) <= MAX_ORDINAL:
             raise UnsupportedError(
-                f"{module.words}: ordinals {ordinals}, expected 0 to {MAX_ORDINAL}, the limit for"
-                " encrypted files"
+                f"{module.words}: ordinals {[*ordinals]}, expected 0 to {MAX_ORDINAL}, the limit"
+                " for encrypted files"
             )
         return self.file_aad + bytes([module]) + pack(f"<{len(ordinals)}H", *ordinals)
 
@@ -221,21 +195,13 @@ class FileCipher:
         """Bytes that the envelope adds to a module's plaintext."""
         return CTR_OVERHEAD if self._is_ctr(module) else GCM_OVERHEAD
 
-    def open(
-        self,
-        key: Key,
-        module: Module,
-        envelope: Buffer,
-        row_group: int | None = None,
-        column: int | None = None,
-        page: int | None = None,
-    ) -> bytes:
+    def open(self, key: Key, module: Module, envelope: Buffer, *ordinals: int) -> bytes:
         """The plaintext of a whole envelope, its length field included.
 
         parquet-java pads the Thrift structs that it encrypts with zeros: expect bytes after them.
         Raises TamperedError, which names the module and the key's source.
         """
-        aad = self.aad(module, row_group, column, page)
+        aad = self.aad(module, *ordinals)
         try:
             size = envelope_size(envelope, len(envelope), self.overhead(module))
             if size != len(envelope):
@@ -245,22 +211,11 @@ class FileCipher:
         except TamperedError as error:
             raise TamperedError(f"{module.words}: {error}") from None
 
-    def seal(
-        self,
-        key: Key,
-        module: Module,
-        plaintext: Buffer,
-        row_group: int | None = None,
-        column: int | None = None,
-        page: int | None = None,
-    ) -> bytes:
-        """The whole envelope, its length field included, with a fresh nonce.
-
-        Raises EncryptionError if the key is all zeros or has encrypted 2**32 modules.
-        """
-        aad = self.aad(module, row_group, column, page)
-        is_ctr = self._is_ctr(module)
-        sealed = key.seal_ctr(plaintext) if is_ctr else key.seal_gcm(plaintext, aad)
+    def seal(self, key: Key, module: Module, plaintext: Buffer, *ordinals: int) -> bytes:
+        """The whole envelope, its length field included, with a fresh nonce. Raises EncryptionError
+        if the key is all zeros or has encrypted 2**32 modules."""
+        aad = self.aad(module, *ordinals)
+        sealed = key.seal_ctr(plaintext) if self._is_ctr(module) else key.seal_gcm(plaintext, aad)
         return len(sealed).to_bytes(LENGTH_BYTES, "little") + sealed
 
     def sign(self, key: Key, footer: bytes) -> bytes:
@@ -269,21 +224,21 @@ class FileCipher:
 
     def check_signature(self, key: Key, footer: bytes, signature: bytes) -> None:
         """Raise TamperedError unless `signature` is valid for exactly these bytes."""
-        try:
-            key.check_signature(footer, self.aad(Module.FOOTER), signature)
-        except TamperedError as error:
-            raise TamperedError(f"footer signature: {error}") from None
+        if len(signature) != SIGNATURE_BYTES:
+            raise TamperedError(
+                f"footer signature: {len(signature)} bytes, expected {SIGNATURE_BYTES}"
+            )
+        expected = key.sign(footer, self.aad(Module.FOOTER), signature[:NONCE_BYTES])
+        if not hmac.compare_digest(expected, signature):
+            raise TamperedError(f"footer signature: {key.mismatch()}")
 
     def _is_ctr(self, module: Module) -> bool:
         return self.algorithm is Algorithm.AES_GCM_CTR_V1 and module in _PAGE_BODIES
 
 
 def envelope_size(prefix: Buffer, limit: int, overhead: int = GCM_OVERHEAD) -> int:
-    """The size of an envelope, its length field included, from its first four bytes.
-
-    Raises TamperedError if it is smaller than `overhead` or larger than `limit`, so that nothing is
-    read or allocated for it.
-    """
+    """The size of an envelope, its length field included, from its first four bytes. Raises
+    TamperedError unless it is `overhead` to `limit`, before anything is read or allocated."""
     if len(prefix) < LENGTH_BYTES:
         raise TamperedError(f"{len(prefix)} bytes, expected an envelope of {overhead} or more")
     size = LENGTH_BYTES + int.from_bytes(prefix[:LENGTH_BYTES], "little")
@@ -293,38 +248,27 @@ def envelope_size(prefix: Buffer, limit: int, overhead: int = GCM_OVERHEAD) -> i
 
 
 def file_cipher(algorithm: ttypes.EncryptionAlgorithm, aad_prefix: bytes | None) -> FileCipher:
-    """The cipher that the footer describes; `aad_prefix` is the one that the user gave, if any.
+    """The cipher that the footer describes; `aad_prefix`: what the user gave, if anything.
 
-    Raises UnsupportedError for another algorithm and for a file without aad_file_unique,
-    MissingKeyError if the file needs a prefix and none was given, EncryptionError if the one given
-    is not the file's.
+    Raises UnsupportedError for another algorithm or a file without aad_file_unique, MissingKeyError
+    if the file needs a prefix and none was given, EncryptionError if the wrong one was.
     """
-    chosen, details = _algorithm(algorithm)
+    for member in Algorithm:
+        details: ttypes.AesGcmV1 | ttypes.AesGcmCtrV1 | None = getattr(algorithm, member.value)
+        if details is not None:
+            break
+    else:
+        names = " or ".join(member.value for member in Algorithm)
+        raise UnsupportedError(f"unknown encryption algorithm, expected {names}")
     if not details.aad_file_unique:
         raise UnsupportedError(
             "encrypted without aad_file_unique, as DuckDB does in violation of the format"
         )
-    prefix = _prefix(details, aad_prefix)
-    return FileCipher(chosen, prefix + details.aad_file_unique)
-
-
-def _algorithm(
-    algorithm: ttypes.EncryptionAlgorithm,
-) -> tuple[Algorithm, ttypes.AesGcmV1 | ttypes.AesGcmCtrV1]:
-    for member in Algorithm:
-        details = getattr(algorithm, member.value)
-        if details is not None:
-            return member, details
-    names = " or ".join(member.value for member in Algorithm)
-    raise UnsupportedError(f"unknown encryption algorithm, expected {names}")
-
-
-def _prefix(details: ttypes.AesGcmV1 | ttypes.AesGcmCtrV1, given: bytes | None) -> bytes:
     stored: bytes | None = details.aad_prefix
-    if details.supply_aad_prefix and given is None:
+    if details.supply_aad_prefix and aad_prefix is None:
         raise MissingKeyError("no AAD prefix given, and the file does not store its own")
-    if given is not None and stored is None and not details.supply_aad_prefix:
+    if aad_prefix is not None and stored is None and not details.supply_aad_prefix:
         raise EncryptionError("an AAD prefix was given, but the file has none")
-    if given is not None and stored is not None and given != stored:
+    if aad_prefix is not None and stored is not None and aad_prefix != stored:
         raise EncryptionError("the AAD prefix given differs from the one that the file stores")
-    return given or stored or b""
+    return FileCipher(member, (aad_prefix or stored or b"") + details.aad_file_unique)

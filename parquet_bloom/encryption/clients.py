@@ -1,20 +1,22 @@
 """Calls to the user's own code that provides keys: KMS clients and key retrievers.
 
-Such code may raise anything, call `sys.exit`, or call back into this package for another key.
+A KMS (key management system) unwraps keys with master keys that never leave it. A KMS client is any
+object with `unwrap_key(wrapped_key, master_key_identifier)`, such as a KmsClient written for
+pyarrow. Such code may open connections, raise anything, call `sys.exit`, or call back into this
+package for another key.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Hashable
-from threading import Lock
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
-from parquet_bloom.encryption.cipher import Key
+from parquet_bloom.encryption.cipher import Secretive
 from parquet_bloom.errors import EncryptionError, MissingKeyError
 
 _Answer = TypeVar("_Answer")
-_Place = TypeVar("_Place", bound=Hashable)
 
 # Raised when there is no such key, or not for this user.
 _DENIALS = (KeyError, PermissionError, MissingKeyError)
@@ -48,10 +50,22 @@ def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
+def as_bytes(secret: Any, what: str) -> bytes:
+    """A key returned by the user's code; text is encoded as UTF-8, as pyarrow does."""
+    if isinstance(secret, bytes | bytearray | memoryview):
+        return bytes(secret)
+    if not isinstance(secret, str):
+        raise EncryptionError(f"{what}: returned {type(secret).__name__}, expected bytes")
+    try:
+        return secret.encode()
+    except UnicodeEncodeError:
+        raise EncryptionError(f"{what}: returned text that is not UTF-8") from None
+
+
 def load_callable(name: str, what: str) -> Callable[..., Any]:
     """Import the callable `module:name`; `what` names it in messages. Raises EncryptionError."""
-    module, colon, attribute = name.partition(":")
-    if not (module and colon and attribute):
+    module, _, attribute = name.partition(":")
+    if not (module and attribute):
         raise EncryptionError(f"{what}: expected MODULE:NAME, found {name}")
     try:
         found: Any = importlib.import_module(module)
@@ -71,31 +85,58 @@ def load_callable(name: str, what: str) -> Callable[..., Any]:
     return called
 
 
-def as_bytes(secret: Any, what: str) -> bytes:
-    """A key returned by the user's code; text is encoded as UTF-8, as pyarrow does."""
-    if isinstance(secret, bytes | bytearray | memoryview):
-        return bytes(secret)
-    if not isinstance(secret, str):
-        raise EncryptionError(f"{what}: returned {type(secret).__name__}, expected bytes")
+class KmsClient(Protocol):
+    """Unwraps keys, as pyarrow's KmsClient does."""
+
+    def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
+        """The key in `wrapped_key`, which only the client can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kms(Secretive):
+    """A KMS client whose errors become EncryptionErrors; `token` is kept out of them."""
+
+    client: KmsClient
+    token: str = field(default="", repr=False)
+
+    def unwrap(self, wrapped_key: str, master_key_id: str) -> bytes:
+        """The unwrapped key. Raises as `ask`."""
+        what = f"KMS client, master key {master_key_id!r}"
+        secret = ask(lambda: self.client.unwrap_key(wrapped_key, master_key_id), what, self.token)
+        return as_bytes(secret, what)
+
+
+@dataclass(frozen=True, slots=True)
+class KmsConnection(Secretive):
+    """The argument of a KMS client, with the fields of pyarrow's KmsConnectionConfig."""
+
+    kms_instance_id: str = ""
+    kms_instance_url: str = ""
+    key_access_token: str = field(default="", repr=False)
+    custom_kms_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def load_kms(name: str, connection: KmsConnection) -> Kms:
+    """Call the user's `module:class` with the connection, as pyarrow does. Raises EncryptionError."""
+    factory = load_callable(name, "KMS client")
+    what, token = f"KMS client {name}", connection.key_access_token
+    client: KmsClient = ask(lambda: factory(_as_pyarrow(connection)), what, token)
+    if not callable(getattr(client, "unwrap_key", None)):
+        raise EncryptionError(f"{what}: no method unwrap_key")
+    return Kms(client, token)
+
+
+def _as_pyarrow(connection: KmsConnection) -> Any:
+    """pyarrow's own class if it is installed, so that a client can pass it on to pyarrow."""
     try:
-        return secret.encode()
-    except UnicodeEncodeError:
-        raise EncryptionError(f"{what}: returned text that is not UTF-8") from None
-
-
-class KeyCache(Generic[_Place]):
-    """Keys by what they were made from. Each is one object, because it counts its uses."""
-
-    def __init__(self) -> None:
-        self._keys: dict[_Place, Key] = {}
-        self._lock = Lock()
-
-    def get(self, place: _Place, make: Callable[[], Key]) -> Key:
-        """The key for `place`, made on first use; if two threads make it, the first one wins."""
-        found = self._keys.get(place)
-        if found is not None:
-            return found
-        # Outside the lock: the user's code may call back for another key.
-        made = make()
-        with self._lock:
-            return self._keys.setdefault(place, made)
+        from pyarrow.parquet.encryption import KmsConnectionConfig
+    except ImportError:
+        return connection
+    config = KmsConnectionConfig(
+        kms_instance_id=connection.kms_instance_id,
+        kms_instance_url=connection.kms_instance_url,
+        custom_kms_conf=dict(connection.custom_kms_conf),
+    )
+    if connection.key_access_token:
+        config.refresh_key_access_token(connection.key_access_token)
+    return config

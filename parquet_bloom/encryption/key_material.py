@@ -1,4 +1,4 @@
-"""Key material, which pyarrow's and parquet-java's key tools store in a file in place of a key id.
+"""Key material: wrapped keys, which pyarrow and parquet-java store in a file in place of key ids.
 
     key_metadata          {"keyMaterialType": "PKMT1", "internalStorage": true, "masterKeyID": …,
                            "wrappedDEK": …, "doubleWrapping": …, …}
@@ -8,7 +8,12 @@
 A module's key is wrapped by a master key, or (double wrapping) by a key-encryption key that is
 shared by many files and itself wrapped by a master key.
 
-Source: parquet-java, org.apache.parquet.crypto.keytools, KeyMaterial and KeyMetadata.
+A master key in memory wraps as the in-memory clients in the examples of pyarrow and parquet-java do:
+base64 of nonce, ciphertext and tag; the AAD is the master key's id. Clients built on parquet-java's
+LocalWrapKmsClient put that in `{"masterKeyVersion": "NO_VERSION", "encryptedKey": …}`.
+
+Source: parquet-java, org.apache.parquet.crypto.keytools, KeyMaterial, KeyMetadata and
+LocalWrapKmsClient.
 """
 
 from __future__ import annotations
@@ -16,17 +21,20 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from parquet_bloom.encryption.cipher import Key
-from parquet_bloom.encryption.clients import KeyCache
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
-from parquet_bloom.storage.open_source import open_source
+from parquet_bloom.storage import open_source
 
 _TYPE = "PKMT1"
+# The version of a wrapped key whose master key has no versions.
+_NO_VERSION = "NO_VERSION"
 # 1,000 columns take some 500 kB.
 _MAX_FILE_BYTES = 64 << 20
 # Characters of a file's key id that a message shows.
@@ -36,28 +44,38 @@ _SHOWN_LENGTH = 64
 Unwrap = Callable[[str, str], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyEncryptionKey:
-    """A key between the master key and the keys of files; only the KMS client can read `wrapped`."""
+class KeyCache:
+    """Keys by what they were made from. Each is one object, because it counts its uses."""
 
-    id: bytes
-    wrapped: str
+    def __init__(self) -> None:
+        self._keys: dict[Hashable, Key] = {}
+        self._lock = Lock()
+
+    def get(self, origin: Hashable, make: Callable[[], Key]) -> Key:
+        """The key from `origin`, made on first use; if two threads make it, the first one wins."""
+        found = self._keys.get(origin)
+        if found is not None:
+            return found
+        # Outside the lock: the user's code may call back for another key.
+        made = make()
+        with self._lock:
+            return self._keys.setdefault(origin, made)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyMaterial:
-    """A key wrapped by a key-encryption key, or if that is None by the master key."""
+    """`wrapped_dek`: the key of a module, wrapped by a master key or, if there is one, by the
+    key-encryption key `kek_id`, which the master key wraps as `wrapped_kek`."""
 
     master_key_id: str
     wrapped_dek: str
-    kek: KeyEncryptionKey | None
+    kek_id: bytes | None = None
+    wrapped_kek: str = ""
 
 
 def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMaterial | None:
     """The key material in the metadata or in the file that it refers to; None if there is none.
-
-    Raises EncryptionError if the material is invalid.
-    """
+    Raises EncryptionError if it is invalid."""
     fields = _json_object(key_metadata)
     if fields is None or "keyMaterialType" not in fields:
         return None
@@ -70,11 +88,13 @@ def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMat
                 f"key material: {_quoted(reference)} is in a file that was not given"
             )
         fields = beside.fields(reference)
-    kek = None
-    if _get(fields, "doubleWrapping", bool):
-        kek_id = _decode(_get(fields, "keyEncryptionKeyID", str), "keyEncryptionKeyID")
-        kek = KeyEncryptionKey(kek_id, _get(fields, "wrappedKEK", str))
-    return KeyMaterial(_get(fields, "masterKeyID", str), _get(fields, "wrappedDEK", str), kek)
+    is_double = _get(fields, "doubleWrapping", bool)
+    master_key_id = _get(fields, "masterKeyID", str)
+    wrapped_dek = _get(fields, "wrappedDEK", str)
+    if not is_double:
+        return KeyMaterial(master_key_id, wrapped_dek)
+    kek_id = _decode(_get(fields, "keyEncryptionKeyID", str), "keyEncryptionKeyID")
+    return KeyMaterial(master_key_id, wrapped_dek, kek_id, _get(fields, "wrappedKEK", str))
 
 
 def describe_key(key_metadata: bytes | None) -> str:
@@ -93,24 +113,21 @@ def _quoted(text: str) -> str:
     return repr(text[:_SHOWN_LENGTH]) + ("…" if len(text) > _SHOWN_LENGTH else "")
 
 
+def material_path(path: str) -> str:
+    """Where the external key material of the Parquet file at `path` is."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}_KEY_MATERIAL_FOR_{name}.json"
+
+
 class ExternalMaterial:
     """A file of key material, read on first use."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
-    @staticmethod
-    def of(path: str) -> ExternalMaterial:
-        """The file that belongs to the Parquet file at `path`."""
-        folder, slash, name = path.rpartition("/")
-        return ExternalMaterial(f"{folder}{slash}_KEY_MATERIAL_FOR_{name}.json")
-
     def fields(self, reference: str) -> dict[str, Any]:
-        """The material under this reference.
-
-        Raises MissingKeyError if the file or the reference does not exist, EncryptionError if the
-        material is invalid.
-        """
+        """The material under this reference. Raises MissingKeyError if the file or the reference
+        does not exist, EncryptionError if the material is invalid."""
         text = self._entries.get(reference)
         if text is None:
             raise MissingKeyError(f"{self.path}: no key material for {_quoted(reference)}")
@@ -125,52 +142,65 @@ class ExternalMaterial:
             source = open_source(self.path)
         except FileNotFoundError:
             raise MissingKeyError(f"{self.path}: no such key material file") from None
-        try:
+        with closing(source):
             if source.size > _MAX_FILE_BYTES:
                 raise EncryptionError(
                     f"{self.path}: {source.size} bytes, expected at most {_MAX_FILE_BYTES} of key"
                     " material"
                 )
             entries = _json_object(source.read_at(0, source.size))
-        finally:
-            source.close()
         if entries is None:
             raise EncryptionError(f"{self.path}: expected a JSON object")
         return entries
 
 
-class Unwrapper:
-    """Unwraps each key once: the same material gives the same Key."""
+def unwrap_locally(master_key: Key, wrapped_key: str, master_key_id: str) -> bytes:
+    """Raises TamperedError if it cannot be unwrapped, EncryptionError if it is malformed."""
+    try:
+        sealed = base64.b64decode(_without_envelope(wrapped_key), validate=True)
+    except (ValueError, RecursionError):
+        raise EncryptionError(f"{master_key.source}: the wrapped key is not base64") from None
+    aad = master_key_id.encode(errors="surrogatepass")
+    return _opened(sealed, aad, master_key, "the wrapped key")
 
-    def __init__(self) -> None:
-        self._keys = KeyCache[KeyMaterial]()
-        self._keks = KeyCache[tuple[str, KeyEncryptionKey]]()
 
-    def key(self, material: KeyMaterial, unwrap: Unwrap) -> Key:
-        """The key of a module.
-
-        Raises EncryptionError if the client fails, MissingKeyError if it has no such master key.
-        """
-        source = f"key wrapped by master key {_quoted(material.master_key_id)}"
-        return self._keys.get(material, lambda: Key(self._secret(material, unwrap), source))
-
-    def _secret(self, material: KeyMaterial, unwrap: Unwrap) -> bytes:
-        if material.kek is None:
-            return unwrap(material.wrapped_dek, material.master_key_id)
-        key = self._kek(material.master_key_id, material.kek, unwrap)
-        try:
-            return key.open_gcm(_decode(material.wrapped_dek, "wrappedDEK"), material.kek.id)
-        except TamperedError:
-            raise TamperedError(
-                f"key material: wrappedDEK cannot be unwrapped with {key.source}: one of the two is"
-                " wrong"
-            ) from None
-
-    def _kek(self, master_key_id: str, kek: KeyEncryptionKey, unwrap: Unwrap) -> Key:
-        source = f"key-encryption key wrapped by master key {_quoted(master_key_id)}"
-        return self._keks.get(
-            (master_key_id, kek), lambda: Key(unwrap(kek.wrapped, master_key_id), source)
+def _without_envelope(wrapped_key: str) -> str:
+    """The wrapped key itself, taken out of LocalWrapKmsClient's envelope if there is one."""
+    if not wrapped_key.lstrip().startswith("{"):
+        return wrapped_key
+    envelope = json.loads(wrapped_key)
+    if envelope.get("masterKeyVersion") != _NO_VERSION:
+        raise EncryptionError(
+            f"the wrapped key has a master key version, expected {_NO_VERSION}: only the KMS client"
+            " that wrapped it can unwrap it"
         )
+    return str(envelope.get("encryptedKey"))
+
+
+def unwrapped(material: KeyMaterial, unwrap: Unwrap, cache: KeyCache) -> Key:
+    """The key of a module; the same material gives the same Key. Raises as `unwrap`."""
+    source = f"key wrapped by master key {_quoted(material.master_key_id)}"
+    return cache.get(material, lambda: Key(_secret(material, unwrap, cache), source))
+
+
+def _secret(material: KeyMaterial, unwrap: Unwrap, cache: KeyCache) -> bytes:
+    master_key_id = material.master_key_id
+    if material.kek_id is None:
+        return unwrap(material.wrapped_dek, master_key_id)
+    source = f"key-encryption key wrapped by master key {_quoted(master_key_id)}"
+    origin = (master_key_id, material.kek_id, material.wrapped_kek)
+    key = cache.get(origin, lambda: Key(unwrap(material.wrapped_kek, master_key_id), source))
+    dek = _decode(material.wrapped_dek, "wrappedDEK")
+    return _opened(dek, material.kek_id, key, "key material: wrappedDEK")
+
+
+def _opened(sealed: bytes, aad: bytes, key: Key, what: str) -> bytes:
+    try:
+        return key.open_gcm(sealed, aad)
+    except TamperedError:
+        raise TamperedError(
+            f"{what} cannot be unwrapped with {key.source}: one of the two is wrong"
+        ) from None
 
 
 def _json_object(data: bytes | str) -> dict[str, Any] | None:

@@ -6,8 +6,8 @@
      "key_retriever": "module:function", "key_material": "path"}
 
 Properties of parquet-java are accepted, too, with or without the `spark.hadoop.` prefix. Those for
-writers are ignored, because a file records how it is encrypted; any other name with a dot is
-passed on to the KMS client as configuration.
+writers are ignored, because a file records how it is encrypted; any other name with a dot is passed
+to the KMS client as configuration.
 
 Source: parquet-java, parquet-hadoop/README.md, class PropertiesDrivenCryptoFactory.
 """
@@ -23,10 +23,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from parquet_bloom.encryption.clients import load_callable
+from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, text_of
-from parquet_bloom.encryption.kms import KmsConnection, load_kms
 from parquet_bloom.errors import ConfigError, EncryptionError
 
 Settings = dict[str, Any]
@@ -42,12 +41,21 @@ _TEXTS = (
     "key_retriever",
     "key_material",
 )
-# Tables, and what messages call an entry of each.
-_TABLES = {
-    "columns": "key of a column",
-    "key_ids": "key id",
-    "master_keys": "master key",
-    "kms_conf": "KMS configuration",
+
+
+def _configuration(text: str, what: str) -> dict[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise EncryptionError(f"{what}: expected NAME=VALUE")
+    return {name: value}
+
+
+# Tables: what messages call an entry of each, and the parser of one in text.
+_TABLES: dict[str, tuple[str, Callable[[str, str], dict[str, str]]]] = {
+    "columns": ("key of a column", named_keys),
+    "key_ids": ("key id", named_keys),
+    "master_keys": ("master key", master_keys),
+    "kms_conf": ("KMS configuration", _configuration),
 }
 
 _PROPERTIES = {
@@ -95,10 +103,7 @@ def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnin
 def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
 ) -> Settings:
-    """The settings in a JSON file; calls `warn` if other users can read it.
-
-    Raises ConfigError for an invalid file or an unknown name.
-    """
+    """The settings in a JSON file; calls `warn` if other users can read it. Raises ConfigError."""
     where = os.fspath(path)
     with Path(path).open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode
@@ -111,7 +116,7 @@ def read_keys_file(
     try:
         found = json.loads(data, object_pairs_hook=_unique_names)
     except (ValueError, RecursionError) as error:
-        # The JSON error reveals nothing of the file but a position.
+        # The error reveals nothing of the file but a position.
         raise ConfigError(f"{where}: not JSON: {error}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{where}: expected a JSON object")
@@ -132,40 +137,19 @@ def merged(settings: Settings, others: Settings) -> Settings:
 
 
 def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
-    """A table from texts such as `a=env:KEY`, one or more entries each.
-
-    Raises EncryptionError for a malformed text and for a repeated name.
-    """
-    parse = _PARSERS[name]
+    """A table from texts such as `a=env:KEY`, one or more entries each. Raises EncryptionError."""
+    what, parse = _TABLES[name]
     table: dict[str, str] = {}
     for text in texts:
-        items = parse(text, _TABLES[name])
+        items = parse(text, what)
         for twice in sorted(items.keys() & table.keys()):
-            raise EncryptionError(f"{_TABLES[name]} {twice}: given twice")
+            raise EncryptionError(f"{what} {twice}: given twice")
         table |= items
     return table
 
 
-def _configuration(text: str, what: str) -> dict[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise EncryptionError(f"{what}: expected NAME=VALUE")
-    return {name: value}
-
-
-_PARSERS = {
-    "columns": named_keys,
-    "key_ids": named_keys,
-    "master_keys": master_keys,
-    "kms_conf": _configuration,
-}
-
-
 def keys_of(settings: Mapping[str, Any]) -> Keys:
-    """Read the keys that the settings name, and create the KMS client if there is one.
-
-    Raises EncryptionError for a key that is missing or invalid.
-    """
+    """Read the keys that the settings name, and create the KMS client. Raises EncryptionError."""
     given = dict(settings)
     connection = KmsConnection(
         kms_instance_id=given.pop("kms_instance_id", ""),

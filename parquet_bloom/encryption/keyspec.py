@@ -7,7 +7,7 @@
 
 ENC is `hex`, `base64`, `ascii` or `raw` (the bytes as they are). Without it, the content must start
 with `hex:`, `base64:` or `ascii:`. The encoding is never guessed: the base64 of a 16-byte key has 24
-characters, which would make a valid key, too.
+characters, which would be a valid key, too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 
 from parquet_bloom.encryption.cipher import KEY_BYTES, Key
 from parquet_bloom.errors import EncryptionError
+from parquet_bloom.storage.source import naming
 
 Secret = Key | bytes | str
 
@@ -36,10 +37,8 @@ _NAMED = re.compile(rf"(.+?)=((?:{'|'.join(_LITERALS + _SOURCES)}):.*)", re.DOTA
 
 
 def key_of(secret: Secret, name: str) -> Key:
-    """The key for a secret that the user gave; `name` is its name in messages.
-
-    Raises EncryptionError, which never reveals the secret.
-    """
+    """The key for a secret that the user gave; `name` is its name in messages. EncryptionErrors
+    never reveal the secret, here and below."""
     if isinstance(secret, Key):
         return secret
     if isinstance(secret, bytes):
@@ -47,13 +46,18 @@ def key_of(secret: Secret, name: str) -> Key:
     scheme, _, rest = secret.partition(":")
     if scheme in _LITERALS:
         return Key(_decode(scheme, _typed(rest, name), name), f"{name} ({scheme}:…)")
-    place, encoding = _place(secret, name)
+    if scheme not in _SOURCES:
+        raise EncryptionError(f"{name}: expected {EXPECTED}")
+    place, _, encoding = secret.rpartition(",")
+    if encoding not in _DECODERS:
+        place, encoding = secret, ""
     source = f"{name} ({place})"
-    return Key(_decoded(_read(place, source), encoding, source), source)
+    data = _read(place, source)
+    return Key(_decode(encoding, data, source) if encoding else _decode_named(data, source), source)
 
 
 def text_of(spec: str, name: str) -> str:
-    """A token, given in the same ways; content found elsewhere loses only its line ends."""
+    """A token: `ascii:…` as it is, or found elsewhere, and then without its line end."""
     scheme, _, rest = spec.partition(":")
     if scheme == "ascii":
         return rest
@@ -76,10 +80,7 @@ def prefix_of(prefix: bytes | str) -> bytes:
 
 
 def named_keys(text: str, what: str) -> dict[str, str]:
-    """Parse `NAME=KEYSPEC`; either part may contain more `=`.
-
-    Raises EncryptionError, which never reveals the text; so do the functions below.
-    """
+    """Parse `NAME=KEYSPEC`; either part may contain more `=`. Raises EncryptionError."""
     match = _NAMED.fullmatch(text)
     if match is None:
         raise EncryptionError(f"{what}: expected NAME=KEYSPEC, where KEYSPEC is {EXPECTED}")
@@ -116,14 +117,6 @@ def _is_key(encoded: str) -> bool:
         return False
 
 
-def _place(spec: str, name: str) -> tuple[str, str | None]:
-    """Where the key is, and its encoding if given."""
-    if spec.partition(":")[0] not in _SOURCES:
-        raise EncryptionError(f"{name}: expected {EXPECTED}")
-    place, comma, encoding = spec.rpartition(",")
-    return (place, encoding) if comma and encoding in _DECODERS else (spec, None)
-
-
 def _typed(text: str, name: str) -> bytes:
     """The bytes that the user typed, UTF-8 or not. JSON can hold text that cannot be typed."""
     try:
@@ -136,42 +129,22 @@ def _read(place: str, name: str) -> bytes:
     scheme, _, rest = place.partition(":")
     # Refuse names that no variable or file can have.
     _typed(rest, name)
-    return _READERS[scheme](rest, name)
-
-
-def _read_environment(variable: str, name: str) -> bytes:
-    value = os.environb.get(os.fsencode(variable))
-    if value is None:
-        raise EncryptionError(f"{name}: environment variable not set")
-    return value
-
-
-def _read_file(path: str, name: str) -> bytes:
-    with open(path, "rb") as file:
+    if scheme == "env":
+        value = os.environb.get(os.fsencode(rest))
+        if value is None:
+            raise EncryptionError(f"{name}: environment variable not set")
+        return value
+    if scheme == "file":
+        with open(rest, "rb") as file:
+            return file.read(_MAX_BYTES)
+    if not _DESCRIPTOR.fullmatch(rest):
+        raise EncryptionError(f"{name}: not the number of a file descriptor")
+    with naming(name), open(int(rest), "rb", closefd=False) as file:
         return file.read(_MAX_BYTES)
 
 
-def _read_descriptor(number: str, name: str) -> bytes:
-    if not _DESCRIPTOR.fullmatch(number):
-        raise EncryptionError(f"{name}: not the number of a file descriptor")
-    try:
-        with open(int(number), "rb", closefd=False) as file:
-            return file.read(_MAX_BYTES)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, name) from None
-
-
-_READERS: Mapping[str, Callable[[str, str], bytes]] = {
-    "env": _read_environment,
-    "file": _read_file,
-    "fd": _read_descriptor,
-}
-
-
-def _decoded(data: bytes, encoding: str | None, name: str) -> bytes:
-    """Decode `data` by the encoding given, or by the one that it starts with."""
-    if encoding is not None:
-        return _decode(encoding, data, name)
+def _decode_named(data: bytes, name: str) -> bytes:
+    """Decode `data` by the encoding that it starts with."""
     scheme, _, rest = data.strip().partition(b":")
     for literal in _LITERALS:
         if scheme == literal.encode():

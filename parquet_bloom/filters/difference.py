@@ -1,7 +1,7 @@
-"""Compare two filters of one kind: the bits that are set in only one of them.
+"""Compare two filters of one kind: which bits are set in only one of them.
 
-The larger of two split block filters is folded to the size of the other, if its size is a multiple.
-K-hash filters can be compared only if they have the same number of bits.
+The larger of two split block filters is folded to the size of the other, if its size is a multiple
+of it. K-hash filters can be compared only if they have the same number of bits.
 """
 
 from __future__ import annotations
@@ -15,11 +15,8 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`fold`: the ratio of the sizes, None unless it is a whole number.
-
-    `only_a`: the number of bits set only in `a`, once both have the same size; None if that is
-    impossible. `reasons`: the differences in words.
-    """
+    """`only_a`: the number of bits set only in `a`, once both have the same size; None if they
+    cannot. `fold`: the ratio of the sizes, if it is whole. `reasons`: the differences in words."""
 
     only_a: int | None = None
     only_b: int | None = None
@@ -46,35 +43,35 @@ def _compare_split_blocks(a: SplitBlockBloomFilter, b: SplitBlockBloomFilter) ->
     fold, rest = divmod(large.num_blocks, small.num_blocks)
     if rest:
         return Difference(reasons=(f"{a.num_bytes} bytes in a, {b.num_bytes} in b",))
-    folded_a, folded_b = (
-        bits if bits.num_blocks == small.num_blocks else bits.fold(fold) for bits in (a, b)
+    a_folded, b_folded = (
+        each if each.num_blocks == small.num_blocks else each.fold(fold) for each in (a, b)
     )
-    only_a, only_b = folded_a.bits_outside(folded_b), folded_b.bits_outside(folded_a)
-    names = ("a", "b") if a is large else ("b", "a")
-    return Difference(only_a, only_b, fold, _reasons(only_a, only_b, fold, *names))
+    only_a, only_b = a_folded.bits_outside(b_folded), b_folded.bits_outside(a_folded)
+    reason = _bits_apart(only_a, only_b)
+    if fold > 1:
+        in_small, in_large = ("b", "a") if a is large else ("a", "b")
+        reason = (
+            f"{in_large} is {fold} times as large as {in_small}: folded by {fold}, {reason}"
+            if reason
+            else f"{in_small} is {in_large}, folded by {fold}"
+        )
+    return Difference(only_a, only_b, fold, (reason,) if reason else ())
 
 
-def _reasons(only_a: int, only_b: int, fold: int, large: str, small: str) -> tuple[str, ...]:
-    differing = f"bits set only in a: {only_a}, only in b: {only_b}"
-    if fold == 1:
-        return (differing,) if only_a or only_b else ()
-    if only_a or only_b:
-        return (f"{large} is {fold} times as large as {small}: folded by {fold}, {differing}",)
-    return (f"{small} is {large}, folded by {fold}",)
+def _bits_apart(only_a: int, only_b: int) -> str:
+    return f"bits set only in a: {only_a}, only in b: {only_b}" if only_a or only_b else ""
 
 
 def _compare_k_hashes(a: KHashFilter, b: KHashFilter) -> Difference:
-    reasons = tuple(
+    numbers = (("bits", a.num_bits, b.num_bits), ("hashes", a.num_hashes, b.num_hashes))
+    reasons = [
         f"the number of {what} is {in_a} in a, {in_b} in b"
-        for what, in_a, in_b in (
-            ("bits", a.num_bits, b.num_bits),
-            ("hashes", a.num_hashes, b.num_hashes),
-        )
+        for what, in_a, in_b in numbers
         if in_a != in_b
-    )
+    ]
     if a.num_bits != b.num_bits:
-        return Difference(reasons=reasons)
+        return Difference(reasons=tuple(reasons))
     only_a, only_b = a.bits_outside(b), b.bits_outside(a)
-    if only_a or only_b:
-        reasons = (*reasons, f"bits set only in a: {only_a}, only in b: {only_b}")
-    return Difference(only_a, only_b, reasons=reasons)
+    if reason := _bits_apart(only_a, only_b):
+        reasons.append(reason)
+    return Difference(only_a, only_b, reasons=tuple(reasons))

@@ -1,7 +1,4 @@
-"""Hash functions of legacy and ORC filters: everything but XXH64.
-
-Source: see parquet_bloom.legacy.
-"""
+"""The hash functions of legacy and ORC filters: all but XXH64. Source: see parquet_bloom.legacy."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ def distinct(hashes: Hashes) -> Hashes:
 
 
 class Hasher(Protocol):
-    """Hashes many values at once: shape (n,), dtype uint64; with 128 bits, shape (n, 2)."""
+    """Hashes many values at once: shape (n,), dtype uint64; hashes of 128 bits, shape (n, 2)."""
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
         """The hashes of consecutive values of `width` bytes."""
@@ -35,21 +32,8 @@ class Hasher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Murmur3:
-    """The first 64 bits of MurmurHash3 x64_128; `seed` is 32 bits."""
-
-    seed: int
-
-    def fixed(self, values: memoryview, width: int) -> Hashes:
-        return np.ascontiguousarray(_kernel.murmur3_fixed(values, width, self.seed)[:, 0])
-
-    def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
-        return np.ascontiguousarray(_kernel.murmur3_slices(data, starts, gap, self.seed)[:, 0])
-
-
-@dataclass(frozen=True, slots=True)
 class WideMurmur3:
-    """All 128 bits of MurmurHash3 x64_128: shape (n, 2)."""
+    """MurmurHash3 x64_128: shape (n, 2); `seed` is 32 bits."""
 
     seed: int
 
@@ -60,6 +44,16 @@ class WideMurmur3:
         return _kernel.murmur3_slices(data, starts, gap, self.seed)
 
 
+class Murmur3(WideMurmur3):
+    """The first 64 bits of MurmurHash3 x64_128."""
+
+    def fixed(self, values: memoryview, width: int) -> Hashes:
+        return np.ascontiguousarray(super().fixed(values, width)[:, 0])
+
+    def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
+        return np.ascontiguousarray(super().slices(data, starts, gap)[:, 0])
+
+
 @dataclass(frozen=True, slots=True)
 class HiveBytes:
     """Hive's single-lane Murmur3."""
@@ -68,7 +62,7 @@ class HiveBytes:
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
         starts = np.arange(0, len(values) + 1, width, dtype=np.int64)
-        return _kernel.hive64_slices(values, starts, 0, self.seed)
+        return self.slices(values, starts, 0)
 
     def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
         return _kernel.hive64_slices(data, starts, gap, self.seed)

@@ -4,8 +4,6 @@
     hash     | 32 bits: step | 32 bits: start |               position i = start + i * step, i = 1..k
     bit      position mod num_bits; a negative position is replaced by its complement
 
-Guava has a second strategy with 128-bit hashes and 64-bit positions.
-
 Sources: orc-core, org.apache.orc.util.BloomFilter; Guava, BloomFilterStrategies.
 """
 
@@ -37,11 +35,8 @@ class KHashFilter:
     """A filter in memory: its words, the number of bits in use, and k."""
 
     def __init__(self, words: memoryview, num_hashes: int, num_bits: int) -> None:
-        """Wrap `words`, one-dimensional uint64, without copying them.
-
-        Raises FilterError unless num_bits is 1 to MAX_BITS and fits the words, and num_hashes is 1
-        to MAX_HASHES.
-        """
+        """Wrap `words`, one-dimensional uint64, without copying them. Raises FilterError unless
+        num_bits is 1 to MAX_BITS and fits the words, and num_hashes is 1 to MAX_HASHES."""
         room = WORD_BITS * len(words)
         if not 1 <= num_bits <= min(room, MAX_BITS):
             raise FilterError(f"filter: {num_bits} bits, expected 1 to {min(room, MAX_BITS)}")
@@ -62,8 +57,7 @@ class KHashFilter:
     def from_bytes(
         cls, bitset: bytes | bytearray | memoryview, num_hashes: int, num_bits: int | None = None
     ) -> Self:
-        """A copy of stored words, little-endian; num_bits defaults to all of their bits. Raises
-        FilterError."""
+        """Copy stored words, little-endian; num_bits defaults to all bits. Raises FilterError."""
         if len(bitset) == 0 or len(bitset) % 8:
             raise FilterError(f"bitset: {len(bitset)} bytes, expected a positive multiple of 8")
         words = memoryview(bytearray(bitset)).cast(WORD_FORMAT)
@@ -123,7 +117,7 @@ class KHashFilter:
 
 
 class WideKHashFilter(KHashFilter):
-    """The same with 64-bit positions: hashes have shape (n, 2), the first 64 bits first.
+    """Guava's, with 64-bit positions and hashes of shape (n, 2), the first 64 bits first.
 
     Position i is the first half plus i times the second, i = 0..k-1, without the sign bit.
     Source: Guava, BloomFilterStrategies.MURMUR128_MITZ_64.
@@ -139,7 +133,7 @@ class WideKHashFilter(KHashFilter):
 
 
 def hive_size(entries: int, fpp: float) -> tuple[int, int]:
-    """num_bits and num_hashes that Hive and ORC choose for `entries` distinct values.
+    """The num_bits and num_hashes of Hive and ORC for `entries` distinct values.
 
     num_bits is the next multiple of 64 above what is needed, even if that is one itself.
     Source: orc-core, org.apache.orc.util.BloomFilter.
@@ -150,10 +144,8 @@ def hive_size(entries: int, fpp: float) -> tuple[int, int]:
 
 
 def guava_size(entries: int, fpp: float) -> tuple[int, int]:
-    """num_bits and num_hashes that Guava (33) chooses for `entries` distinct values.
-
-    Source: Guava, BloomFilter.optimalNumOfBits, optimalNumOfHashFunctions.
-    """
+    """The num_bits and num_hashes of Guava (33) for `entries` distinct values.
+    Source: Guava, BloomFilter.optimalNumOfBits, optimalNumOfHashFunctions."""
     num_bits = max(1, -(-_needed_bits(entries, fpp) // WORD_BITS)) * WORD_BITS
     return _checked(num_bits, entries, fpp), max(1, floor(-log2(fpp) + 0.5))
 

@@ -1,4 +1,4 @@
-"""Look up one hash in a filter: the bits that it selects, and which of them are clear."""
+"""Look up one hash in a filter, or every stored value: what was found."""
 
 from __future__ import annotations
 
@@ -31,28 +31,42 @@ class LookUp:
     num_bits: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """The result of looking up every stored value.
+
+    `num_values`: how many; `missing`: false negatives; `foreign_bits`: set, but by no value in any
+    form; `lone_zero`: a zero that is found although the one of the other sign is not; `lacks_nan`:
+    NaN is stored, and the canonical one is not found; `explained_fpp`: the FPP of a filter of this
+    size with just the values, None where it is not computed.
+    """
+
+    num_values: int
+    missing: int
+    foreign_bits: int
+    lone_zero: str | None = None
+    lacks_nan: bool = False
+    explained_fpp: float | None = None
+
+
 def unasked(hash: int) -> LookUp:
     """The look-up for a split block filter that is missing or unusable."""
-    return LookUp(f"{hash:016x}", word_bits(hash))
+    # A filter of one block is the block of any hash.
+    words = memoryview(bytearray(4 * WORDS_PER_BLOCK)).cast(WORD_FORMAT)
+    _kernel.insert(words, array("Q", [hash]))
+    return LookUp(f"{hash:016x}", tuple(word.bit_length() - 1 for word in words))
 
 
 def in_block(hash: int, index: int, block: SplitBlockBloomFilter, num_blocks: int) -> LookUp:
-    """Look up a hash in block `index` of `num_blocks`; `block` is that block as a filter of its own."""
-    bits = word_bits(hash)
+    """Look up a hash in block `index` of `num_blocks`; `block`: that block alone, as a filter."""
+    asked = unasked(hash)
     words = block.bitset.cast(WORD_FORMAT)
-    clear = tuple(word for word, bit in enumerate(bits) if not words[word] >> bit & 1)
-    return LookUp(f"{hash:016x}", bits, clear, block=index, num_blocks=num_blocks)
-
-
-def word_bits(hash: int) -> tuple[int, ...]:
-    """The bit that `hash` selects in each of the eight words of its block."""
-    words = memoryview(bytearray(4 * WORDS_PER_BLOCK)).cast(WORD_FORMAT)
-    _kernel.insert(words, array("Q", [hash]))
-    return tuple(word.bit_length() - 1 for word in words)
+    clear = tuple(word for word, bit in enumerate(asked.bits) if not words[word] >> bit & 1)
+    return LookUp(asked.hash, asked.bits, clear, index, num_blocks)
 
 
 def in_k_hash(filter: KHashFilter, hash: NDArray[Any]) -> LookUp:
-    """Look up a hash in a k-hash filter; `hash` has shape (1,) or (1, 2), as the filter takes it."""
+    """Look up a hash, shape (1,) or (1, 2), as the filter takes it."""
     alone = filter.empty(filter.num_bits, filter.num_hashes)
     alone.insert_hashes(hash)
     bits = _positions(alone)

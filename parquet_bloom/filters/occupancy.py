@@ -1,12 +1,12 @@
 """The bits set per block of a filter, and the distribution to expect of uniform hashes.
 
-A block receives k values, k ~ Poisson(NDV / num_blocks), and each value sets one of the 32 bits in
-each of its eight words. With P(k, i) the probability that k values set i bits of one word,
+A block receives k values (see sizing). With P(k, i) the probability that k values set i bits of one
+of its eight words,
 
     P(0, 0) = 1,    P(k + 1, i) = P(k, i) * i / 32 + P(k, i - 1) * (33 - i) / 32
 
-the number of bits set in a block is the sum over eight words that share their k: the mean over k of
-the eightfold convolution of P(k, .). A writer that selects blocks or bits differently, or stops
+the number of bits set in the block is the sum over eight words that share their k: the mean over k
+of the eightfold convolution of P(k, .). A writer that selects blocks or bits differently, or stops
 halfway, produces another shape.
 """
 
@@ -30,7 +30,7 @@ PROBE_BYTES = 17
 # Bits that can be set in a block: 0 to 256.
 BINS = BLOCK_BITS + 1
 
-# A spread this many standard errors away from 1 is not chance.
+# A spread this many standard errors from 1 is not chance.
 STANDARD_ERRORS = 6
 
 # Below this is rounding error: all blocks have the same number of bits.
@@ -49,10 +49,8 @@ def histogram(bits: NDArray[np.uint16]) -> NDArray[np.int64]:
 
 
 def occupancy_map(bits: NDArray[np.uint16], cells: int) -> NDArray[np.float64]:
-    """The mean fill, 0 to 1, of each of `cells` (>= 1) runs of adjacent blocks, in order.
-
-    Shape (min(cells, num_blocks),); run i begins at block i * num_blocks // cells.
-    """
+    """The mean fill, 0 to 1, of each of `cells` (>= 1) runs of adjacent blocks, in order: shape
+    (min(cells, num_blocks),). Run i begins at block i * num_blocks // cells."""
     cells = min(cells, bits.size)
     starts = np.arange(cells + 1, dtype=np.int64) * bits.size // cells
     sums = np.add.reduceat(bits, starts[:-1], dtype=np.int64)
@@ -60,8 +58,7 @@ def occupancy_map(bits: NDArray[np.uint16], cells: int) -> NDArray[np.float64]:
 
 
 def expected_histogram(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The histogram to expect of a sound filter of this size and fill: shape (257,), dtype float64,
-    with the same sum."""
+    """The histogram to expect of a sound filter of the same size and fill: shape (257,), float64."""
     num_blocks = int(counts.sum())
     load = estimate_ndv(int(counts @ np.arange(BINS)), num_blocks) / num_blocks
     if isinf(load):
@@ -77,7 +74,7 @@ def _bits_in_block(load: float) -> NDArray[np.float64]:
     word[0] = 1
     # In logarithms, because e^-load can underflow.
     log_poisson = -load
-    # Convolutions are products of transforms, so their mean needs one inverse transform only.
+    # Convolutions are products of transforms, so that their mean needs only one inverse transform.
     total = np.zeros(BINS // 2 + 1, np.complex128)
     for k in range(ceil(load + 12 * sqrt(load) + 40)):
         total += exp(log_poisson) * np.fft.rfft(word, BINS) ** WORDS_PER_BLOCK
@@ -101,8 +98,8 @@ class Spread:
 
 
 def spread(counts: NDArray[np.int64], expected: NDArray[np.float64]) -> Spread | None:
-    """Compare a histogram with the expected one; None if no variance is expected, as in an empty or
-    full filter, and for a single block."""
+    """Compare a histogram with the expected one; None for a single block, and if no variance is
+    expected, as in an empty or full filter."""
     num_blocks = int(counts.sum())
     usual = _moment(expected, 2)
     if num_blocks == 1 or usual < SMALLEST_VARIANCE:
@@ -119,8 +116,8 @@ def _moment(counts: NDArray[np.int64] | NDArray[np.float64], order: int) -> floa
 
 
 def measured_fpp(filter: SplitBlockBloomFilter) -> float:
-    """The share of FPP_PROBES seeded random values that is found. None of them is in a column: they
-    are longer than any number, and there are 2^136 of them."""
+    """The share of FPP_PROBES seeded random values that is found. They are in no column: they are
+    longer than any number, and there are 2^136 such values."""
     return float(filter.check_hashes(_probe_hashes()).mean())
 
 

@@ -31,7 +31,7 @@ _UNITS = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MIB": 1 <<
 
 
 def expected_fpp(ndv: float, num_blocks: int) -> float:
-    """The expected FPP of `ndv` distinct values in `num_blocks` blocks."""
+    """The FPP to expect of `ndv` distinct values in `num_blocks` blocks."""
     load = ndv / num_blocks
     spread = 12 * sqrt(load) + 40
     first = max(0, int(load - spread))
@@ -61,31 +61,21 @@ def min_blocks(ndv: int, fpp: float) -> int:
     return max(1, ceil(ndv * bits_per_value(fpp) / BLOCK_BITS))
 
 
-def power_of_two_blocks(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int:
-    """The same rounded up to a power of two, between MIN_BYTES and `max_bytes`."""
-    needed = 1 << (min_blocks(ndv, fpp) - 1).bit_length()
-    return max(
-        MIN_BYTES // BLOCK_BYTES, min(needed, largest_power_of_two(max_bytes // BLOCK_BYTES))
-    )
-
-
 def largest_power_of_two(limit: int) -> int:
     """The largest power of two up to `limit` (>= 1)."""
     return 1 << (limit.bit_length() - 1)
 
 
 def estimate_ndv(bits_set: int, num_blocks: int) -> float:
-    """The NDV that best explains `bits_set` bits; infinite if every bit is set.
-
-    A word of Poisson(NDV / num_blocks) values leaves a bit clear with probability
-    exp(-NDV / (32 num_blocks)).
-    """
+    """The NDV that best explains `bits_set` bits; infinite if every bit is set."""
+    # A word of Poisson(NDV / num_blocks) values leaves a bit clear with the probability
+    # exp(-NDV / (32 num_blocks)).
     fill = bits_set / (num_blocks * BLOCK_BITS)
     return inf if fill >= 1 else -WORD_BITS * num_blocks * log1p(-fill)
 
 
 def parse_size(text: str) -> int:
-    """Bytes from `64`, `64KiB` or `1MiB`. Raises ValueError for anything else."""
+    """The bytes of `64`, `64KiB` or `1MiB`. Raises ValueError for anything else."""
     digits = text.rstrip("bBiIkKmM ")
     unit = text[len(digits) :].strip().upper()
     if not digits.isdecimal() or unit not in _UNITS:
@@ -107,8 +97,7 @@ class Size:
     """The target FPP and the size limits of a filter.
 
     `max_bytes`: 64 to 128 MiB. `ndv`: distinct values to size for, instead of folding.
-    `exact_blocks`: allow block counts that are not powers of two. Raises ValueError for a number
-    out of range.
+    `exact_blocks`: allow block counts that are not powers of two. Raises ValueError.
     """
 
     fpp: float = 0.01
@@ -126,17 +115,15 @@ class Size:
 
     @property
     def max_blocks(self) -> int:
-        return (
-            self.max_bytes // BLOCK_BYTES
-            if self.exact_blocks
-            else largest_power_of_two(self.max_bytes // BLOCK_BYTES)
-        )
+        limit = self.max_bytes // BLOCK_BYTES
+        return limit if self.exact_blocks else largest_power_of_two(limit)
 
     def blocks_for(self, ndv: int) -> int:
         """The number of blocks for `ndv` values at the target FPP, within the limits."""
+        needed = min_blocks(ndv, self.fpp)
         if not self.exact_blocks:
-            return power_of_two_blocks(ndv, self.fpp, self.max_bytes)
-        return max(MIN_BYTES // BLOCK_BYTES, min(min_blocks(ndv, self.fpp), self.max_blocks))
+            needed = 1 << (needed - 1).bit_length()
+        return max(MIN_BYTES // BLOCK_BYTES, min(needed, self.max_blocks))
 
     def reason_against(self, filter: MeasuredFilter) -> str:
         """Why a filter of this size should not be written; empty if it should."""

@@ -4,7 +4,7 @@
     block    | word 0 | word 1 | ... | word 7 |               one bit of each word per value
     hash     | 32 bits: which block | 32 bits: which bits |   block = (high half * z) >> 32
 
-A filter can tell that a hash was *never* inserted, not that it was.
+A filter can tell that a hash was *never* inserted, but not that it was.
 
 Spec: parquet-format, BloomFilter.md.
 """
@@ -31,17 +31,12 @@ class SplitBlockBloomFilter:
     """A filter in memory; its words are its only state."""
 
     def __init__(self, words: memoryview | NDArray[np.uint32]) -> None:
-        """Wrap `words`, shape (8 * num_blocks,), uint32, without copying them.
-
-        Raises FilterError unless they are whole blocks.
-        """
+        """Wrap `words`, shape (8 * num_blocks,), uint32, without copying them. Raises FilterError
+        unless they are whole blocks."""
         view = words if isinstance(words, memoryview) else words.data
         if view.ndim != 1 or view.format != WORD_FORMAT or not view.c_contiguous:
             raise FilterError("words: expected a contiguous, one-dimensional uint32 array")
-        if len(view) == 0 or len(view) % WORDS_PER_BLOCK:
-            raise FilterError(
-                f"bitset: {view.nbytes} bytes, expected a positive multiple of {BLOCK_BYTES}"
-            )
+        _check_blocks(view.nbytes)
         self._words = view
 
     @classmethod
@@ -54,10 +49,7 @@ class SplitBlockBloomFilter:
     @classmethod
     def from_bytes(cls, bitset: bytes | bytearray | memoryview) -> SplitBlockBloomFilter:
         """Copy a stored bitset. Raises FilterError unless it is whole blocks."""
-        if len(bitset) == 0 or len(bitset) % BLOCK_BYTES:
-            raise FilterError(
-                f"bitset: {len(bitset)} bytes, expected a positive multiple of {BLOCK_BYTES}"
-            )
+        _check_blocks(len(bitset))
         return cls(memoryview(bytearray(bitset)).cast(WORD_FORMAT))
 
     @property
@@ -96,7 +88,7 @@ class SplitBlockBloomFilter:
     @property
     def fpp(self) -> float:
         """The exact probability that a random hash is found: the mean over all blocks of the product
-        of the fills of their eight words."""
+        of the fills of its eight words."""
         return _kernel.fpp(self._words)
 
     @property
@@ -109,14 +101,10 @@ class SplitBlockBloomFilter:
         import numpy as np
 
         # Piece by piece: filters can take 128 MiB or more.
-        pieces = (
-            slice(start, start + WORDS_AT_ONCE)
-            for start in range(0, len(self._words), WORDS_AT_ONCE)
-        )
-        return sum(
-            int(np.bitwise_count(self.words[piece] & ~other.words[piece]).sum(dtype=np.int64))
-            for piece in pieces
-        )
+        starts = range(0, len(self._words), WORDS_AT_ONCE)
+        pieces = (slice(start, start + WORDS_AT_ONCE) for start in starts)
+        alone = (self.words[piece] & ~other.words[piece] for piece in pieces)
+        return sum(int(np.bitwise_count(words).sum(dtype=np.int64)) for words in alone)
 
     def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:
         """Insert hashes, shape (n,), dtype uint64."""
@@ -144,11 +132,10 @@ class SplitBlockBloomFilter:
         return _kernel.insert_byte_array(self._words, values)
 
     def fold(self, factor: int = 2) -> SplitBlockBloomFilter:
-        """OR every `factor` adjacent blocks into one.
+        """OR every `factor` adjacent blocks into one. Raises FilterError if some are left over.
 
-        The block index is a multiply-shift, so the result is bit for bit the filter that would have
-        been built with num_blocks / factor blocks. Raises FilterError unless `factor` divides the
-        number of blocks.
+        The block index is a multiply-shift, so this is bit for bit the filter that would have been
+        built with num_blocks / factor blocks.
         """
         if factor < 1 or self.num_blocks % factor:
             raise FilterError(f"fold by {factor}: expected a divisor of {self.num_blocks} blocks")
@@ -157,7 +144,7 @@ class SplitBlockBloomFilter:
         return folded
 
     def fold_to_fpp(self, fpp: float, min_blocks: int) -> SplitBlockBloomFilter:
-        """Halve the filter for as long as the FPP computed from its bits stays within `fpp`."""
+        """Halve the filter as long as the FPP computed from its bits stays within `fpp`."""
         smallest = self
         while smallest.num_blocks % 2 == 0 and smallest.num_blocks // 2 >= min_blocks:
             folded = smallest.fold()
@@ -165,3 +152,10 @@ class SplitBlockBloomFilter:
                 break
             smallest = folded
         return smallest
+
+
+def _check_blocks(num_bytes: int) -> None:
+    if num_bytes == 0 or num_bytes % BLOCK_BYTES:
+        raise FilterError(
+            f"bitset: {num_bytes} bytes, expected a positive multiple of {BLOCK_BYTES}"
+        )

@@ -19,7 +19,7 @@ from parquet_bloom.parquet.legacy_kind import LegacyFilter
 from parquet_bloom.parquet.membership import MAX_EXAMPLES
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.parquet.pages.runs import run_of
-from parquet_bloom.values.show import shown
+from parquet_bloom.values.literals import shown
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.filters.membership import Membership
+from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.orc.arrow_numbers import floats
 from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn

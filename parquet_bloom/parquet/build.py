@@ -22,8 +22,7 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.pages import ChunkRun
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
-from parquet_bloom.values.floats import canonical_nan, zeros
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.values.types import LeafType, canonical_nan, zeros
 
 # More values than any chunk has.
 UNCOUNTED = 1 << 62

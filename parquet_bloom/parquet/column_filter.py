@@ -12,8 +12,7 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.values.arrays import from_arrow
 from parquet_bloom.values.encode import Encodings, encode, integer_range
-from parquet_bloom.values.floats import zeros
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.values.types import LeafType, zeros
 
 
 class ColumnFilter(SplitBlockBloomFilter):

@@ -15,8 +15,7 @@ from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
 from parquet_bloom.parquet.footer.tail import read_footer
 from parquet_bloom.parquet.probe import Asked, ChunkProber, probers
-from parquet_bloom.storage.source import Source
-from parquet_bloom.storage.window import Window
+from parquet_bloom.storage.source import Source, Window
 
 if TYPE_CHECKING:
     from parquet_bloom.container.descriptions import (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
-from parquet_bloom.filters.membership import Membership
+from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.build import has_other_forms, other_forms, special_values
@@ -21,8 +21,7 @@ from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.parquet.pages.runs import Run
-from parquet_bloom.values.floats import canonical_nan, zeros
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.values.types import LeafType, canonical_nan, zeros
 
 MAX_EXAMPLES = 5
 

@@ -33,7 +33,7 @@ from parquet_bloom.rules.finding import (
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.structure_orc import IndexFilters, StoredChunk
 from parquet_bloom.rules.view import FilterView, Look, Opening
-from parquet_bloom.values.show import LONGEST
+from parquet_bloom.values.literals import LONGEST
 
 MAX_EXAMPLES: Final = 5
 

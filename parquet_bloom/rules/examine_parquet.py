@@ -46,7 +46,7 @@ from parquet_bloom.rules.finding import (
 )
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.view import FilterView, LackingForm, Look, Opening, Weight
-from parquet_bloom.values.show import shown
+from parquet_bloom.values.literals import shown
 
 
 @record

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from parquet_bloom.container import Chunk
 from parquet_bloom.container.records import record
-from parquet_bloom.filters.membership import Membership
+from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.view import FilterView

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from parquet_bloom.container import Bits, Chunk, Container, Place
 from parquet_bloom.container.records import record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.filters.membership import Membership
+from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.rules.finding import Finding, finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 

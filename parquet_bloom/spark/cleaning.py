@@ -27,8 +27,8 @@ from parquet_bloom.spark.listing import (
 from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.worker import attempt, row_of
+from parquet_bloom.storage.local_output import Leftover, folders_in, leftovers
 from parquet_bloom.storage.source import is_url
-from parquet_bloom.storage.temp_files import Leftover, folders_in, leftovers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,33 +1,42 @@
 """Atomic outputs: a hidden temporary file, renamed to the target once it is complete.
 
 It is created in the target's folder, so that a kill at any point leaves the old file or the new one.
-A Replacement is synced to disk before the rename and its folder after it, because the old content
-has no other copy. A NewFile is not synced: if the machine goes down, its source is still there.
+A Replacement is synced to disk before the rename, and its folder after it, because the old content
+has no other copy. A NewFile is not synced: if the machine goes down, its source is still there. What
+a killed output leaves behind is found by its name and age.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
-from parquet_bloom.storage.temp_files import TEMPORARY_SUFFIX, hidden_name
 
 COPY_CHUNK = 16 << 20
 
-# The mode of a file without a source to copy it from, before the umask.
-DEFAULT_MODE = 0o666
+TEMPORARY_SUFFIX = ".pbloom-tmp"
 
-# The errors of a file system that does not support copy_file_range between two files, hard links,
-# fsync of folders, or setting an attribute or owner.
+# A name can have 255 bytes, with the random part and the suffix.
+NAME_BYTES = 200
+
+# A temporary file, or the checksum put aside for it.
+_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
+
+# Errors of file systems that do not support copy_file_range between two files, hard links, fsync of
+# folders, or setting an attribute or owner.
 NO_KERNEL_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
@@ -35,11 +44,8 @@ NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOP
 
 
 class Output(ABC):
-    """A temporary file that becomes the target on commit() and is removed otherwise.
-
-    It starts with the first `prefix` bytes of a source, and grows by appending. Use it as a context
-    manager. OSErrors name `target`.
-    """
+    """A context in which a temporary file grows, from the first `prefix` bytes of a source on; it
+    becomes the target on commit(), or is removed. OSErrors name `target`."""
 
     temporary: Path
 
@@ -64,35 +70,32 @@ class Output(ABC):
         traceback: TracebackType | None,
     ) -> None:
         os.close(self._descriptor)
+        self._clean_up(failed=kind is not None)
+
+    @abstractmethod
+    def _clean_up(self, *, failed: bool) -> None:
+        """Remove the temporary file, if it is still there."""
 
     def copy_prefix(self, source: Source) -> None:
-        """Copy the prefix from `source`, inside the kernel if possible.
-
-        Another thread may append at the same time.
-        """
+        """Copy the prefix from `source`. Another thread may append at the same time."""
         self._copy(source, 0, self.prefix, 0)
 
     def _copy(self, source: Source, start: int, length: int, to: int) -> None:
-        """Copy `length` bytes from `start` in `source` to `to`."""
+        """Copy `length` bytes from `start` in `source` to `to`, inside the kernel if possible."""
         done = 0
         if isinstance(source, LocalSource):
-            done = self._copy_in_kernel(source, start, length, to)
+            # Which shares blocks where the file system can (Btrfs, XFS).
+            with naming(self._target), tolerating(NO_KERNEL_COPY):
+                while done < length and (
+                    copied := os.copy_file_range(
+                        source.descriptor, self._descriptor, length - done, start + done, to + done
+                    )
+                ):
+                    done += copied
         while done < length:
             data = source.read_at(start + done, min(COPY_CHUNK, length - done))
             self._write_at(to + done, data)
             done += len(data)
-
-    def _copy_in_kernel(self, source: LocalSource, start: int, length: int, to: int) -> int:
-        """copy_file_range, which shares blocks where the file system can (Btrfs, XFS)."""
-        done, into = 0, self._descriptor
-        with naming(self._target), tolerating(NO_KERNEL_COPY):
-            while done < length and (
-                copied := os.copy_file_range(
-                    source.descriptor, into, length - done, start + done, to + done
-                )
-            ):
-                done += copied
-        return done
 
     def _write_at(self, offset: int, data: bytes | memoryview) -> None:
         view = memoryview(data)
@@ -143,17 +146,10 @@ class LocalOutput(Output):
     def _create(self) -> int:
         return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, traceback)
+    def _clean_up(self, *, failed: bool) -> None:
         self.temporary.unlink(missing_ok=True)
 
     def flush(self) -> None:
-        """Give the file its mode."""
         with naming(self._target):
             os.fchmod(self._descriptor, self._mode)
 
@@ -166,10 +162,8 @@ class LocalOutput(Output):
 
     @contextmanager
     def _checksum_aside(self) -> Iterator[None]:
-        """Remove the old file's Hadoop checksum, for which Spark would reject the new file.
-
-        It is moved away before the rename, and restored if that fails.
-        """
+        """Remove the old file's Hadoop checksum, by which Spark would reject the new file: move it
+        away before the rename, and restore it if that fails."""
         checksum = self.path.with_name(f".{self.path.name}.crc")
         aside = self.temporary.with_suffix(".crc" + TEMPORARY_SUFFIX)
         try:
@@ -192,23 +186,15 @@ class NewFile(LocalOutput):
 
     def _take_name(self) -> None:
         try:
-            self._link()
+            with tolerating(NO_LINKS):
+                os.link(self.temporary, self.path)
+                return
+            # Without hard links, reserve the name with an empty file: a rename would overwrite.
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError:
             raise RewriteError(
                 f"{self._target}: was created in the meantime, not overwritten"
             ) from None
-
-    def _link(self) -> None:
-        try:
-            os.link(self.temporary, self.path)
-        except OSError as error:
-            if error.errno not in NO_LINKS:
-                raise
-            self._rename()
-
-    def _rename(self) -> None:
-        """Without hard links, reserve the name with an empty file: a rename would overwrite."""
-        os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
             os.replace(self.temporary, self.path)
         except BaseException:
@@ -245,7 +231,7 @@ class Replacement(LocalOutput):
                 os.fchown(self._descriptor, old.st_uid, -1)
 
     def _keep_attributes(self) -> None:
-        """Copy extended attributes, which include access control lists."""
+        """Extended attributes include access control lists."""
         with tolerating(NO_ATTRIBUTE):
             for name in os.listxattr(self.path):
                 with tolerating(NO_ATTRIBUTE | {errno.ENODATA}):
@@ -254,7 +240,11 @@ class Replacement(LocalOutput):
     def commit(self) -> None:
         super().commit()
         with naming(self._target), tolerating(NO_FOLDER_SYNC):
-            _sync_folder(self.path.parent)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
     def _take_name(self) -> None:
         os.replace(self.temporary, self.path)
@@ -268,15 +258,55 @@ def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> LocalOut
 
 
 def default_mode() -> int:
-    """The mode of a new file."""
+    """The mode of a file that is like no other."""
     umask = os.umask(0)
     os.umask(umask)
-    return DEFAULT_MODE & ~umask
+    return 0o666 & ~umask
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def mode_like(source: Source) -> int:
+    """The mode of a file like `source`, which has none behind a URL."""
+    return source.status.st_mode if isinstance(source, LocalSource) else default_mode()
+
+
+# ------------------------------------------------------------------------------------------------
+# Temporary files
+
+
+def hidden_name(name: str) -> str:
+    """A unique name for the temporary file of an output."""
+    cut = os.fsencode(name)[:NAME_BYTES].decode(errors="ignore")
+    return f".{cut}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
+
+
+def is_left(name: str, modified: float, older_than: float) -> bool:
+    """Whether a killed output left this file: it has such a name, and was last `modified` (seconds
+    since 1970) at least `older_than` seconds ago."""
+    return _TEMPORARY.fullmatch(name) is not None and time.time() - modified >= older_than
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A file left by a killed output; `size` in bytes."""
+
+    path: str
+    size: int
+    remove: Callable[[], None]
+
+
+def leftovers(folder: Path, older_than: float) -> Iterator[Leftover]:
+    """The leftovers in `folder` of at least that many seconds. Raises OSError."""
+    for entry in os.scandir(folder):
+        with suppress(FileNotFoundError):
+            status = entry.stat(follow_symlinks=False)
+            is_file = stat.S_ISREG(status.st_mode)
+            if is_file and is_left(entry.name, status.st_mtime, older_than):
+                yield Leftover(entry.path, status.st_size, partial(os.unlink, entry.path))
+
+
+def folders_in(folder: str) -> Iterator[str]:
+    """`folder` and all folders below it, including hidden ones; links are not followed."""
+    yield folder
+    for above, names, _ in os.walk(folder):
+        paths = (os.path.join(above, name) for name in names)
+        yield from (path for path in paths if not os.path.islink(path))

@@ -18,19 +18,16 @@ NO_FILES = "no Parquet or ORC files"
 
 
 class Input(NamedTuple):
-    """A file, and its path relative to the folder that was searched, else its name."""
+    """A file, and its path in the folder that was searched, else its name."""
 
     path: str
     place: Path
 
 
 def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
-    """The files that `names` stand for, in order, and an error for each empty name and each glob or
-    folder without files.
-
-    Folders are searched for files named like Parquet and ORC files; names that start with a dot or
-    an underscore are skipped there, as metadata or temporary files.
-    """
+    """The files that `names` mean, in order, and an error for each empty name and each glob or
+    folder without files. In folders, names that start with a dot or an underscore are skipped:
+    metadata and temporary files."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
@@ -69,11 +66,9 @@ def _list(name: str) -> Iterator[Input]:
 
 
 def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
-    """The output path in `folder` of each input, by the input's path.
-
-    Raises RewriteError if two outputs have the same path, or one that of an input.
-    """
-    sources = {_identity(local_path(path)): path for path, _ in inputs if not is_url(path)}
+    """The output path in `folder` of each input, by the input's path. Raises RewriteError if two
+    outputs have the same path, or one has the path of an input."""
+    sources = {_identity(local_path(path)) for path, _ in inputs if not is_url(path)}
     outputs: dict[str, Path] = {}
     takers: dict[str, str] = {}
     for path, place in inputs:
@@ -97,8 +92,7 @@ def _identity(path: Path) -> tuple[int, int] | str:
 
 
 def with_parent(target: Path) -> Path:
-    """Create the folder of `target` and return `target`. Raises RewriteError if the folder's path
-    is taken by something else."""
+    """Create the folder of `target`, and return `target`. Raises RewriteError if it cannot be one."""
     try:
         os.makedirs(target.parent, exist_ok=True)
     except FileExistsError:

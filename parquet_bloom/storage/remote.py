@@ -2,8 +2,8 @@
 
 Object stores cannot rename, and an upload can leave half an object: Arrow completes it when its
 stream is closed, even after an error. So the new version is written to a local file, uploaded under
-a hidden name beside the object, and copied onto it by the store in one request. Readers see the old
-version or the new one.
+a hidden name beside the object, and copied onto it by the store in one request. Readers see either
+the old version or the new one.
 """
 
 from __future__ import annotations
@@ -15,34 +15,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage.local_output import COPY_CHUNK, Output
+from parquet_bloom.storage.local_output import COPY_CHUNK, Leftover, Output, hidden_name, is_left
 from parquet_bloom.storage.source import changed, check_length
-from parquet_bloom.storage.temp_files import Leftover, hidden_name, is_left
 
 # Raised by pyarrow's file systems and by the Python ones that it wraps.
 FAILURES = (OSError, NotImplementedError, pa.ArrowException)
 
 
-class Located(NamedTuple):
-    """A URL as a file system and a path in it."""
-
-    system: Any
-    path: str
-
-    @classmethod
-    def from_url(cls, url: str) -> Located:
-        """Raises OSError if pyarrow does not support the URL."""
-        try:
-            return cls(*fs.FileSystem.from_uri(url))
-        except pa.ArrowInvalid as error:
-            raise OSError(errno.EINVAL, _line(error), url) from None
+def located(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it. Raises OSError if pyarrow does not support it."""
+    try:
+        system, path = fs.FileSystem.from_uri(url)
+    except pa.ArrowInvalid as error:
+        raise OSError(errno.EINVAL, _line(error), url) from None
+    return system, path
 
 
 def _line(error: BaseException) -> str:
@@ -53,7 +45,7 @@ def _line(error: BaseException) -> str:
 
 @contextmanager
 def failing(url: str, what: str) -> Iterator[None]:
-    """Turn failures into OSErrors of one line that name `url` and `what` failed."""
+    """Turn failures into OSErrors of one line, which name `url` and `what` failed."""
     try:
         yield
     except FAILURES as error:
@@ -67,17 +59,20 @@ class RemoteSource:
     def __init__(self, url: str) -> None:
         self.path = url
         self.bytes_read = 0
-        self._located = Located.from_url(url)
-        self._file: Any = self._located.system.open_input_file(self._located.path)
+        self._system, self._place = located(url)
+        self._file = self._opened()
         self.size: int = self._file.size()
         self._version = self._version_of(self._file)
 
+    def _opened(self) -> Any:
+        return self._system.open_input_file(self._place)
+
     def _version_of(self, file: Any) -> object:
-        """What changes with the content: the ETag, or if there is none the modification time."""
+        """What changes with the content: the ETag if there is one, else the modification time."""
         for name, value in file.metadata().items():
             if name.lower() == "etag":
                 return value
-        return self._located.system.get_file_info(self._located.path).mtime_ns
+        return self._system.get_file_info(self._place).mtime_ns
 
     def read_at(self, offset: int, length: int) -> bytes:
         data: bytes = self._file.read_at(length, offset)
@@ -86,11 +81,7 @@ class RemoteSource:
         return data
 
     def check_unchanged(self) -> None:
-        """Raise RewriteError if the URL no longer names the file as it was opened."""
-        with (
-            failing(self.path, "not opened again"),
-            self._located.system.open_input_file(self._located.path) as now,
-        ):
+        with failing(self.path, "not opened again"), self._opened() as now:
             size, version = now.size(), self._version_of(now)
         if (size, version) != (self.size, self._version):
             raise changed(self.path, self.size, size)
@@ -100,13 +91,13 @@ class RemoteSource:
 
 
 class RemoteReplacement(Output):
-    """An output that replaces an object. Its local file is unlinked, so that none can be left."""
+    """An output that replaces an object. Its local file has no name, so that none is left behind."""
 
     def __init__(self, url: str, prefix: int) -> None:
         super().__init__(f"{url}: temporary file in {tempfile.gettempdir()}", prefix)
         self._url = url
-        self._located = Located.from_url(url)
-        folder, slash, name = self._located.path.rpartition("/")
+        self._system, self._place = located(url)
+        folder, slash, name = self._place.rpartition("/")
         self._beside = f"{folder}{slash}{hidden_name(name)}"
         self._is_beside = False
 
@@ -116,43 +107,32 @@ class RemoteReplacement(Output):
         self.temporary = Path(f"/dev/fd/{descriptor}")
         return descriptor
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, traceback)
-        if not self._is_beside:
-            return
-        if kind is not None:
+    def _clean_up(self, *, failed: bool) -> None:
+        if self._is_beside and failed:
             # Report the first error, not this one.
             with suppress(*FAILURES):
-                self._located.system.delete_file(self._beside)
-            return
-        with failing(self._url, f"replaced, but {self._beside} could not be removed"):
-            self._located.system.delete_file(self._beside)
+                self._system.delete_file(self._beside)
+        elif self._is_beside:
+            with failing(self._url, f"replaced, but {self._beside} could not be removed"):
+                self._system.delete_file(self._beside)
 
     def flush(self) -> None:
         """Upload under the hidden name. Raises RewriteError if not everything arrived."""
         with failing(self._url, f"not uploaded to {self._beside}"):
             self._is_beside = True
-            self._upload()
-            found = self._located.system.get_file_info(self._beside).size
+            done = 0
+            with self._system.open_output_stream(self._beside) as stream:
+                while data := os.pread(self._descriptor, COPY_CHUNK, done):
+                    stream.write(data)
+                    done += len(data)
+            found = self._system.get_file_info(self._beside).size
         if found != self.size:
             raise RewriteError(f"{self._url}: uploaded: expected {self.size} bytes, found {found}")
-
-    def _upload(self) -> None:
-        done = 0
-        with self._located.system.open_output_stream(self._beside) as stream:
-            while data := os.pread(self._descriptor, COPY_CHUNK, done):
-                stream.write(data)
-                done += len(data)
 
     def commit(self) -> None:
         """Copy the upload onto the object. Raises RewriteError if the store fails to."""
         try:
-            self._located.system.copy_file(self._beside, self._located.path)
+            self._system.copy_file(self._beside, self._place)
         except FAILURES as error:
             raise RewriteError(
                 f"{self._url}: not replaced, the file system could not copy: {_line(error)}"
@@ -164,22 +144,22 @@ class RemoteFolder:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._located = Located.from_url(url)
+        self._system, self._place = located(url)
 
     def _path_of(self, name: str) -> str:
-        return f"{self._located.path.rstrip('/')}/{name}"
+        return f"{self._place.rstrip('/')}/{name}"
 
     def has_folder(self, name: str) -> bool:
-        """Whether it has a folder `name`. Raises OSError."""
+        """Raises OSError."""
         return bool(self._type_of(name) == fs.FileType.Directory)
 
     def has_file(self, name: str) -> bool:
-        """Whether it has a file `name`. Raises OSError."""
+        """Raises OSError."""
         return bool(self._type_of(name) == fs.FileType.File)
 
     def _type_of(self, name: str) -> Any:
         with failing(self._url, f"looking for {name}"):
-            return self._located.system.get_file_info(self._path_of(name)).type
+            return self._system.get_file_info(self._path_of(name)).type
 
     def names_in(self, name: str) -> list[str]:
         """The names in its folder `name`; none if there is no such folder. Raises OSError."""
@@ -188,17 +168,14 @@ class RemoteFolder:
     def _list(self, path: str) -> list[Any]:
         with failing(self._url, f"listing {path}"):
             try:
-                found = self._located.system.get_file_info(
-                    fs.FileSelector(path, allow_not_found=True)
-                )
+                return list(self._system.get_file_info(fs.FileSelector(path, allow_not_found=True)))
             except NotADirectoryError:
                 return []
-        return list(found)
 
     def leftovers(self, older_than: float) -> Iterator[Leftover]:
-        """The temporary files that killed outputs left in it. Raises OSError."""
+        """The leftovers in it of at least that many seconds. Raises OSError."""
         place = self._url.partition("?")[0].rstrip("/")
-        for info in self._list(self._located.path):
+        for info in self._list(self._place):
             if info.is_file and is_left(info.base_name, info.mtime_ns / 1e9, older_than):
-                remove = partial(self._located.system.delete_file, info.path)
+                remove = partial(self._system.delete_file, info.path)
                 yield Leftover(f"{place}/{info.base_name}", info.size, remove)

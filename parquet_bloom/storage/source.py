@@ -1,7 +1,4 @@
-"""Ranged reads from a local path or from a URL that pyarrow supports (`s3://`, `gs://`, …).
-
-URLs are handled in `remote`, which is imported only for them.
-"""
+"""Files that are read in ranges, and how paths and URLs are told apart."""
 
 from __future__ import annotations
 
@@ -17,6 +14,9 @@ from typing import Protocol
 from parquet_bloom.errors import FormatError, RewriteError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+# What a Window reads at once. Costs little more than the header of a filter alone.
+WINDOW_BYTES = 32 << 10
 
 
 class Source(Protocol):
@@ -71,7 +71,7 @@ def local_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check_length(path: str, offset: int, expected: int, found: int) -> None:
-    """Raise FormatError if a read came up short."""
+    """Raise FormatError for a short read."""
     if found != expected:
         raise FormatError(
             f"{path}: bytes {offset} to {offset + expected}: expected {expected} bytes,"
@@ -80,7 +80,7 @@ def check_length(path: str, offset: int, expected: int, found: int) -> None:
 
 
 def changed(path: str, before: int, now: int) -> RewriteError:
-    """The error for a file that changed: `before` bytes when it was opened, `now` bytes."""
+    """The error for a file of `before` bytes when it was opened, and `now` bytes now."""
     return RewriteError(
         f"{path}: changed while it was read: {before} bytes when opened, {now} bytes now; nothing"
         " was written"
@@ -100,9 +100,9 @@ class LocalSource:
         self.size = self.status.st_size
         if not stat.S_ISREG(self.status.st_mode):
             os.close(self.descriptor)
-            kind = "a folder" if stat.S_ISDIR(self.status.st_mode) else "a pipe or device"
-            code = errno.EISDIR if stat.S_ISDIR(self.status.st_mode) else errno.EINVAL
-            raise OSError(code, f"is {kind}, expected a file", self.path)
+            if stat.S_ISDIR(self.status.st_mode):
+                raise OSError(errno.EISDIR, "is a folder, expected a file", self.path)
+            raise OSError(errno.EINVAL, "is a pipe or device, expected a file", self.path)
 
     def read_at(self, offset: int, length: int) -> bytes:
         with naming(self.path):
@@ -126,6 +126,34 @@ class LocalSource:
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
     """Content can change under the same size and st_mtime; st_ctime cannot be set back."""
-    return (
-        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns,
-    )  # fmt: skip
+    times = (status.st_mtime_ns, status.st_ctime_ns)
+    return (status.st_dev, status.st_ino, status.st_size, *times)
+
+
+class Window:
+    """A Source that reads neighbouring bytes together and keeps the last of them: filters are small
+    and side by side. Not for several threads."""
+
+    def __init__(self, source: Source) -> None:
+        self.path = source.path
+        self.size = source.size
+        self.bytes_read = 0
+        self._source = source
+        self._start = 0
+        self._data = b""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        self.bytes_read += length
+        at = offset - self._start
+        if not 0 <= at <= len(self._data) - length:
+            if length >= WINDOW_BYTES or offset + length > self.size:
+                return self._source.read_at(offset, length)
+            self._data = self._source.read_at(offset, min(WINDOW_BYTES, self.size - offset))
+            self._start, at = offset, 0
+        return self._data[at : at + length]
+
+    def check_unchanged(self) -> None:
+        self._source.check_unchanged()
+
+    def close(self) -> None:
+        self._source.close()

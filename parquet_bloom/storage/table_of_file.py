@@ -1,4 +1,4 @@
-"""Files that belong to a table, where changing one in place would break the table's readers.
+"""Files that belong to a table whose readers would break if one were changed in place.
 
 Delta Lake, Iceberg and Hudi record the size of every data file. A reader that seeks the footer by
 the recorded size would find filters there instead.
@@ -21,8 +21,7 @@ from pathlib import Path
 
 from parquet_bloom.errors import RewriteError
 
-# Seconds for which the table of a remote folder is cached: a task may change thousands of files in
-# one folder.
+# Seconds that the table of a remote folder is cached for: a task may change thousands of its files.
 KNOWN_FOR = 60
 
 _ADVICE = {
@@ -32,16 +31,36 @@ _ADVICE = {
     "Hudi": "set the writer's Bloom filter options for new files, or write copies with -o",
 }
 
-# Hive's names for the files in deltas, and the suffix for their lengths.
+# Hive's prefix for the files in deltas, and its suffix for their lengths.
 _BUCKET = "bucket_"
 _SIDE_FILE = "_flush_length"
 
 
-def owning_table(file: Path) -> tuple[str, Path] | None:
-    """The format and root folder of the table that `file` belongs to; None if it belongs to none.
+def check_not_in_table(file: Path | str) -> None:
+    """Raise RewriteError if changing this file, a local path or a URL, would break a table, and
+    OSError if a remote folder cannot be listed."""
+    table: tuple[str, object] | None
+    if isinstance(file, Path):
+        table = _local_table(file)
+    else:
+        table = _remote_table(_parent(file), time.monotonic() // KNOWN_FOR)
+    if table:
+        kind, root = table
+        raise RewriteError(
+            f"{file}: belongs to the {kind} table {root}, which records the size of its files:"
+            f" not changed in place; {_ADVICE[kind]}"
+        )
+    side_file = _local_side_file(file) if isinstance(file, Path) else _remote_side_file(file)
+    if side_file:
+        raise RewriteError(
+            f"{file}: being written by Hive, {side_file} holds its valid length: not changed in"
+            " place; wait until the transactions are closed, or compact the table"
+        )
 
-    A table may reach a file through a link, so both the given path and the resolved one count.
-    """
+
+def _local_table(file: Path) -> tuple[str, Path] | None:
+    """The format and root folder of the file's table."""
+    # A table may reach a file through a link, so both the given path and the resolved one count.
     named = Path(os.path.abspath(file))
     for folder in dict.fromkeys([*named.parents, *file.resolve().parents]):
         if (folder / "_delta_log").is_dir():
@@ -54,38 +73,39 @@ def owning_table(file: Path) -> tuple[str, Path] | None:
     return None
 
 
-def check_not_in_table(file: Path) -> None:
-    """Raise RewriteError if replacing `file` would break a table."""
-    table = owning_table(file)
-    if table:
-        raise _refusal(file, *table)
+def _local_side_file(file: Path) -> Path | None:
     for path in (file, file.resolve()):
         side_file = path.with_name(path.name + _SIDE_FILE)
         if path.name.startswith(_BUCKET) and side_file.exists():
-            raise _being_written(file, side_file)
+            return side_file
+    return None
 
 
-def check_not_in_remote_table(url: str) -> None:
-    """The same for a file behind a URL. Raises OSError if one of its folders cannot be listed."""
-    folder = _parent(url)
-    table = _remote_table(folder, time.monotonic() // KNOWN_FOR)
-    if table:
-        raise _refusal(url, *table)
-    name = url.partition("?")[0].rpartition("/")[2]
-    if folder is not None and name.startswith(_BUCKET):
-        from parquet_bloom.storage.remote import RemoteFolder
+def _remote_side_file(url: str) -> str | None:
+    from parquet_bloom.storage.remote import RemoteFolder
 
-        if RemoteFolder(folder).has_file(name + _SIDE_FILE):
-            raise _being_written(url, name + _SIDE_FILE)
+    folder, name = _parent(url), url.partition("?")[0].rpartition("/")[2]
+    if folder is None or not name.startswith(_BUCKET):
+        return None
+    return name + _SIDE_FILE if RemoteFolder(folder).has_file(name + _SIDE_FILE) else None
 
 
 @lru_cache(maxsize=4096)
 def _remote_table(folder: str | None, period: float) -> tuple[str, str] | None:
     """The table at the URL `folder` or above it; `period` makes cache entries expire."""
+    from parquet_bloom.storage.remote import RemoteFolder
+
     if folder is None:
         return None
-    kind = _remote_kind(folder)
-    return _remote_table(_parent(folder), period) if kind is None else (kind, folder)
+    there = RemoteFolder(folder)
+    if there.has_folder("_delta_log"):
+        return "Delta Lake", folder
+    if there.has_folder(".hoodie"):
+        return "Hudi", folder
+    names = there.names_in("metadata")
+    if any(name == "version-hint.text" or name.endswith(".metadata.json") for name in names):
+        return "Iceberg", folder
+    return _remote_table(_parent(folder), period)
 
 
 def _parent(url: str) -> str | None:
@@ -94,31 +114,3 @@ def _parent(url: str) -> str | None:
     scheme, _, path = place.partition("://")
     folder, slash, _ = path.rpartition("/")
     return f"{scheme}://{folder}{mark}{options}" if slash else None
-
-
-def _remote_kind(url: str) -> str | None:
-    from parquet_bloom.storage.remote import RemoteFolder
-
-    folder = RemoteFolder(url)
-    if folder.has_folder("_delta_log"):
-        return "Delta Lake"
-    if folder.has_folder(".hoodie"):
-        return "Hudi"
-    names = folder.names_in("metadata")
-    if any(name == "version-hint.text" or name.endswith(".metadata.json") for name in names):
-        return "Iceberg"
-    return None
-
-
-def _refusal(file: Path | str, kind: str, root: Path | str) -> RewriteError:
-    return RewriteError(
-        f"{file}: belongs to the {kind} table {root}, which records the size of its files:"
-        f" not changed in place; {_ADVICE[kind]}"
-    )
-
-
-def _being_written(file: Path | str, side_file: Path | str) -> RewriteError:
-    return RewriteError(
-        f"{file}: being written by Hive, {side_file} holds its valid length: not changed in place;"
-        " wait until the transactions are closed, or compact the table"
-    )

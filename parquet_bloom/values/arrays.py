@@ -1,21 +1,18 @@
-"""Conversion of numpy scalars and pyarrow arrays into values that encode() takes.
-
-Both can hold what Python's datetime cannot: nanoseconds, and years beyond 9999.
-"""
+"""Conversion of numpy scalars and pyarrow arrays into values that encode() takes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from parquet_bloom.values.temporal import Days, TimeNanos, TimestampNanos
+from parquet_bloom.values.types import Days, Exact, TimeNanos, TimestampNanos
 
-_UNITS_PER_SECOND = {
-    "s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18,
-}  # fmt: skip
+_PREFIXED = ("s", "ms", "us", "ns", "ps", "fs", "as")
+_UNITS_PER_SECOND = {unit: 1000**power for power, unit in enumerate(_PREFIXED)}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "D": 86_400, "W": 604_800}
-_SECONDS_PER_DAY = 86_400
 
 
 def from_numpy(value: Any) -> Any:
@@ -36,7 +33,7 @@ def _from_datetime64(value: np.datetime64) -> Days | TimestampNanos | np.datetim
         unit, step, value = "D", 1, value.astype("datetime64[D]")
     count = int(value.astype(np.int64)) * step
     if unit in ("D", "W"):
-        return Days(count * _SECONDS[unit] // _SECONDS_PER_DAY, str(value))
+        return Days(count * _SECONDS[unit] // _SECONDS["D"], str(value))
     if unit in _SECONDS:
         return TimestampNanos(count * _SECONDS[unit] * 10**9, str(value))
     nanos, rest = divmod(count * 10**9, _UNITS_PER_SECOND[unit])
@@ -53,9 +50,7 @@ def from_arrow(array: Any) -> list[Any]:
         return values
     factor = 10**9 // _UNITS_PER_SECOND[array.type.unit]
     numbers = array.cast("int32" if kind.startswith("time32") else "int64").to_pylist()
+    exact: Callable[[int, str], Exact] = TimeNanos
     if kind.startswith("timestamp"):
-        zoned = array.type.tz is not None
-        return [
-            None if n is None else TimestampNanos(n * factor, f"{n} {kind}", zoned) for n in numbers
-        ]
-    return [None if n is None else TimeNanos(n * factor, f"{n} {kind}") for n in numbers]
+        exact = partial(TimestampNanos, zoned=array.type.tz is not None)
+    return [None if n is None else exact(n * factor, f"{n} {kind}") for n in numbers]

@@ -19,33 +19,35 @@ Spec: parquet-format, BloomFilter.md "Hash Function", Encodings.md "PLAIN", Logi
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from math import isfinite, isnan
-from typing import Any
+from math import inf, isfinite, isnan
+from typing import Any, Literal
 from uuid import UUID
 
 from parquet_bloom.errors import ValueTypeError
-from parquet_bloom.values.floats import FLOAT_FORMAT, zeros
-from parquet_bloom.values.temporal import Days, TimeNanos, TimestampNanos
-from parquet_bloom.values.types import PHYSICAL_WIDTH, LeafType, LogicalType
+from parquet_bloom.values.types import (
+    FLOAT_FORMAT,
+    PHYSICAL_WIDTH,
+    Days,
+    LeafType,
+    LogicalType,
+    TimeNanos,
+    TimestampNanos,
+    zeros,
+)
 
 NANOS = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
 NANOS_PER_DAY = 86_400_000_000_000
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 UNIX_EPOCH_JULIAN_DAY = 2_440_588
 
-MICROSECOND = timedelta(microseconds=1)
-
+INTEGERS = ("INT32", "INT64")
 BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
-# Far more digits than any stored DECIMAL has; bounds the computation for a literal.
+# Far more digits than any stored DECIMAL has; bounds the work for a literal.
 MOST_DIGITS = 1_000
 LONGEST_SHOWN = 200
-
-# The text of pandas' null datetime.
-PANDAS_NULL = "NaT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +72,20 @@ def encode(leaf: LeafType, value: Any) -> Encodings:
         value = from_numpy(value)
     if leaf.physical == "BOOLEAN":
         return Encodings((), "BOOLEAN has no Bloom filter")
-    if value is None or (isinstance(value, datetime) and str(value) == PANDAS_NULL):
+    # pandas' null datetime is a datetime.
+    if value is None or (isinstance(value, datetime) and str(value) == "NaT"):
         return Encodings((), "nulls are not inserted into Bloom filters")
     if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
-        return _encode_stored(leaf, bytes(value))
-    return _encoder(leaf)(leaf, value)
-
-
-def _encoder(leaf: LeafType) -> Callable[[LeafType, Any], Encodings]:
+        return encode_stored(leaf, bytes(value))
     if leaf.is_float:
-        return _encode_float
+        return _encode_float(leaf, value)
     if leaf.logical_name == "DECIMAL":
-        return _encode_decimal
-    match leaf.physical:
-        case "INT32" | "INT64":
-            return _encode_integer
-        case "INT96":
-            return _encode_int96
-        case _:
-            return _encode_text
+        return _encode_decimal(leaf, value)
+    if leaf.physical in INTEGERS:
+        return _encode_integer(leaf, value)
+    if leaf.physical == "INT96":
+        return _encode_int96(leaf, value)
+    return _encode_text(leaf, value)
 
 
 def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
@@ -104,7 +101,8 @@ def _shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
-def _encode_stored(leaf: LeafType, value: bytes) -> Encodings:
+def encode_stored(leaf: LeafType, value: bytes) -> Encodings:
+    """The bytes themselves. Raises ValueTypeError if the column has values of another length."""
     if leaf.width is not None and len(value) != leaf.width:
         expected = f"{leaf.width} bytes, found {len(value)}"
         raise not_a_value(leaf, f"0x{value.hex()}", expected)
@@ -134,14 +132,13 @@ def _encode_integer(leaf: LeafType, value: Any) -> Encodings:
 def _stored_integer(leaf: LeafType, value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    unit = leaf.logical.unit if leaf.logical else ""
     match leaf.logical_name:
         case "DATE" if (days := _days(value)) is not None:
             return days
         case "TIME" if (nanos := _time_nanos(value)) is not None:
-            return _count_units(leaf, value, nanos, unit)
+            return _count_units(leaf, value, nanos)
         case "TIMESTAMP" if (nanos := _timestamp_nanos(leaf, value)) is not None:
-            return _count_units(leaf, value, nanos, unit)
+            return _count_units(leaf, value, nanos)
     expected = {"DATE": "a date", "TIME": "a time", "TIMESTAMP": "a timestamp"}
     raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
 
@@ -149,7 +146,7 @@ def _stored_integer(leaf: LeafType, value: Any) -> int:
 def _days(value: Any) -> int | None:
     """Days since 1970 for a date; None for anything else."""
     if isinstance(value, Days):
-        return value.days
+        return value.number
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.toordinal() - UNIX_EPOCH_ORDINAL
     return None
@@ -158,12 +155,12 @@ def _days(value: Any) -> int | None:
 def _time_nanos(value: Any) -> int | None:
     """Nanoseconds since midnight for a time without a zone; None for anything else."""
     if isinstance(value, TimeNanos):
-        return value.nanos
+        return value.number
     return clock_nanos(value) if isinstance(value, time) and value.tzinfo is None else None
 
 
 def clock_nanos(value: time | datetime) -> int:
-    """Nanoseconds since midnight by the clock; pandas values have a nanosecond field, too."""
+    """Nanoseconds since midnight by the clock, with the field that only pandas values have."""
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
     nanosecond: int = getattr(value, "nanosecond", 0)
     return seconds * 1_000_000_000 + value.microsecond * 1_000 + nanosecond
@@ -180,13 +177,14 @@ def _timestamp_nanos(leaf: LeafType, value: Any) -> int | None:
     if zoned and leaf.logical and not leaf.logical.utc:
         raise not_a_value(leaf, value, "a local timestamp, without a zone")
     if isinstance(value, TimestampNanos):
-        return value.nanos
-    offset = (value.utcoffset() or timedelta()) // MICROSECOND * 1_000
+        return value.number
+    offset = (value.utcoffset() or timedelta()) // timedelta(microseconds=1) * 1_000
     days = value.toordinal() - UNIX_EPOCH_ORDINAL
     return days * NANOS_PER_DAY + clock_nanos(value) - offset
 
 
-def _count_units(leaf: LeafType, value: object, nanos: int, unit: str) -> int:
+def _count_units(leaf: LeafType, value: object, nanos: int) -> int:
+    unit = leaf.logical.unit if leaf.logical else ""
     count, rest = divmod(nanos, NANOS[unit])
     if rest:
         raise not_a_value(leaf, value, f"whole {unit.lower()}")
@@ -207,54 +205,35 @@ def _encode_int96(leaf: LeafType, value: Any) -> Encodings:
 def _encode_float(leaf: LeafType, value: Any) -> Encodings:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise not_a_value(leaf, value, "a number")
-    if _is_nan(value):
+    # Without conversion: huge integers overflow as floats, and signaling NaNs raise.
+    if value.is_nan() if isinstance(value, Decimal) else isinstance(value, float) and isnan(value):
         return Encodings((), "NaN has many encodings")
     width = leaf.width or 8
     try:
         number = float(value)
         plain = struct.pack(FLOAT_FORMAT[width], number)
     except OverflowError:
-        number, plain = float("inf"), b""
-    if not isfinite(number) and _is_finite(value):
+        number, plain = inf, b""
+    if not isfinite(number) and abs(value) != inf:
         raise not_a_value(leaf, value, f"a number that fits {8 * width} bits")
     # A number too small for the type rounds to zero, which has two encodings.
     return Encodings(zeros(width) if plain in zeros(width) else (plain,))
-
-
-def _is_nan(value: float | Decimal) -> bool:
-    """Does not convert, because large integers overflow and signaling NaNs raise."""
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    return isinstance(value, float) and isnan(value)
-
-
-def _is_finite(value: float | Decimal) -> bool:
-    return isinstance(value, int) or (
-        value.is_finite() if isinstance(value, Decimal) else isfinite(value)
-    )
 
 
 def _encode_decimal(leaf: LeafType, value: Any) -> Encodings:
     logical = leaf.logical
     assert logical is not None
     unscaled = _unscaled(leaf, value, logical)
-    match leaf.physical:
-        case "INT32" | "INT64":
-            width = PHYSICAL_WIDTH[leaf.physical]
-            _check_decimal_fits(leaf, value, unscaled, width)
-            return Encodings((unscaled.to_bytes(width, "little", signed=True),))
-        case "FIXED_LEN_BYTE_ARRAY":
-            _check_decimal_fits(leaf, value, unscaled, leaf.length)
-            return Encodings((unscaled.to_bytes(leaf.length, "big", signed=True),))
-        case _:
-            shortest = signed_bytes(unscaled)
-            longest = max(16, signed_bytes(10 ** _precision(logical)), shortest)
-            return Encodings(
-                tuple(
-                    unscaled.to_bytes(length, "big", signed=True)
-                    for length in range(shortest, longest + 1)
-                )
-            )
+    shortest = signed_bytes(unscaled)
+    if leaf.physical in INTEGERS or leaf.physical == "FIXED_LEN_BYTE_ARRAY":
+        width = leaf.width or 0
+        if shortest > width:
+            raise not_a_value(leaf, value, f"a number that fits {width} bytes")
+        widths = range(width, width + 1)
+    else:
+        widths = range(shortest, max(16, signed_bytes(10 ** _precision(logical)), shortest) + 1)
+    order: Literal["little", "big"] = "little" if leaf.physical in INTEGERS else "big"
+    return Encodings(tuple(unscaled.to_bytes(width, order, signed=True) for width in widths))
 
 
 def signed_bytes(number: int) -> int:
@@ -263,23 +242,20 @@ def signed_bytes(number: int) -> int:
     return magnitude.bit_length() // 8 + 1
 
 
-def _check_decimal_fits(leaf: LeafType, value: object, unscaled: int, width: int) -> None:
-    if signed_bytes(unscaled) > width:
-        raise not_a_value(leaf, value, f"a number that fits {width} bytes")
-
-
 def _unscaled(leaf: LeafType, value: Any, logical: LogicalType) -> int:
     """The stored integer: exact, and range-checked before any large power is computed."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise not_a_value(leaf, value, "a decimal")
-    if isinstance(value, Decimal) and not value.is_finite():
+    exact = Decimal(value)
+    if not exact.is_finite():
         raise not_a_value(leaf, value, "a finite decimal")
     precision = _precision(logical)
     too_long = not_a_value(leaf, value, f"at most {precision} digits")
-    if isinstance(value, Decimal) and len(value.as_tuple().digits) > 2 * MOST_DIGITS:
+    _, each_digit, exponent = exact.as_tuple()
+    assert isinstance(exponent, int)
+    if len(each_digit) > 2 * MOST_DIGITS:
         raise too_long
-    digits, exponent = _integer_and_exponent(value)
-    shift = exponent + logical.scale
+    digits, shift = int("".join(map(str, each_digit))), exponent + logical.scale
     if digits == 0:
         return 0
     if shift < -2 * MOST_DIGITS or (shift < 0 and digits % 10**-shift):
@@ -297,31 +273,18 @@ def _precision(logical: LogicalType) -> int:
     return min(logical.precision, MOST_DIGITS)
 
 
-def _integer_and_exponent(value: int | Decimal) -> tuple[int, int]:
-    """The digits and exponent of a finite number, without its sign."""
-    if isinstance(value, int):
-        return abs(value), 0
-    _, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)
-    return int("".join(map(str, digits))), exponent
-
-
 def _encode_text(leaf: LeafType, value: Any) -> Encodings:
     if leaf.logical_name == "UUID":
-        return _encode_uuid(leaf, value)
+        try:
+            return Encodings(((value if isinstance(value, UUID) else UUID(value)).bytes,))
+        except (AttributeError, TypeError, ValueError):
+            raise not_a_value(leaf, value, "a UUID") from None
     if isinstance(value, UUID) and leaf.logical is None:
-        return _encode_stored(leaf, value.bytes)
+        return encode_stored(leaf, value.bytes)
     if not isinstance(value, str) or leaf.logical_name == "INTERVAL":
         expected = "bytes" if leaf.logical_name == "INTERVAL" else "text or bytes"
         raise not_a_value(leaf, value, expected)
     try:
-        return _encode_stored(leaf, value.encode())
+        return encode_stored(leaf, value.encode())
     except UnicodeEncodeError:
         raise not_a_value(leaf, ascii(value), "text that is valid Unicode") from None
-
-
-def _encode_uuid(leaf: LeafType, value: Any) -> Encodings:
-    try:
-        return Encodings(((value if isinstance(value, UUID) else UUID(value)).bytes,))
-    except (AttributeError, TypeError, ValueError):
-        raise not_a_value(leaf, value, "a UUID") from None

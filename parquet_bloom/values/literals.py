@@ -1,4 +1,4 @@
-"""Literals from the command line, parsed as the column's type.
+"""Literals: parsed as the column's type, and stored values shown as such.
 
 `123`, `-0.0`, `12.34`, `2024-01-31`, `10:00:00.5`, `2024-01-31T10:00:00Z`, UUIDs, `0x…` bytes,
 text, `"quoted text"`. A literal that the column cannot hold is an error, never `absent`.
@@ -7,6 +7,7 @@ text, `"quoted text"`. A literal that the column cannot hold is an error, never 
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, time
@@ -22,10 +23,19 @@ from parquet_bloom.values.encode import (
     Encodings,
     clock_nanos,
     encode,
+    encode_stored,
     not_a_value,
 )
-from parquet_bloom.values.temporal import TimeNanos, TimestampNanos
-from parquet_bloom.values.types import LeafType, LogicalType
+from parquet_bloom.values.types import (
+    FLOAT_FORMAT,
+    LeafType,
+    LogicalType,
+    TimeNanos,
+    TimestampNanos,
+)
+
+# The longest literal that is shown in full.
+LONGEST = 60
 
 # The values of `--type`, which overrides the column's type.
 TYPES = ("bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid")
@@ -35,40 +45,22 @@ _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](.+))?")
 
 
 def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Encodings:
-    """The stored bytes of a literal; `read_as` is one of TYPES.
-
-    Raises ValueTypeError for a malformed literal and for a value that the column cannot hold.
-    """
-    if leaf.physical == "BOOLEAN" and read_as is None:
-        return _boolean(leaf, text)
-    if read_as is None:
-        return encode(leaf, _reader(leaf)(leaf, text))
-    return _encode_as(leaf, text, read_as)
-
-
-def _boolean(leaf: LeafType, text: str) -> Encodings:
-    if text not in ("true", "false"):
-        raise not_a_value(leaf, text, "true or false")
-    return encode(leaf, text == "true")
-
-
-def _encode_as(leaf: LeafType, text: str, read_as: str) -> Encodings:
+    """The stored bytes of a literal; `read_as` is one of TYPES. Raises ValueTypeError for a malformed
+    literal and for a value that the column cannot hold."""
     match read_as:
+        case None if leaf.physical == "BOOLEAN":
+            return encode(leaf, _boolean(leaf, text))
+        case None:
+            by_physical = _READERS.get(leaf.physical, _text_or_hex)
+            return encode(leaf, _READERS.get(leaf.logical_name, by_physical)(leaf, text))
         case "bytes":
-            return _stored(leaf, _hex(leaf, text))
+            return encode_stored(leaf, _hex(text))
         case "int":
             return encode(replace(leaf, logical=_as_integer(leaf.logical)), _integer(leaf, text))
         case "string":
             return encode(replace(leaf, logical=None), text)
-    readers: dict[str, Callable[[LeafType, str], Any]] = {
-        "date": _date,
-        "decimal": _decimal,
-        "float": _float,
-        "time": _time,
-        "timestamp": _timestamp,
-        "uuid": _uuid,
-    }
-    return encode(leaf, readers[read_as](leaf, text))
+        case _:
+            return encode(leaf, _READERS[read_as.upper()](leaf, text))
 
 
 def _as_integer(logical: LogicalType | None) -> LogicalType | None:
@@ -78,35 +70,23 @@ def _as_integer(logical: LogicalType | None) -> LogicalType | None:
     return None if logical and logical.name in ("DATE", "TIME", "TIMESTAMP") else logical
 
 
-def _stored(leaf: LeafType, stored: bytes) -> Encodings:
-    if leaf.width is not None and len(stored) != leaf.width:
-        raise not_a_value(leaf, f"0x{stored.hex()}", f"{leaf.width} bytes, found {len(stored)}")
-    return Encodings((stored,))
+Reader = Callable[[LeafType, str], Any]
 
 
-def _reader(leaf: LeafType) -> Callable[[LeafType, str], Any]:
-    by_logical: dict[str, Callable[[LeafType, str], Any]] = {
-        "DATE": _date,
-        "DECIMAL": _decimal,
-        "FLOAT16": _float,
-        "TIME": _time,
-        "TIMESTAMP": _timestamp,
-        "UUID": _uuid,
-    }
-    by_physical: dict[str, Callable[[LeafType, str], Any]] = {
-        "INT32": _integer,
-        "INT64": _integer,
-        "INT96": _timestamp,
-        "FLOAT": _float,
-        "DOUBLE": _float,
-    }
-    if leaf.logical_name in by_logical:
-        return by_logical[leaf.logical_name]
-    if leaf.logical_name in ("STRING", "ENUM"):
-        return _text
-    if leaf.logical_name == "JSON":
-        return _verbatim
-    return by_physical.get(leaf.physical, _text_or_hex)
+def _reader(parse: Callable[[str], Any], expected: str) -> Reader:
+    def read(leaf: LeafType, text: str) -> Any:
+        try:
+            return parse(text)
+        except (InvalidOperation, ValueError):
+            raise not_a_value(leaf, text, expected) from None
+
+    return read
+
+
+def _boolean(leaf: LeafType, text: str) -> bool:
+    if text not in ("true", "false"):
+        raise not_a_value(leaf, text, "true or false")
+    return text == "true"
 
 
 def _plain(text: str) -> str:
@@ -123,35 +103,14 @@ def _integer(leaf: LeafType, text: str) -> int:
     return int(text)
 
 
+_number = _reader(lambda text: float(_plain(text)), "a number")
+
+
 def _float(leaf: LeafType, text: str) -> float:
-    try:
-        number = float(_plain(text))
-    except ValueError:
-        raise not_a_value(leaf, text, "a number") from None
+    number: float = _number(leaf, text)
     if isinf(number) and "inf" not in text.lower():
         raise not_a_value(leaf, text, "a number that fits 64 bits")
     return number
-
-
-def _decimal(leaf: LeafType, text: str) -> Decimal:
-    try:
-        return Decimal(_plain(text))
-    except (InvalidOperation, ValueError):
-        raise not_a_value(leaf, text, "a decimal such as 12.34") from None
-
-
-def _date(leaf: LeafType, text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise not_a_value(leaf, text, "a date such as 2024-01-31") from None
-
-
-def _uuid(leaf: LeafType, text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise not_a_value(leaf, text, "a UUID") from None
 
 
 def _time(leaf: LeafType, text: str) -> TimeNanos:
@@ -199,23 +158,67 @@ def _zone_nanos(leaf: LeafType, text: str, zone: str) -> int:
 
 
 def _text(leaf: LeafType, text: str) -> str:
-    """Strip quotes around the whole literal, which make an empty text possible."""
+    """Without quotes around the whole literal, which make an empty text possible."""
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     return text
 
 
-def _verbatim(leaf: LeafType, text: str) -> str:
-    """In JSON, quotes belong to the value."""
-    return text
-
-
 def _text_or_hex(leaf: LeafType, text: str) -> str | bytes:
-    return _hex(leaf, text) if text[:2].lower() == "0x" else _text(leaf, text)
+    return _hex(text) if text[:2].lower() == "0x" else _text(leaf, text)
 
 
-def _hex(leaf: LeafType, text: str) -> bytes:
+def _hex(text: str) -> bytes:
     match = re.fullmatch(r"(?:0[xX])?((?:[0-9a-fA-F]{2})*)", text)
     if not match:
         raise ValueTypeError(f"{text}: not bytes: expected 0x and pairs of hex digits")
     return bytes.fromhex(match[1])
+
+
+# By logical type, else by physical type.
+_READERS: dict[str, Reader] = {
+    "DATE": _reader(date.fromisoformat, "a date such as 2024-01-31"),
+    "DECIMAL": _reader(lambda text: Decimal(_plain(text)), "a decimal such as 12.34"),
+    "DOUBLE": _float,
+    "ENUM": _text,
+    "FLOAT": _float,
+    "FLOAT16": _float,
+    "INT32": _integer,
+    "INT64": _integer,
+    "INT96": _timestamp,
+    # In JSON, quotes belong to the value.
+    "JSON": lambda leaf, text: text,
+    "STRING": _text,
+    "TIME": _time,
+    "TIMESTAMP": _timestamp,
+    "UUID": _reader(UUID, "a UUID"),
+}
+
+
+def shown(leaf: LeafType, plain: bytes) -> str:
+    """A literal for `plain`, the stored bytes of a value; `0x…` if the type has no simple one."""
+    text = _literal_of(leaf, plain)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _literal_of(leaf: LeafType, plain: bytes) -> str:
+    if leaf.is_float:
+        return repr(struct.unpack(FLOAT_FORMAT[len(plain)], plain)[0])
+    if leaf.physical in ("INT32", "INT64"):
+        return _integer_literal(leaf, plain)
+    if leaf.physical == "BYTE_ARRAY" and leaf.logical_name != "DECIMAL":
+        try:
+            text = plain.decode()
+        except UnicodeDecodeError:
+            return f"0x{plain.hex()}"
+        if text.isprintable() and text:
+            return text
+    return f"0x{plain.hex()}"
+
+
+def _integer_literal(leaf: LeafType, plain: bytes) -> str:
+    signed = leaf.logical is None or leaf.logical.signed
+    number = int.from_bytes(plain, "little", signed=signed)
+    if leaf.logical_name == "DATE" and 0 < number + UNIX_EPOCH_ORDINAL <= date.max.toordinal():
+        return date.fromordinal(number + UNIX_EPOCH_ORDINAL).isoformat()
+    return str(number)

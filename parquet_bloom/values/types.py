@@ -1,13 +1,18 @@
 """The type of a leaf column: how its values are stored, and what they mean.
 
+Also the values that need care: floats that are equal although their bytes differ, and dates and
+times that Python's datetime cannot hold, of nanoseconds or beyond the year 9999.
+
 Spec: parquet-format, Types in README.md, LogicalTypes.md.
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +66,41 @@ class LeafType:
     def __str__(self) -> str:
         physical = f"{self.physical}({self.length})" if self.length else self.physical
         return f"{physical} {self.logical}" if self.logical else physical
+
+
+def zeros(width: int) -> tuple[bytes, bytes]:
+    """Both zeros as IEEE floats of `width` bytes (2, 4 or 8), which engines treat as equal, although
+    they hash only one (parquet-format issue 407)."""
+    return struct.pack(FLOAT_FORMAT[width], 0.0), struct.pack(FLOAT_FORMAT[width], -0.0)
+
+
+def canonical_nan(width: int) -> bytes:
+    """The quiet NaN without sign or payload, which Java and most arithmetic produce."""
+    quiet = {2: 0x7E00, 4: 0x7FC00000, 8: 0x7FF8000000000000}[width]
+    return quiet.to_bytes(width, "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """A date or time as a number, and as the `text` that messages show."""
+
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Days(Exact):
+    """A date as days since 1970."""
+
+
+class TimeNanos(Exact):
+    """A time of day as nanoseconds since midnight."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampNanos(Exact):
+    """A timestamp as nanoseconds since 1970, in UTC if `zoned`."""
+
+    zoned: bool = False

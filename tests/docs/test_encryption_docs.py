@@ -15,8 +15,8 @@ from conftest import ROOT
 from make.documents import blocks
 
 from parquet_bloom.cli import cli
+from parquet_bloom.encryption.clients import KmsConnection, load_kms
 from parquet_bloom.encryption.keys_file import read_keys_file
-from parquet_bloom.encryption.kms import KmsConnection, load_kms
 
 PAGE = (ROOT / "docs" / "encryption.md").read_text()
 

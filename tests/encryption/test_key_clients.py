@@ -19,7 +19,8 @@ from make.kms_lab import LabKms, secret_of, single, write
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.cipher import Key
-from parquet_bloom.encryption.clients import KeyCache, as_bytes, ask
+from parquet_bloom.encryption.clients import as_bytes, ask
+from parquet_bloom.encryption.key_material import KeyCache
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keys_file import keys_of
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError

@@ -20,9 +20,9 @@ from make.kms_lab import (
 )
 
 from parquet_bloom.encryption.cipher import Key
-from parquet_bloom.encryption.key_material import ExternalMaterial, key_material
+from parquet_bloom.encryption.clients import KmsConnection, load_kms
+from parquet_bloom.encryption.key_material import key_material, material_path
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.encryption.kms import KmsConnection, load_kms
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
 
 SECRET = b"0123456789012345"
@@ -172,7 +172,7 @@ def test_material_that_was_moved(tmp_path):
     ],
 )
 def test_where_external_material_lies(path, expected):
-    assert ExternalMaterial.of(path).path == expected
+    assert material_path(path) == expected
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from conftest import SHARED, missing
 from make.kms_lab import MASTER_KEYS, LabKms, open_all, secret_of, single
 
 from parquet_bloom.encryption.cipher import FileCipher
+from parquet_bloom.encryption.clients import KmsConnection, load_kms
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keys_file import table_of
 from parquet_bloom.encryption.keyspec import key_of
-from parquet_bloom.encryption.kms import KmsConnection, load_kms
 from parquet_bloom.errors import EncryptionError, MissingKeyError
 
 SECRET = b"0123456789012345"

@@ -7,8 +7,8 @@ import pytest
 from make.kms_lab import MASTER_KEYS, open_all, secret_of, single, write
 
 import parquet_bloom as pb
+from parquet_bloom.encryption.clients import KmsConnection, load_kms
 from parquet_bloom.encryption.keys_file import keys_of, merged, read_keys_file
-from parquet_bloom.encryption.kms import KmsConnection, load_kms
 from parquet_bloom.errors import ConfigError, EncryptionError
 
 SECRET = b"0123456789012345"

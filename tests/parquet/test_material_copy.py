@@ -56,7 +56,7 @@ def test_other_material_is_not_replaced_unasked(one, two, tmp_path):
     with pytest.raises(pb.RewriteError) as error:
         built(one, out)
     assert str(error.value) == (
-        f"{material(out)}: exists already, with other key material: use overwrite to replace it"
+        f"{material(out)}: already exists, with other key material: use overwrite to replace it"
     )
     assert material(out).read_bytes() == material(two).read_bytes()
     assert names(tmp_path) == before

@@ -27,7 +27,7 @@ def test_an_output_that_exists(source: Path) -> None:
     output = source.with_name("out.parquet")
     output.write_bytes(b"precious")
     for verb in (("build", source, "-c", "a"), ("strip", source)):
-        assert outcome(*verb, "-o", output).complaint.startswith(f"{output}: exists already")
+        assert outcome(*verb, "-o", output).complaint.startswith(f"{output}: already exists")
     assert output.read_bytes() == b"precious"
     assert len(os.listdir(source.parent)) == 2
 

@@ -9,9 +9,9 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage import open_source
 from parquet_bloom.storage.local_output import Output
 from parquet_bloom.storage.new_version import Change, Target, write_version
-from parquet_bloom.storage.open_source import open_source
 
 OLD = b"0123456789"
 

@@ -9,8 +9,8 @@ import pytest
 from conftest import missing
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage import open_source
 from parquet_bloom.storage.local_output import output_to
-from parquet_bloom.storage.open_source import open_source
 from parquet_bloom.storage.paths import expand, outputs_in
 from parquet_bloom.storage.source import is_url, local_path
 

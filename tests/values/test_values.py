@@ -22,8 +22,8 @@ from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.encode import Encodings, encode, integer_range, signed_bytes
-from parquet_bloom.values.floats import canonical_nan, zeros
 from parquet_bloom.values.literals import encode_literal
+from parquet_bloom.values.types import canonical_nan, zeros
 
 
 def hours(count: float) -> timezone:
@@ -338,7 +338,6 @@ ABSURD_PRECISION = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
 resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
-from parquet_bloom.values.types import LeafType, LogicalType
 from parquet_bloom.values.encode import encode
 leaf = LeafType("{physical}", {length}, LogicalType("DECIMAL", precision={precision}))
 encodings = encode(leaf, 7)

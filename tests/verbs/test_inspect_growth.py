@@ -7,7 +7,7 @@ import pytest
 
 import parquet_bloom as pb
 from parquet_bloom.options import Selection
-from parquet_bloom.storage.window import WINDOW_BYTES
+from parquet_bloom.storage.source import WINDOW_BYTES
 from parquet_bloom.verbs.inspect import inspect_file
 
 

@@ -338,7 +338,7 @@ def test_command_overwrites_only_when_told(run):
     written.write_text("mine")
     result = run("-o", "report.html")
     assert result.code == 2
-    assert "report.html: exists already" in result.stderr
+    assert "report.html: already exists" in result.stderr
     assert written.read_text() == "mine"
     assert run("-o", "report.html", "--overwrite", "--no-deep").code == 0
     assert written.read_text().startswith("<!DOCTYPE html>")
@@ -350,7 +350,7 @@ def test_command_tells_at_once_that_the_output_exists(tmp_path):
     (tmp_path / "report.html").write_text("mine")
     arguments = ["report", str(tmp_path / "no.parquet"), "-o", str(tmp_path / "report.html")]
     result = outcome(*arguments)
-    assert "exists already" in result.stderr
+    assert "already exists" in result.stderr
 
 
 def test_command_keeps_what_appeared_meanwhile(run, found, monkeypatch):

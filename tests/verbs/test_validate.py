@@ -13,7 +13,7 @@ import parquet_bloom as pb
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 from parquet_bloom.rules.rule import Severity, rules
-from parquet_bloom.values.show import shown
+from parquet_bloom.values.literals import shown
 from parquet_bloom.values.types import LeafType, LogicalType
 from parquet_bloom.verbs.validate import Checked, validate
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.storage.local_output import default_mode, output_to
-from parquet_bloom.storage.open_source import open_source
-from parquet_bloom.storage.source import LocalSource
+from parquet_bloom.storage import open_source
+from parquet_bloom.storage.local_output import mode_like, output_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +53,22 @@ def material_copy(file: ParquetFile, output: Path, overwrite: bool) -> MaterialC
     """
     if not file.footer.protection.is_encrypted:
         return None
-    from parquet_bloom.encryption.key_material import ExternalMaterial
+    from parquet_bloom.encryption.key_material import material_path
 
     try:
-        source = open_source(ExternalMaterial.of(file.path).path)
+        source = open_source(material_path(file.path))
     except FileNotFoundError:
         return None
     with closing(source):
         data = source.read_at(0, source.size)
-        mode = source.status.st_mode if isinstance(source, LocalSource) else default_mode()
-    path = Path(ExternalMaterial.of(str(output)).path)
+        mode = mode_like(source)
+    path = Path(material_path(str(output)))
     before = _content(path)
     if before == data:
         return None
     if before is not None and not overwrite:
         raise RewriteError(
-            f"{path}: exists already, with other key material: use overwrite to replace it"
+            f"{path}: already exists, with other key material: use overwrite to replace it"
         )
     return MaterialCopy(path, data, mode, before)
 

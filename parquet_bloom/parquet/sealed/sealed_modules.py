@@ -76,8 +76,8 @@ class SealedModules:
         if self.doubt:
             raise UnsupportedError(self.doubt)
 
-    def _open(self, module: Module, envelope: memoryview, page: int | None = None) -> bytes:
-        return self.cipher.open(self.key, module, envelope, self.row_group, self.column, page)
+    def _open(self, module: Module, envelope: memoryview, *page: int) -> bytes:
+        return self.cipher.open(self.key, module, envelope, self.row_group, self.column, *page)
 
     def _seal(self, module: Module, plaintext: bytes | memoryview) -> bytes:
         self.check_writable()
@@ -105,9 +105,9 @@ class SealedModules:
         first: TamperedError | None = None
         for kind in expected:
             module = _HEADERS[kind]
-            page = ordinal if module is Module.DATA_PAGE_HEADER else None
+            page = (ordinal,) if module is Module.DATA_PAGE_HEADER else ()
             try:
-                return self._open(module, envelope, page)
+                return self._open(module, envelope, *page)
             except TamperedError as error:
                 first = first or error
         raise first or ValueError("no kind of page expected")
