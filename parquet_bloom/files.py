@@ -14,10 +14,10 @@ from parquet_bloom.storage import open_source
 if TYPE_CHECKING:
     from parquet_bloom.container import Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.orc.container import OrcContainer
+    from parquet_bloom.orc.file import OrcFile
 
 
-def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetContainer | OrcContainer:
+def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetContainer | OrcFile:
     """Open a local path or URL, with the keys of what is encrypted in it, a Parquet file's.
 
     Raises OSError, FormatError if it is no Parquet and no ORC file, EncryptionError if it is
@@ -29,12 +29,12 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetConta
         try:
             return ParquetContainer(source, keys, legacy)
         except NotSupportedFileError:
-            from parquet_bloom.orc.container import OrcContainer
+            from parquet_bloom.orc.file import OrcFile
             from parquet_bloom.orc.tail import is_orc
 
             if not is_orc(source):
                 raise
-        file = OrcContainer(source)
+        file = OrcFile(source)
         check_may_be_plain(keys, source.path)
         return file
     except BaseException:

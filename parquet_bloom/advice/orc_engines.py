@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from parquet_bloom.advice.engines import NO_ELEMENTS, EngineUse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.columns import OrcColumn, above
-from parquet_bloom.orc.injection import UTF8_AND_UTC
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.orc.writers import Generation
 
@@ -27,7 +26,7 @@ def orc_engine_uses(
     generation: Generation, columns: Sequence[OrcColumn], column: OrcColumn
 ) -> tuple[EngineUse, ...]:
     """Whether each reader uses filters that `build` adds to a column in a file of this writer."""
-    java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, UTF8_AND_UTC)
+    java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
     if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
         java = cpp = NO_ELEMENTS
     spark = RANGE_OF_SPARK if column.kind.startswith("TIMESTAMP") else ""

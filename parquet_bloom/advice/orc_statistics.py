@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from parquet_bloom.advice.ranges import KEY_BYTES, Bounds, OrderKey, bounds_of
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.timestamps import instant_moments
+from parquet_bloom.orc.keys.timestamps import millis_of
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
 
 _INTEGERS: Final = ("BYTE", "SHORT", "INT", "LONG")
@@ -58,7 +58,7 @@ def order_keys(column: OrcColumn, values: Any) -> list[OrderKey | None]:
     """Where values of a column that has an order lie in it; None for NaN."""
     kind = column.kind
     if kind in _TIMESTAMPS:
-        return list(instant_moments(values).millis.tolist())
+        return list(millis_of(values).tolist())
     if kind == "DATE":
         return list(values.cast("int32").to_pylist())
     if kind in _FLOATS:

@@ -24,14 +24,14 @@ from parquet_bloom.advice.settings import orc_writer_settings
 from parquet_bloom.advice.survey import ColumnCounts, Limit, Subject
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.options import AdviseOptions, refuse
+from parquet_bloom.orc.arrow_values import leaf_type, stored_value
+from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.build import OrcSize, room_of_values
-from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn, above
-from parquet_bloom.orc.container import OrcContainer
-from parquet_bloom.orc.injection import check_indexed, check_injectable
-from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.file import OrcFile
+from parquet_bloom.orc.footers import check_indexed, check_writable
 from parquet_bloom.orc.keys.key_hashes import encode_literal, insertion_hashes, never_absent
-from parquet_bloom.orc.stored_values import leaf_type, stored_value
+from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import group_values, reason_unreadable
 from parquet_bloom.values.literals import encode_literal as read_literal
 
@@ -75,7 +75,7 @@ class OrcSurveyor:
     # There are many index groups, and every value is looked for in each.
     num_drawn: Final = 1024
 
-    def __init__(self, file: OrcContainer, options: AdviseOptions) -> None:
+    def __init__(self, file: OrcFile, options: AdviseOptions) -> None:
         """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group."""
         refuse(file.path, options, ["max_bytes"], "ORC files")
         self.file = file
@@ -112,7 +112,7 @@ class OrcSurveyor:
 
     def reason_for_none(self, column: OrcColumn) -> str:
         try:
-            check_injectable(self.file.tail)
+            check_writable(self.file.tail)
         except UnsupportedError as error:
             return str(error).removeprefix(f"{self.file.path}: ")
         return never_absent(column) or reason_unreadable(self.file.tail.columns, column) or ""
@@ -122,8 +122,7 @@ class OrcSurveyor:
         return int(noted[column.id].numberOfValues) if column.id < len(noted) else 0
 
     def count(self, counts: ColumnCounts, chunk: OrcChunk) -> None:
-        streams = chunk.stripe.all_streams_of(chunk.column.id)
-        counts.chunk_bytes += sum(stream.length for stream in streams if not stream.is_index)
+        counts.chunk_bytes += chunk.stored_bytes
         if chunk.has_filters:
             counts.already += chunk.stripe.num_index_groups
 
@@ -135,13 +134,13 @@ class OrcSurveyor:
         return self._as_built(self._index_groups(chunk, sample))
 
     def _index_groups(self, chunk: OrcChunk, sample: Sample) -> list[IndexGroupSurvey]:
-        column, index = chunk.column, chunk.stripe.index
+        column = chunk.column
         # One key form for all: the same value has the same hash in every file.
         form = KeyForm(writer_timezone=chunk.stripe.writer_timezone)
-        entries = self.file.row_index(index, column) or ()
+        entries = self.file.row_index(chunk.stripe.index, column) or ()
         smallest = _Smallest(self.num_drawn)
         groups = []
-        for entry, values in zip(entries, group_values(self.file, index, column), strict=True):
+        for entry, values in zip(entries, group_values(self.file, chunk), strict=True):
             filter = self._size.empty_filter()
             inserted = insertion_hashes(column, values, form)
             filter.insert_hashes(inserted)

@@ -19,11 +19,11 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.arrow_values import selected
+from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys import wrong as wrong_keys
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
-from parquet_bloom.orc.shown_values import selected
 from parquet_bloom.orc.writers import CPP, Generation
 
 # More distinct values prove no more.

@@ -6,8 +6,8 @@
 BLOOM_FILTER streams store their bits in `bitset`, BLOOM_FILTER_UTF8 streams in `utf8bitset`: the
 same words, little-endian. Either field is read in either stream; if both are set, they must agree.
 
-Our streams end with a mark, in a field that other readers skip. It distinguishes filters built later
-from those of the file's writer, some of which are known to be wrong.
+Our streams end with a mark, in a field that other readers skip: some writers' own filters are known
+to be wrong.
 
 Spec: apache/orc-format, specification/ORCv1.md "Bloom Filter Index"; orc-core, BloomFilterIO.
 """
@@ -22,9 +22,8 @@ from typing import Any
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc import wire
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.proto import orc_pb2
-from parquet_bloom.orc.stripe import BLOOM_FILTER, OrcStream
+from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, OrcStream
 from parquet_bloom.orc.tail import decode
 
 _FILTER = 1
@@ -38,16 +37,31 @@ PRE_RELEASE = "filters in the layout of Hive before release 1.2, whose hash is u
 
 
 @dataclass(frozen=True, slots=True)
-class StoredIndex:
-    """The filters of a column in a stripe, by index group, and the key form that they hash.
+class KeyForm:
+    """What of a value is hashed, which differs between writers; the defaults are today's.
 
-    `bloom_encoding`: the column's in the stripe footer. `is_marked`: the filters are ours, not those
-    of the file's writer.
+    `utf8`: the stream is BLOOM_FILTER_UTF8, whose timestamps are wall-clock times taken as UTC;
+    otherwise BLOOM_FILTER, whose timestamps are instants in `writer_timezone`, a name of the IANA
+    database, or empty for UTC. `logical_shifts`: integers are hashed with unsigned shifts, as in ORC
+    C++ 1.6.0 to 1.6.11 and 1.7.0 (ORC-1024).
+    """
+
+    utf8: bool = True
+    logical_shifts: bool = False
+    writer_timezone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIndex:
+    """The filters of a column in a stripe, by index group.
+
+    `bloom_encoding`: the column's, from the stripe footer. `is_marked`: pbloom built the filters,
+    not the file's writer.
     """
 
     stream: OrcStream
     bloom_encoding: int
-    form: KeyForm
+    key_form: KeyForm
     filters: tuple[KHashFilter, ...]
     is_marked: bool
 
@@ -71,7 +85,7 @@ def read_filters(
 
 def stored_messages(data: bytes, where: str) -> list[bytes]:
     """The encoded filters in a decompressed stream that read_filters accepts. Raises FilterError for
-    fields that protobuf skips and nobody writes."""
+    fields that protobuf skips but no writer writes."""
     try:
         found = list(wire.fields(data))
     except FormatError as error:
@@ -84,16 +98,13 @@ def stored_messages(data: bytes, where: str) -> list[bytes]:
 
 
 def is_marked(data: bytes) -> bool:
-    """Whether the filters in a decompressed stream are ours."""
+    """Whether pbloom built the filters in a decompressed stream."""
     return data.endswith(wire.bytes_field(_MARK_FIELD, _MARK))
 
 
 def is_pre_release(data: bytes, kind: int, where: str) -> bool:
-    """Whether a decompressed stream has the layout of Hive before its first release with filters.
-    Raises FooterError for a damaged stream.
-
-    Current readers take it for 64-bit filters and lose nearly every row.
-    """
+    """Whether a decompressed stream has the layout of Hive before its first release with filters,
+    which current readers misread, losing nearly every row. Raises FooterError."""
     if kind != BLOOM_FILTER:
         return False
     stored = decode(orc_pb2.PreReleaseIndex, data, where).bloomFilter
@@ -101,7 +112,7 @@ def is_pre_release(data: bytes, kind: int, where: str) -> bool:
 
 
 def stored_bitsets(stored: Any) -> tuple[bytes, bytes]:
-    """The `bitset` and `utf8bitset` of a BloomFilter, little-endian; usually one of them is empty."""
+    """The `bitset` and `utf8bitset` of a BloomFilter, little-endian; one of them is usually empty."""
     return pack(f"<{len(stored.bitset)}Q", *stored.bitset), bytes(stored.utf8bitset)
 
 
@@ -117,18 +128,13 @@ def _read_filter(stored: Any, where: str) -> KHashFilter:
 
 def encode_filters(filters: Sequence[KHashFilter], kind: int) -> bytes:
     """A marked stream of this kind, uncompressed. Filters must use every bit of their words."""
-    encode = _encode_bitset if kind == BLOOM_FILTER else _encode_utf8_bitset
-    stored = [wire.bytes_field(_FILTER, encode(filter)) for filter in filters]
+    stored = [wire.bytes_field(_FILTER, _encode_filter(filter, kind)) for filter in filters]
     return b"".join([*stored, wire.bytes_field(_MARK_FIELD, _MARK)])
 
 
-def _encode_bitset(filter: KHashFilter) -> bytes:
+def _encode_filter(filter: KHashFilter, kind: int) -> bytes:
+    number, bits = wire.number_field(_NUM_HASHES, filter.num_hashes), filter.bitset
+    if kind == BLOOM_FILTER_UTF8:
+        return number + wire.bytes_field(_UTF8_BITSET, bits)
     tag = wire.varint(_BITSET << 3 | wire.FIXED64)
-    bits = filter.bitset
-    words = [tag + bits[at : at + 8] for at in range(0, len(bits), 8)]
-    return wire.number_field(_NUM_HASHES, filter.num_hashes) + b"".join(words)
-
-
-def _encode_utf8_bitset(filter: KHashFilter) -> bytes:
-    number = wire.number_field(_NUM_HASHES, filter.num_hashes)
-    return number + wire.bytes_field(_UTF8_BITSET, filter.bitset)
+    return number + b"".join(tag + bits[at : at + 8] for at in range(0, len(bits), 8))

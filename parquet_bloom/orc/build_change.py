@@ -1,126 +1,155 @@
-"""Add Bloom filters to an ORC file; no data stream is rewritten.
-
-stripe   | row index, new filters of a column | row index, ... | data: as it was | footer |
-"""
+"""Build filters into an ORC file: new ones, or others in place of those to repair."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import groupby
+from itertools import islice
 from typing import Final
 
-from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk
+from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, RepairChange, Repairs
 from parquet_bloom.errors import RewriteError, UnsupportedError
-from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
+from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.build import BuiltStreams, OrcFilterBuilder, OrcSize
-from parquet_bloom.orc.chunk import OrcChunk
-from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.injection import UTF8_AND_UTC, FilterStreams, check_indexed
+from parquet_bloom.orc.build import (
+    BuiltStreams,
+    OrcFilterBuilder,
+    OrcSize,
+    TolerantOrcFilterBuilder,
+)
+from parquet_bloom.orc.footers import FilterStreams, check_indexed, check_writable
 from parquet_bloom.orc.keys.key_hashes import never_absent
-from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
+from parquet_bloom.orc.reader import OrcReader
+from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, OrcChunk
 from parquet_bloom.orc.values import reason_unreadable
-from parquet_bloom.orc.writer import Offsets, Streams, StripesChange
+from parquet_bloom.orc.writer import Streams, StripesChange
 from parquet_bloom.parallel import Progress, of_all
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import HAS_ONE, OrcStreams
 
-# What is written for each choice, in the order in which readers expect it.
-_KINDS: Final = {"utf8": (BLOOM_FILTER_UTF8,), "both": (BLOOM_FILTER, BLOOM_FILTER_UTF8)}
+# The kinds of streams for each choice, in the order in which readers expect them.
+_KINDS: Final = {"utf8": (BLOOM_FILTER_UTF8,), "both": FILTER_KINDS}
 USUAL_STREAMS: Final[OrcStreams] = "utf8"
 
-_NOT_OF_ORC = ("max_bytes", "exact_blocks", "expose_filter_location", "dialect")
+_PARQUET_ONLY = ("max_bytes", "exact_blocks", "expose_filter_location", "dialect")
 
 
-class OrcBuild(StripesChange, BuildChange):
+class BuiltChange(StripesChange):
+    """Filters for the chunks `wanted`, built while the file is written. `dropped` chunks lose their
+    filters even if no others can be built."""
+
+    def __init__(
+        self,
+        builder: OrcFilterBuilder,
+        wanted: Sequence[OrcChunk],
+        dropped: Iterable[OrcChunk],
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(builder.file)
+        self._builder = builder
+        self._wanted = wanted
+        self._num_wanted = Counter(chunk.stripe.index for chunk in wanted)
+        self._dropped: dict[int, list[int]] = {}
+        for chunk in dropped:
+            self._dropped.setdefault(chunk.stripe.index, []).append(chunk.column.id)
+        self._progress = of_all(progress, wanted)
+        self._done = 0
+        self._written: list[tuple[OrcChunk, BuiltStreams]] = []
+
+    @abstractmethod
+    def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
+        """Called with the new filters of a chunk, and where they are."""
+
+    @abstractmethod
+    def skip(self, chunk: OrcChunk, reason: str) -> None:
+        """Called with the reason why a chunk gets no filters."""
+
+    def compose(self, version: Version) -> None:
+        with closing(self._builder.built(self._wanted)) as self._built:
+            super().compose(version)
+
+    def streams_of(self, stripe: int) -> Streams:
+        streams: dict[int, FilterStreams] = {id: {} for id in self._dropped.get(stripe, ())}
+        self._written = []
+        for chunk, built in islice(self._built, self._num_wanted[stripe]):
+            if isinstance(built, str):
+                self.skip(chunk, built)
+            else:
+                self._written.append((chunk, built))
+                streams[chunk.column.id] = built.streams
+            self._done += 1
+            self._progress(self._done)
+        return streams
+
+    def placed(self, stripe: int, offsets: Mapping[int, int]) -> None:
+        for chunk, built in self._written:
+            length = sum(map(len, built.streams.values()))
+            self.add(chunk, built, offsets[chunk.column.id], length)
+
+
+class OrcBuild(BuiltChange, BuildChange):
     """Filters for the columns that `options` name, one for each index group."""
 
     def __init__(
-        self, file: OrcFile, options: BuildOptions, progress: Progress | None = None
+        self, file: OrcReader, options: BuildOptions, progress: Progress | None = None
     ) -> None:
-        refuse(file.path, options, _NOT_OF_ORC, "an ORC file")
-        super().__init__(file)
+        refuse(file.path, options, _PARQUET_ONLY, "an ORC file")
+        check_writable(file.tail)
         self.filters = []
         self.skipped = []
-        self._wanted = self._planned(options)
-        self._size = size_of(file, options)
-        self._force = options.force
+        wanted = list(self._planned(file, options))
+        fpp = DEFAULT_FPP if options.fpp is None else options.fpp
+        size = OrcSize(fpp, options.ndv or max(1, file.tail.row_index_stride))
         kinds = _KINDS[options.orc_streams or USUAL_STREAMS]
-        self._builder = OrcFilterBuilder(file, self._size, kinds, options.threads)
-        self._progress = of_all(progress, self._wanted)
-        self._written: dict[int, tuple[OrcChunk, BuiltStreams]] = {}
-        self._has_changes = False
-        self._done = 0
+        builder = OrcFilterBuilder(file, size, kinds, options.threads, options.force)
+        replaced = (chunk for chunk in wanted if chunk.has_filters)
+        super().__init__(builder, wanted, replaced, progress)
 
     @property
     def is_idle(self) -> bool:
-        return not self._has_changes and self._done == len(self._wanted)
+        is_done = self._done == len(self._wanted)
+        return is_done and not self.filters and not self._dropped
 
-    def _planned(self, options: BuildOptions) -> list[OrcChunk]:
-        """The chunks that are to get filters; the others are skipped. Raises ColumnError,
+    def _planned(self, file: OrcReader, options: BuildOptions) -> Iterator[OrcChunk]:
+        """The chunks that should get filters; the others are skipped. Raises ColumnError,
         UnsupportedError, FilterError, RewriteError."""
-        wanted = []
-        columns = self.file.named_columns(options.columns)
-        for index in self.file.stripes(options.parts):
-            for chunk in self.file.chunks(index, columns):
-                reason = _reason_to_skip(self.file, chunk, options)
-                if reason:
-                    self.skipped.append(LeftChunk(chunk.place, chunk.column.name, reason))
+        columns = file.select(options.columns)
+        for index in file.parts(options.parts):
+            for chunk in file.chunks(index, columns):
+                if reason := _reason_to_skip(chunk, options):
+                    self.skip(chunk, reason)
                     continue
                 check_indexed(chunk.stripe, chunk.column)
-                if unreadable := reason_unreadable(self.file.tail.columns, chunk.column):
-                    raise UnsupportedError(
-                        f"{self.file.path}: column {chunk.column.name}: {unreadable}"
-                    )
-                wanted.append(chunk)
-        return wanted
+                if unreadable := reason_unreadable(file.tail.columns, chunk.column):
+                    raise UnsupportedError(f"{file.path}: column {chunk.column.name}: {unreadable}")
+                yield chunk
 
     def compose(self, version: Version) -> None:
-        with closing(self._builder.built(self._wanted)) as built:
-            self._of_stripes = groupby(built, key=lambda each: each[0].stripe.index)
-            self._ahead = next(self._of_stripes, None)
-            super().compose(version)
+        super().compose(version)
         self.notes = tuple(_notes(self.file, self.filters))
 
-    def streams_of(self, stripe: int) -> Streams:
-        streams: dict[int, FilterStreams] = {}
-        self._written = {}
-        if self._ahead is None or self._ahead[0] != stripe:
-            return streams
-        for chunk, built in self._ahead[1]:
-            reason = built if isinstance(built, str) else self._reason_against(built)
-            if not isinstance(built, str) and not reason:
-                self._written[chunk.column.id] = chunk, built
-                streams[chunk.column.id] = built.streams
-            else:
-                self.skipped.append(LeftChunk(chunk.place, chunk.column.name, reason))
-                # Filters that are to be replaced go in any case.
-                if chunk.has_filters:
-                    streams[chunk.column.id] = {}
-            self._done += 1
-            self._progress(self._done)
-        self._ahead = next(self._of_stripes, None)
-        self._has_changes |= bool(streams)
-        return streams
+    def skip(self, chunk: OrcChunk, reason: str) -> None:
+        self.skipped.append(LeftChunk(chunk.place, chunk.column.name, reason))
 
-    def _reason_against(self, built: BuiltStreams) -> str:
-        return "" if self._force else self._size.reason_against(built)
-
-    def placed(self, stripe: int, offsets: Offsets) -> None:
-        for column, (chunk, built) in self._written.items():
-            first = min(offsets[column, kind] for kind in built.streams)
-            self.filters.append(_reported(chunk, built, first))
+    def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
+        filters = BuiltFilters(
+            place=chunk.place,
+            column=chunk.column.name,
+            num_values=built.num_values,
+            num_filters=built.index_groups,
+            num_bytes=built.num_bits // 8,
+            fpp=built.fpp,
+            offset=offset,
+            length=length,
+            num_bits=built.num_bits,
+            num_hashes=built.num_hashes,
+        )
+        self.filters.append(filters)
 
 
-def size_of(file: OrcFile, options: BuildOptions) -> OrcSize:
-    """The size of filters that is asked for; by default, for as many values as an index group has
-    rows."""
-    fpp = DEFAULT_FPP if options.fpp is None else options.fpp
-    return OrcSize(fpp, options.ndv or max(1, file.tail.row_index_stride))
-
-
-def _reason_to_skip(file: OrcFile, chunk: OrcChunk, options: BuildOptions) -> str | None:
+def _reason_to_skip(chunk: OrcChunk, options: BuildOptions) -> str | None:
     if reason := never_absent(chunk.column):
         return reason
     if options.existing == "replace" or not chunk.has_filters:
@@ -130,24 +159,35 @@ def _reason_to_skip(file: OrcFile, chunk: OrcChunk, options: BuildOptions) -> st
     return HAS_ONE
 
 
-def _reported(chunk: OrcChunk, built: BuiltStreams, offset: int) -> BuiltFilters:
-    return BuiltFilters(
-        place=chunk.place,
-        column=chunk.column.name,
-        num_values=built.num_values,
-        num_filters=built.index_groups,
-        num_bytes=built.num_bits // 8,
-        fpp=built.fpp,
-        offset=offset,
-        length=sum(map(len, built.streams.values())),
-        num_bits=built.num_bits,
-        num_hashes=built.num_hashes,
-    )
-
-
-def _notes(file: OrcFile, filters: Iterable[BuiltFilters]) -> Iterator[str]:
-    """Which readers will not look at what was built."""
+def _notes(file: OrcReader, filters: Iterable[BuiltFilters]) -> Iterator[str]:
+    """Which readers will ignore the filters that were built."""
     for name in dict.fromkeys(built.column for built in filters):
         column = file.column(name)
-        for line in writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, UTF8_AND_UTC):
+        for line in writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC):
             yield f"{name}: {line}"
+
+
+class OrcRepair(BuiltChange, RepairChange):
+    """Other filters, or none, for the chunks to repair."""
+
+    def __init__(self, file: OrcReader, repairs: Repairs, options: RepairOptions) -> None:
+        size = OrcSize(options.fpp or DEFAULT_FPP, max(1, file.tail.row_index_stride))
+        streams = (stream for chunk in repairs.rebuilt for stream in chunk.filter_streams)
+        # Readers older than ORC 1.3 keep theirs.
+        had_old = any(stream.kind == BLOOM_FILTER for stream in streams)
+        kinds = _KINDS["both" if had_old else "utf8"]
+        builder = TolerantOrcFilterBuilder(file, size, kinds, options.threads)
+        super().__init__(builder, repairs.rebuilt, repairs.dropped)
+        self._repairs = repairs
+        self.built: dict[tuple[int, int], tuple[int, int]] = {}
+        self.not_built: dict[tuple[int, int], str] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        return self._repairs.is_idle
+
+    def skip(self, chunk: OrcChunk, reason: str) -> None:
+        self.not_built[chunk.key] = reason
+
+    def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
+        self.built[chunk.key] = offset, length

@@ -8,8 +8,8 @@
        ├─ 5 STRING     scores._key
        └─ 6 DOUBLE     scores._value
 
-Every column has its own id, values and index, not only the leaves. A column's name is its dotted
-path; children of a LIST, a MAP or a UNION are named as in ORC Java.
+Every column has its own id, values and index, not only the leaves. Its name is its dotted path;
+children of a LIST, MAP or UNION are named as in ORC Java.
 
 Spec: apache/orc-format, specification/ORCv1.md "Type Information".
 """
@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Protocol
+from typing import Any
 
-from parquet_bloom.errors import ColumnError, FooterError
+from parquet_bloom.errors import FooterError
+from parquet_bloom.orc.wire import text_of
 
 KINDS = (
     "BOOLEAN",
@@ -50,21 +50,13 @@ UNKNOWN = "unknown"
 _CHILD_NAMES = {"LIST": ("_elem",), "MAP": ("_key", "_value")}
 
 
-class StoredType(Protocol):
-    """A type in the footer."""
-
-    kind: int
-    subtypes: Sequence[int]
-    fieldNames: Sequence[str]
-    maximumLength: int
-    precision: int
-    scale: int
-
-
 @dataclass(frozen=True, slots=True)
 class OrcColumn:
-    """One column. `length`: characters of a CHAR or VARCHAR. `attributes`: set by the writer, such
-    as an engine's own type. `parent`: the id of the column above, None for the root."""
+    """One column.
+
+    `children` and `parent` are ids; the root has no parent. `length`: the most characters of a CHAR
+    or VARCHAR. `attributes`: set by the writer, such as an engine's own type.
+    """
 
     id: int
     name: str
@@ -78,13 +70,7 @@ class OrcColumn:
 
     @property
     def physical_type(self) -> str:
-        """The ORC type."""
         return self.type
-
-    @property
-    def logical_type(self) -> str | None:
-        """None: ORC has no logical types."""
-        return None
 
     @property
     def type(self) -> str:
@@ -97,11 +83,14 @@ class OrcColumn:
             case _:
                 return self.kind
 
+    @property
+    def logical_type(self) -> None:
+        """ORC has no logical types."""
+        return None
 
-def columns_of(
-    types: Sequence[StoredType], attributes: Sequence[Mapping[str, str]]
-) -> tuple[OrcColumn, ...]:
-    """The columns by id, from the footer's types and their attributes.
+
+def columns_of(types: Sequence[Any]) -> tuple[OrcColumn, ...]:
+    """The columns by id, from the types in the footer.
 
     Raises FooterError unless the types form one tree, numbered from the root down.
     """
@@ -112,10 +101,10 @@ def columns_of(
     waiting: list[tuple[int, str, int | None]] = [(0, "", None)]
     while waiting:
         id, name, parent = waiting.pop()
-        if not 0 <= id < len(types) or id != len(columns):
+        if id >= len(types) or id != len(columns):
             raise FooterError(f"type {id}: expected type {len(columns)} of {len(types)} next")
         stored = types[id]
-        kind = KINDS[stored.kind] if 0 <= stored.kind < len(KINDS) else UNKNOWN
+        kind = KINDS[stored.kind] if stored.kind < len(KINDS) else UNKNOWN
         names = _child_names(id, kind, stored)
         columns[id] = OrcColumn(
             id=id,
@@ -126,7 +115,7 @@ def columns_of(
             length=stored.maximumLength,
             precision=stored.precision,
             scale=stored.scale,
-            attributes=attributes[id],
+            attributes={text_of(pair.key): text_of(pair.value) for pair in stored.attributes},
         )
         waiting += [
             (child, f"{name}.{child_name}" if name else child_name, id)
@@ -137,11 +126,11 @@ def columns_of(
     return tuple(columns[id] for id in range(len(types)))
 
 
-def _child_names(id: int, kind: str, stored: StoredType) -> Sequence[str]:
+def _child_names(id: int, kind: str, stored: Any) -> Sequence[str]:
     """The names of a column's children. Raises FooterError if their number is wrong."""
     match kind:
         case "STRUCT":
-            names: Sequence[str] = stored.fieldNames
+            names: Sequence[str] = [text_of(name) for name in stored.fieldNames]
         case "LIST" | "MAP":
             names = _CHILD_NAMES[kind]
         case "UNION":
@@ -155,23 +144,8 @@ def _child_names(id: int, kind: str, stored: StoredType) -> Sequence[str]:
     return names
 
 
-def find_column(columns: Sequence[OrcColumn], name: str) -> OrcColumn:
-    """The column of this name. Raises ColumnError, which suggests similar names."""
-    for column in columns[1:]:
-        if column.name == name:
-            return column
-    names = [column.name for column in columns[1:]]
-    close = get_close_matches(name, names, n=3) or names[:5]
-    raise ColumnError(f"no column {name}; did you mean {', '.join(close)}?")
-
-
 def above(columns: Sequence[OrcColumn], column: OrcColumn) -> Iterator[OrcColumn]:
-    """The columns above one, the root last."""
+    """The columns above this one, from its parent up to the root."""
     while column.parent is not None:
         column = columns[column.parent]
         yield column
-
-
-def is_below(columns: Sequence[OrcColumn], column: OrcColumn, ancestor: int) -> bool:
-    """Whether `column` has the id `ancestor` or is anywhere below that column."""
-    return any(each.id == ancestor for each in (column, *above(columns, column)))

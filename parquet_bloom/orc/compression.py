@@ -1,10 +1,9 @@
-"""Compression in ORC files: streams and footers, except the postscript, are sequences of chunks.
+"""Compression in ORC files: streams and footers, but not the postscript, are sequences of chunks.
 
     chunk    | length << 1 | is original (24 bits, little-endian) | length bytes |
 
-A chunk expands to at most the postscript's compressionBlockSize. An original chunk is stored
-uncompressed, whatever the codec, so that a file can be written without a compressor. A file without
-a codec has no chunks.
+A chunk expands to at most the postscript's compressionBlockSize. Original chunks are stored
+uncompressed, whatever the codec. A file without a codec has no chunks.
 
 Spec: apache/orc-format, specification/ORCv1.md "Compression".
 """
@@ -20,7 +19,6 @@ import cramjam
 
 from parquet_bloom.errors import FormatError, UnsupportedError
 
-Decompressor = Callable[[memoryview, Any], int]
 Compressor = Callable[[bytes], Any]
 
 NONE: Final = 0
@@ -30,23 +28,18 @@ DEFAULT_BLOCK_BYTES: Final = 262_144
 # The largest 23-bit length; writers refuse more.
 MAX_BLOCK_BYTES: Final = (1 << 23) - 1
 
-# Many times the largest footer or index stream; chunks of a few bytes that expand to whole blocks
-# must not exhaust memory.
+# Many times the largest footer or index stream: tiny chunks that expand to whole blocks must not
+# exhaust memory.
 MAX_EXPANDED_BYTES: Final = 1 << 28
 
 _HEADER_BYTES = 3
 
-_DECOMPRESSORS: dict[int, Decompressor] = {
-    1: cramjam.deflate.decompress_into,
-    2: cramjam.snappy.decompress_raw_into,
-    4: cramjam.lz4.decompress_block_into,
-    5: cramjam.zstd.decompress_into,
-}
-_COMPRESSORS: dict[int, Compressor] = {
-    1: cramjam.deflate.compress,
-    2: cramjam.snappy.compress_raw,
-    4: partial(cramjam.lz4.compress_block, store_size=False),
-    5: cramjam.zstd.compress,
+# By codec: decompress into a buffer, compress.
+_FUNCTIONS: dict[int, tuple[Callable[[memoryview, Any], int], Compressor]] = {
+    1: (cramjam.deflate.decompress_into, cramjam.deflate.compress),
+    2: (cramjam.snappy.decompress_raw_into, cramjam.snappy.compress_raw),
+    4: (cramjam.lz4.decompress_block_into, partial(cramjam.lz4.compress_block, store_size=False)),
+    5: (cramjam.zstd.decompress_into, cramjam.zstd.compress),
 }
 
 
@@ -59,18 +52,18 @@ class Compression:
 
     @property
     def name(self) -> str:
-        """The format's name of the codec, or its number."""
+        """The codec's name in the format, or its number."""
         return CODECS[self.codec] if self.codec < len(CODECS) else str(self.codec)
 
     def expand(self, data: bytes) -> bytes:
         """Decompress the chunks in `data`.
 
         Raises FormatError for chunks that are damaged or expand to too much, UnsupportedError for
-        another codec.
+        an unknown codec.
         """
         if self.codec == NONE:
             return data
-        if self.codec not in _DECOMPRESSORS:
+        if self.codec not in _FUNCTIONS:
             raise UnsupportedError(f"codec {self.name} is not supported")
         return b"".join(self._chunks(memoryview(data)))
 
@@ -98,20 +91,21 @@ class Compression:
 
     def _decompress(self, chunk: memoryview, at: int, room: bytearray) -> bytes:
         try:
-            length = _DECOMPRESSORS[self.codec](chunk, room)
+            length = _FUNCTIONS[self.codec][0](chunk, room)
         except cramjam.DecompressionError as error:
             raise FormatError(f"chunk at byte {at}: {self.name}: {error}") from None
         return bytes(memoryview(room)[:length])
 
     def stored(self, data: bytes) -> bytes:
         """`data` as original chunks."""
-        return self._framed(data, lambda part: part)
+        return self._in_chunks(data, lambda part: part)
 
     def compressed(self, data: bytes) -> bytes:
         """`data` as chunks, each compressed if that makes it smaller."""
-        return self._framed(data, _COMPRESSORS.get(self.codec, lambda part: part))
+        compress = _FUNCTIONS[self.codec][1] if self.codec in _FUNCTIONS else lambda part: part
+        return self._in_chunks(data, compress)
 
-    def _framed(self, data: bytes, compress: Compressor) -> bytes:
+    def _in_chunks(self, data: bytes, compress: Compressor) -> bytes:
         if self.codec == NONE:
             return data
         return b"".join(

@@ -1,11 +1,11 @@
-"""What an ORC file says of its filters, by stripe, column and index group, or why there are none."""
+"""Describe the filters in an ORC file, by stripe, column and index group, or say why there are none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from parquet_bloom.container import STRIPES, FilterDescription, Place
+from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter
 from parquet_bloom.container.descriptions import (
     ChunkDescription,
     FilterStream,
@@ -15,75 +15,52 @@ from parquet_bloom.container.descriptions import (
     StoredFilter,
     finite,
 )
+from parquet_bloom.container.places import number_of
 from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, stored_messages
-from parquet_bloom.orc.chunk import OrcChunk
+from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.row_index import NAN, IndexEntry
-from parquet_bloom.orc.stripe import OrcStream, Stripe, read_stream
+from parquet_bloom.orc.stripe import OrcChunk, Stripe
 from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.filters.k_hash import KHashFilter
     from parquet_bloom.orc.columns import OrcColumn
-    from parquet_bloom.orc.tail import Tail
-    from parquet_bloom.orc.writers import Generation
-    from parquet_bloom.storage.source import Source
 
 DIALECT = "orc"
 
 Entries = tuple[IndexEntry, ...]
 
 
-class OpenFile(Protocol):
-    """What an OrcFile is to this module."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def source(self) -> Source: ...
-    @property
-    def tail(self) -> Tail: ...
-    @property
-    def generation(self) -> Generation: ...
-
-    def filters(self, stripe: int, column: OrcColumn) -> StoredIndex | None: ...
-    def usable_filters(self, stripe: int, column: OrcColumn) -> tuple[StoredIndex | None, str]: ...
-    def row_index(self, stripe: int, column: OrcColumn) -> Entries | None: ...
-
-
-def describe(file: OpenFile, chunk: OrcChunk, groups: bool, look: Look | None) -> ChunkDescription:
+def describe(file: OrcReader, chunk: OrcChunk, groups: bool, look: Look | None) -> ChunkDescription:
     """One column in one stripe."""
     stripe, column = chunk.stripe, chunk.column
     stored, reason = file.usable_filters(stripe.index, column)
-    entries = _row_index(file, stripe, column)
+    try:
+        entries = file.row_index(stripe.index, column)
+    except ParquetBloomError:
+        entries = None
     streams = chunk.filter_streams
     if look is not None and stored is not None:
         for filter in stored.filters:
             look(filter)
+    # The stream that readers do not take has a size, too.
+    stored_bytes = sum(each.length for each in streams)
     return ChunkDescription(
         column=column.name,
         physical_type=column.physical_type,
         logical_type=column.logical_type,
         num_values=_num_values(entries),
-        chunk_bytes=sum(
-            stream.length for stream in stripe.all_streams_of(column.id) if not stream.is_index
-        ),
-        filter=None if stored is None else _description(stored, streams),
+        chunk_bytes=chunk.stored_bytes,
+        filter=_description(stored, stored.filters, stored_bytes) if stored else None,
         reason=reason or None,
-        notes=_notes(file, column, stored, entries),
+        notes=_notes(file, column, stored, entries or ()) if stored else (),
         column_id=column.id,
         encoding=stripe.encoding(column.id),
         streams=tuple(FilterStream(each.name, each.offset, each.length) for each in streams),
         groups=_groups(stripe, stored, entries) if groups else None,
     )
-
-
-def _row_index(file: OpenFile, stripe: Stripe, column: OrcColumn) -> Entries | None:
-    try:
-        return file.row_index(stripe.index, column)
-    except ParquetBloomError:
-        return None
 
 
 def _num_values(entries: Entries | None) -> int | None:
@@ -93,11 +70,9 @@ def _num_values(entries: Entries | None) -> int | None:
 
 
 def _notes(
-    file: OpenFile, column: OrcColumn, stored: StoredIndex | None, entries: Entries | None
+    file: OrcReader, column: OrcColumn, stored: StoredIndex, entries: Entries
 ) -> tuple[str, ...]:
-    if stored is None:
-        return ()
-    found = [entry.statistics for entry in entries or ()]
+    found = [entry.statistics for entry in entries]
     reasons = writers.ignored(
         file.generation,
         column,
@@ -107,21 +82,16 @@ def _notes(
     )
     not_numbers = sum(each is not None and each.sum == NAN for each in found)
     if not_numbers and not reasons:
-        groups = "index group" if not_numbers == 1 else "index groups"
-        reasons = (f"ignored by ORC Java and C++ in {not_numbers} {groups}: the sum is NaN",)
+        groups = number_of(not_numbers, "index group")
+        reasons = (f"ignored by ORC Java and C++ in {groups}: the sum is NaN",)
     doubt = writers.doubt(file.generation, column, stored)
     return (*reasons, doubt) if doubt else reasons
 
 
-def _description(stored: StoredIndex, streams: Sequence[OrcStream]) -> FilterDescription:
-    """Of those in the stream that readers take; the other one takes room, too."""
-    return filter_description(stored, stored.filters, sum(each.length for each in streams))
-
-
-def filter_description(
+def _description(
     stored: StoredIndex, filters: Sequence[KHashFilter], stored_bytes: int
 ) -> FilterDescription:
-    """Of some of the filters, which take so many bytes in the file."""
+    """Describe some of the filters, which take `stored_bytes` in the file."""
     fpps = [filter.fpp for filter in filters]
     return FilterDescription(
         dialect=DIALECT,
@@ -172,28 +142,41 @@ def _group_filter(filter: KHashFilter) -> GroupFilter:
     )
 
 
-def stored_filter(file: OpenFile, chunk: OrcChunk, group: int) -> StoredFilter:
-    """The message of one filter, once expanded, and its words. Raises ColumnError, FilterError if
-    there is none that can be used, FooterError, UnsupportedError."""
-    stripe, column = chunk.stripe, chunk.column
-    place = Place(stripe.index, group, STRIPES)
-    where = f"{file.path}: {place}"
+def read_filter(stored: StoredIndex, filter: KHashFilter) -> ReadFilter:
+    """One of the filters, to be compared. Two are the same only if their keys are, too: in streams of
+    one kind, with one bloomEncoding."""
+    says = {"the stream": stored.stream.name, "bloomEncoding": str(stored.bloom_encoding)}
+    return ReadFilter(filter, _description(stored, (filter,), stored.stream.length), says)
+
+
+def stored_index(file: OrcReader, chunk: OrcChunk, group: int) -> StoredIndex:
+    """The filters of a chunk that has this index group. Raises ColumnError if it has not,
+    FilterError if it has no usable filters, FooterError, UnsupportedError."""
+    stripe = chunk.stripe
+    where = f"{file.path}: {Place(stripe.index, group, STRIPES)}"
     if not 0 <= group < stripe.num_index_groups:
         raise ColumnError(f"{where}: expected 0 to {stripe.num_index_groups - 1}")
-    stored = file.filters(stripe.index, column)
+    stored = file.filters(stripe.index, chunk.column)
     if stored is None:
-        raise FilterError(f"{where}, column {column.name}: {NO_FILTER}")
-    data = read_stream(file.source, file.tail, stripe, stored.stream)
+        raise FilterError(f"{where}, column {chunk.column.name}: {NO_FILTER}")
+    return stored
+
+
+def stored_filter(file: OrcReader, chunk: OrcChunk, group: int) -> StoredFilter:
+    """The message of one filter, decompressed, and its words. Raises as stored_index."""
+    stored = stored_index(file, chunk, group)
+    data = file.read_stream(chunk.stripe, stored.stream)
+    place = Place(chunk.stripe.index, group, STRIPES)
     filter = stored.filters[group]
     return StoredFilter(
         place=place,
-        column=column.name,
+        column=chunk.column.name,
         dialect=DIALECT,
         offset=stored.stream.offset,
         length=stored.stream.length,
         num_bytes=filter.num_bytes,
         bitset=bytes(filter.bitset),
-        message=stored_messages(data, where)[group],
+        message=stored_messages(data, f"{file.path}: {place}")[group],
         stream=stored.stream.name,
         bloom_encoding=stored.bloom_encoding,
         num_hashes=filter.num_hashes,

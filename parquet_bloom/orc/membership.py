@@ -1,9 +1,8 @@
-"""Whether every stored value of an index group is found in its filter.
+"""Check that every stored value of an index group is found in its filter.
 
-A second filter of the same size takes the values of the group. Where the stored one has each of its
-bits, there is no false negative; where not, the values are looked up one by one, in every form that
-a writer may have hashed them in. Bits that only the stored one has come from values that the group
-does not hold.
+The group's values go into a second filter of the same size. If the stored one has all its bits, there
+is no false negative. If not, the values are looked up one by one, in every form in which a writer may
+have hashed them. Bits that only the stored filter has come from values that the group does not hold.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ import numpy as np
 
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import Membership
-from parquet_bloom.orc.arrow_numbers import floats
-from parquet_bloom.orc.chunk import OrcChunk
+from parquet_bloom.orc.arrow_values import floats, selected
+from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
-from parquet_bloom.orc.shown_values import selected
+from parquet_bloom.orc.reader import OrcReader
+from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import group_values
 
 _FLOATS = ("FLOAT", "DOUBLE")
@@ -30,10 +28,10 @@ _FLOATS = ("FLOAT", "DOUBLE")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMembership(Membership):
-    """What the values of an index group say of its filter.
+    """What the values of an index group reveal about its filter.
 
-    `values`: all that are not null, an Arrow array; `is_missing`: which of them are not found, dtype
-    bool, shape (n,), or None if none is.
+    `values`: the non-null ones, an Arrow array; `is_missing`: which of them are not found, dtype
+    bool, shape (n,), or None if all are found.
     """
 
     values: Any = field(repr=False)
@@ -45,37 +43,34 @@ class GroupMembership(Membership):
 
 
 def check_groups(
-    file: OrcFile,
+    file: OrcReader,
     chunk: OrcChunk,
     filters: Sequence[KHashFilter | None],
-    form: KeyForm,
+    key_form: KeyForm,
     is_marked: bool,
 ) -> Iterator[GroupMembership | None]:
-    """Look up every stored value of a column in a stripe: what that says of each of `filters`, those
-    of its index groups, whose keys were made in `form`; None where there is none that can be used.
-    `is_marked`: they are by pbloom.
+    """Look up every stored value of a chunk in the filter of its index group; None for a group
+    without a usable filter. `is_marked`: pbloom built the filters.
 
     Raises UnsupportedError for values that cannot be read or have no keys, FormatError for damage.
     """
-    hides_its_shifts = file.generation.hides_its_shifts and not is_marked
-    for values, filter in zip(
-        group_values(file, chunk.stripe.index, chunk.column), filters, strict=True
-    ):
+    has_unknown_shifts = file.generation.has_unknown_shifts and not is_marked
+    for values, filter in zip(group_values(file, chunk), filters, strict=True):
         if filter is None:
             yield None
             continue
-        membership = check_group(chunk.column, values, filter, form)
-        if membership.missing and hides_its_shifts:
-            shifted = check_group(chunk.column, values, filter, replace(form, logical_shifts=True))
+        membership = _check_group(chunk.column, values, filter, key_form)
+        if membership.missing and has_unknown_shifts:
+            other_form = replace(key_form, logical_shifts=True)
+            shifted = _check_group(chunk.column, values, filter, other_form)
             membership = membership if shifted.missing else shifted
         yield membership
 
 
-def check_group(
-    column: OrcColumn, values: Any, filter: KHashFilter, form: KeyForm
+def _check_group(
+    column: OrcColumn, values: Any, filter: KHashFilter, key_form: KeyForm
 ) -> GroupMembership:
-    """Look up `values`, an Arrow array without nulls, in the filter of their index group."""
-    forms = lookup_hashes(column, values, form)
+    forms = lookup_hashes(column, values, key_form)
     usual, others = forms[:, 0], forms[:, 1:]
     explained = KHashFilter.empty(filter.num_bits, filter.num_hashes)
     explained.insert_hashes(np.ascontiguousarray(usual))
@@ -100,7 +95,7 @@ def _lone_zero(values: Any, forms: Hashes, filter: KHashFilter) -> str | None:
     zeros = np.flatnonzero(numbers == 0)
     if not zeros.size:
         return None
-    # The second form of a zero is that of the other sign.
+    # The second hash of a zero belongs to the zero of the other sign.
     first = zeros[0]
     has_own, has_other = filter.check_hashes(np.ascontiguousarray(forms[first, :2])).tolist()
     if has_own == has_other:
@@ -108,6 +103,6 @@ def _lone_zero(values: Any, forms: Hashes, filter: KHashFilter) -> str | None:
     return "-0.0" if np.signbit(numbers[first]) == has_own else "0.0"
 
 
-def stores_values(file: OrcFile, chunk: OrcChunk) -> bool:
-    """Whether a stripe has values of a column that are not null."""
-    return any(len(values) for values in group_values(file, chunk.stripe.index, chunk.column))
+def stores_values(file: OrcReader, chunk: OrcChunk) -> bool:
+    """Whether a chunk has non-null values."""
+    return any(len(values) for values in group_values(file, chunk))

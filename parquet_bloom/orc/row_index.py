@@ -1,15 +1,15 @@
 """The row index of one column in one stripe: where each index group starts, and its statistics.
 
 Positions are relative to the column's streams, so moving a stream changes none of them. Minimum and
-maximum are only displayed and never make a verdict `absent`; the rest of the statistics tells
-whether a filter can belong to the column, and whether the group has any values.
+maximum are only displayed and never make a verdict `absent`. The other statistics tell whether a
+filter can belong to the column, and whether the group has any values.
 
 Spec: apache/orc-format, specification/ORCv1.md "Row Group Index".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import isfinite
@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.orc.proto import orc_pb2
-from parquet_bloom.orc.tail import decode, text_of
+from parquet_bloom.orc.tail import decode
+from parquet_bloom.orc.wire import text_of
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.columns import OrcColumn
 
 Shown = int | float | str | None
 
-# The text for a sum that is not a number. Readers do not consult the filter of such a group.
+# A sum that is not a number. Readers do not consult the filter of such a group.
 NAN: Final = "nan"
 
 _UNIX_EPOCH = date(1970, 1, 1)
@@ -68,16 +69,15 @@ def read_row_index(data: bytes, num_index_groups: int, where: str) -> tuple[Inde
     return tuple(
         IndexEntry(
             tuple(entry.positions),
-            group_statistics(entry.statistics) if entry.HasField("statistics") else None,
+            _group_statistics(entry.statistics) if entry.HasField("statistics") else None,
         )
         for entry in entries
     )
 
 
-def group_statistics(stored: Any) -> GroupStatistics:
-    """Decoded ColumnStatistics."""
-    kind = next((kind for kind in _RANGES if stored.HasField(f"{kind}Statistics")), None)
-    low, high, total = _RANGES[kind](getattr(stored, f"{kind}Statistics")) if kind else _UNKNOWN
+def _group_statistics(stored: Any) -> GroupStatistics:
+    kind = next((kind for kind in _KINDS if stored.HasField(f"{kind}Statistics")), None)
+    low, high, total = _shown(kind, getattr(stored, f"{kind}Statistics")) if kind else (None,) * 3
     return GroupStatistics(
         kind=kind,
         num_values=_optional(stored, "numberOfValues"),
@@ -88,35 +88,49 @@ def group_statistics(stored: Any) -> GroupStatistics:
     )
 
 
+_USUAL = ("minimum", "maximum", "sum")
+# Kinds of statistics: the fields with minimum, maximum and sum, and the columns that have them.
+_KINDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    "int": (_USUAL, ("BYTE", "SHORT", "INT", "LONG")),
+    "double": (_USUAL, ("FLOAT", "DOUBLE")),
+    "string": (_USUAL, ("STRING", "CHAR", "VARCHAR")),
+    "bucket": (("", "", "count"), ("BOOLEAN",)),
+    "decimal": (_USUAL, ("DECIMAL",)),
+    "date": (("minimum", "maximum", ""), ("DATE",)),
+    "binary": (("", "", "sum"), ("BINARY",)),
+    "timestamp": (("minimum", "maximum", ""), ("TIMESTAMP", "TIMESTAMP_INSTANT")),
+    "collection": (("minChildren", "maxChildren", "totalChildren"), ("LIST", "MAP")),
+}
+
+
+def fits(statistics: GroupStatistics, column: OrcColumn) -> bool:
+    """Whether statistics of this kind can belong to the column."""
+    return statistics.kind is None or column.kind in _KINDS[statistics.kind][1]
+
+
+def _shown(kind: str, stored: Any) -> Iterable[Shown]:
+    """Minimum, maximum and sum."""
+    if kind == "bucket":
+        return None, None, sum(stored.count)
+    names, _ = _KINDS[kind]
+    if kind == "timestamp" and (stored.HasField("minimumUtc") or stored.HasField("maximumUtc")):
+        names = ("minimumUtc", "maximumUtc", "")
+    values = (_optional(stored, name) if name else None for name in names)
+    return map(_day if kind == "date" else _plain, values)
+
+
 def _optional(stored: Any, name: str) -> Any:
     return getattr(stored, name) if stored.HasField(name) else None
 
 
-def _number(value: Any) -> Shown:
-    is_plain = value is None or isinstance(value, int) or isfinite(value)
-    return value if is_plain else str(value)
-
-
-def _numbers(stored: Any) -> tuple[Shown, Shown, Shown]:
-    return (
-        _number(_optional(stored, "minimum")),
-        _number(_optional(stored, "maximum")),
-        _number(_optional(stored, "sum")),
-    )
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else text_of(value)
-
-
-def _texts(stored: Any) -> tuple[Shown, Shown, Shown]:
-    low, high = _optional(stored, "minimum"), _optional(stored, "maximum")
-    return _text(low), _text(high), _optional(stored, "sum")
-
-
-def _decimals(stored: Any) -> tuple[Shown, Shown, Shown]:
-    low, high, total = (_optional(stored, name) for name in ("minimum", "maximum", "sum"))
-    return _text(low), _text(high), _text(total)
+def _plain(value: float | bytes | None) -> Shown:
+    match value:
+        case bytes():
+            return text_of(value)
+        case float() if not isfinite(value):
+            return str(value)
+        case _:
+            return value
 
 
 def _day(days: int | None) -> Shown:
@@ -126,61 +140,3 @@ def _day(days: int | None) -> Shown:
         return (_UNIX_EPOCH + timedelta(days)).isoformat()
     except OverflowError:
         return days
-
-
-def _days(stored: Any) -> tuple[Shown, Shown, Shown]:
-    return _day(_optional(stored, "minimum")), _day(_optional(stored, "maximum")), None
-
-
-def _moments(stored: Any) -> tuple[Shown, Shown, Shown]:
-    utc = _optional(stored, "minimumUtc"), _optional(stored, "maximumUtc")
-    if utc != (None, None):
-        return *utc, None
-    return _optional(stored, "minimum"), _optional(stored, "maximum"), None
-
-
-def _collections(stored: Any) -> tuple[Shown, Shown, Shown]:
-    return (
-        _optional(stored, "minChildren"),
-        _optional(stored, "maxChildren"),
-        _optional(stored, "totalChildren"),
-    )
-
-
-_UNKNOWN: tuple[Shown, Shown, Shown] = (None, None, None)
-_RANGES: dict[str, Callable[[Any], tuple[Shown, Shown, Shown]]] = {
-    "int": _numbers,
-    "double": _numbers,
-    "string": _texts,
-    "bucket": lambda stored: (None, None, sum(stored.count)),
-    "decimal": _decimals,
-    "date": _days,
-    "binary": lambda stored: (None, None, _optional(stored, "sum")),
-    "timestamp": _moments,
-    "collection": _collections,
-}
-
-_STATISTICS_KINDS = {
-    "BOOLEAN": "bucket",
-    "BYTE": "int",
-    "SHORT": "int",
-    "INT": "int",
-    "LONG": "int",
-    "FLOAT": "double",
-    "DOUBLE": "double",
-    "STRING": "string",
-    "CHAR": "string",
-    "VARCHAR": "string",
-    "BINARY": "binary",
-    "DECIMAL": "decimal",
-    "DATE": "date",
-    "TIMESTAMP": "timestamp",
-    "TIMESTAMP_INSTANT": "timestamp",
-    "LIST": "collection",
-    "MAP": "collection",
-}
-
-
-def fits(statistics: GroupStatistics, column: OrcColumn) -> bool:
-    """Whether the statistics can belong to this column, by their kind."""
-    return statistics.kind in (None, _STATISTICS_KINDS.get(column.kind))

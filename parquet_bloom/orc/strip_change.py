@@ -1,11 +1,11 @@
-"""Remove filters from an ORC file: their streams, and all that stripe footers say of them."""
+"""Remove filters from an ORC file: their streams, and what stripe footers say about them."""
 
 from __future__ import annotations
 
 from parquet_bloom.container import STRIPES, Place, RemovedFilters, StripChange
 from parquet_bloom.options import Selection
-from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.injection import FilterStreams
+from parquet_bloom.orc.footers import FilterStreams
+from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.orc.writer import Streams, StripesChange
 
@@ -13,28 +13,26 @@ from parquet_bloom.orc.writer import Streams, StripesChange
 class OrcStrip(StripesChange, StripChange):
     """No filters for what is selected."""
 
-    def __init__(self, file: OrcFile, selection: Selection) -> None:
+    def __init__(self, file: OrcReader, selection: Selection) -> None:
         super().__init__(file)
-        names = {column.id: column.name for column in file.named_columns(selection.columns)}
+        names = {column.id: column.name for column in file.select(selection.columns)}
         self._gone: dict[int, dict[int, FilterStreams]] = {}
-        removed: list[RemovedFilters] = []
-        for index in file.stripes(selection.parts):
+        self.removed: list[RemovedFilters] = []
+        for index in file.parts(selection.parts):
             stripe = file.stripe(index)
             for stream in stripe.streams:
                 if stream.kind not in FILTER_KINDS or stream.column not in names:
                     continue
                 self._gone.setdefault(index, {})[stream.column] = {}
-                removed.append(
-                    RemovedFilters(
-                        place=Place(index, units=STRIPES),
-                        column=names[stream.column],
-                        num_filters=stripe.num_index_groups,
-                        offset=stream.offset,
-                        stream=stream.name,
-                        length=stream.length,
-                    )
+                removed = RemovedFilters(
+                    place=Place(index, units=STRIPES),
+                    column=names[stream.column],
+                    num_filters=stripe.num_index_groups,
+                    offset=stream.offset,
+                    stream=stream.name,
+                    length=stream.length,
                 )
-        self.removed = tuple(removed)
+                self.removed.append(removed)
 
     @property
     def is_idle(self) -> bool:

@@ -1,28 +1,28 @@
-"""One stripe: its footer and the location of its streams.
+"""One stripe: its footer, and where its streams are.
 
     | index streams | encrypted ones | data streams | encrypted ones | stripe footer |
     ^ offset                         ^ data_start                    ^ footer_start
 
-The footer lists the streams in file order, without gaps or offsets, index streams first. If the two
-sorts are mixed, or the lengths do not add up to those of the stripe, readers disagree on where a
-stream is, and the index is unusable.
+The footer lists the streams in file order without their offsets, index streams first. If index and
+data streams are mixed, or their lengths do not add up to those of the stripe, readers disagree on
+where a stream is, and the index is unusable.
 
 Spec: apache/orc-format, specification/ORCv1.md "Stripes"; orc-core, StripePlanner.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain
+from typing import Any, Final
 
-from parquet_bloom.errors import FilterError, FooterError
-from parquet_bloom.orc.proto import orc_pb2
-from parquet_bloom.orc.tail import StripePlace, Tail, decode, expand, text_of
-
-if TYPE_CHECKING:
-    from parquet_bloom.storage.source import Source
+from parquet_bloom.container import STRIPES, Place
+from parquet_bloom.errors import FilterError
+from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.tail import StripePlace
+from parquet_bloom.orc.wire import text_of
 
 ROW_INDEX: Final = 6
 BLOOM_FILTER: Final = 7
@@ -46,10 +46,6 @@ _INDEX_KINDS: Final = {4, ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8, 9}
 
 ENCODINGS = ("DIRECT", "DICTIONARY", "DIRECT_V2", "DICTIONARY_V2")
 
-# Reached only by groups of fewer than ten rows in the largest stripe, which no writer makes; lists
-# of groups must not exhaust memory.
-MAX_INDEX_GROUPS: Final = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class OrcStream:
@@ -62,7 +58,7 @@ class OrcStream:
 
     @property
     def name(self) -> str:
-        """The format's name for the kind, or its number."""
+        """The kind's name in the format, or its number."""
         return STREAM_NAMES.get(self.kind, str(self.kind))
 
     @property
@@ -91,30 +87,21 @@ class Stripe:
 
     @cached_property
     def streams(self) -> tuple[OrcStream, ...]:
-        """The streams that are not encrypted, in the order of the footer."""
-        return tuple(self._locate_streams())
-
-    def _locate_streams(self) -> Iterator[OrcStream]:
-        """Where readers look for streams: index streams from the start of the stripe, then the
-        others."""
-        data_at = self.place.offset + sum(stream.length for stream in self._index_streams())
-        index_at = self.place.offset
+        """The streams that are not encrypted, in the order of the footer, where readers look for
+        them: the index streams from the start of the stripe, then the others."""
+        ends = {True: self.place.offset, False: self.place.offset + self._num_bytes(index=True)}
+        streams = []
         for stored in self.footer.streams:
             is_index = stored.kind in _INDEX_KINDS
-            yield OrcStream(stored.kind, stored.column, index_at if is_index else data_at,
-                            stored.length)  # fmt: skip
-            if is_index:
-                index_at += stored.length
-            else:
-                data_at += stored.length
+            streams.append(OrcStream(stored.kind, stored.column, ends[is_index], stored.length))
+            ends[is_index] += stored.length
+        return tuple(streams)
 
-    def _stored_streams(self) -> Iterator[Any]:
-        yield from self.footer.streams
-        for variant in self.footer.encryption:
-            yield from variant.streams
-
-    def _index_streams(self) -> Iterator[Any]:
-        return (stream for stream in self._stored_streams() if stream.kind in _INDEX_KINDS)
+    def _num_bytes(self, index: bool) -> int:
+        """The size of all index or data streams, the encrypted ones included."""
+        encrypted = (variant.streams for variant in self.footer.encryption)
+        stored = chain(self.footer.streams, *encrypted)
+        return sum(each.length for each in stored if (each.kind in _INDEX_KINDS) == index)
 
     @cached_property
     def doubt(self) -> str:
@@ -122,26 +109,22 @@ class Stripe:
         kinds = [stream.kind in _INDEX_KINDS for stream in self.footer.streams]
         if kinds != sorted(kinds, reverse=True):
             return "an index stream is listed after a data stream"
-        index_length = sum(stream.length for stream in self._index_streams())
+        index_length = self._num_bytes(index=True)
         if index_length != self.place.index_length:
             return f"index streams of {index_length} bytes, expected {self.place.index_length}"
-        length = sum(stream.length for stream in self._stored_streams())
+        length = index_length + self._num_bytes(index=False)
         expected = self.place.index_length + self.place.data_length
         return f"streams of {length} bytes, expected {expected}" if length > expected else ""
 
     def check_index(self) -> None:
-        """Raise FilterError if the location of the index streams is in doubt."""
+        """Raise FilterError if it is uncertain where the index streams are."""
         if self.doubt:
             raise FilterError(f"{self.where}: {self.doubt}")
 
-    def streams_of(self, column: int, kinds: Iterable[int]) -> tuple[OrcStream, ...]:
-        """The streams of these kinds of one column, in the order of the footer."""
-        wanted = set(kinds)
-        return tuple(stream for stream in self.all_streams_of(column) if stream.kind in wanted)
-
-    def all_streams_of(self, column: int) -> Sequence[OrcStream]:
-        """All streams of one column, in the order of the footer."""
-        return self._column_streams.get(column, ())
+    def streams_of(self, column: int, kinds: Collection[int] | None = None) -> list[OrcStream]:
+        """The streams of one column, of these kinds or of all, in the order of the footer."""
+        streams = self._column_streams.get(column, [])
+        return [each for each in streams if kinds is None or each.kind in kinds]
 
     @cached_property
     def _column_streams(self) -> dict[int, list[OrcStream]]:
@@ -150,19 +133,19 @@ class Stripe:
             found.setdefault(stream.column, []).append(stream)
         return found
 
-    def check_distinct(self, streams: Sequence[OrcStream]) -> None:
-        """Raise FilterError if two streams of a column have the same kind: which one is meant is
-        undefined."""
+    def stream_of(self, column: int, kinds: Collection[int]) -> OrcStream | None:
+        """The stream of the highest of these kinds, which is the one that readers take. Raises
+        FilterError if two have the same kind: which of them is meant is undefined."""
+        streams = self.streams_of(column, kinds)
         if len({stream.kind for stream in streams}) < len(streams):
             names = ", ".join(stream.name for stream in streams)
-            raise FilterError(f"{self.where}: column {streams[0].column} has the streams {names}")
+            raise FilterError(f"{self.where}: column {column} has two streams of one kind: {names}")
+        return max(streams, key=lambda stream: stream.kind, default=None)
 
     @cached_property
     def has_row_index(self) -> bool:
         """Whether readers can skip index groups."""
-        return self.row_index_stride > 0 and any(
-            stream.kind == ROW_INDEX for stream in self.streams
-        )
+        return self.row_index_stride > 0 and any(each.kind == ROW_INDEX for each in self.streams)
 
     @property
     def num_index_groups(self) -> int:
@@ -183,14 +166,13 @@ class Stripe:
         """The encoding of a column's values: DIRECT_V2, ...; empty if not recorded."""
         if column >= len(self.footer.columns):
             return ""
-        kind = int(self.footer.columns[column].kind)
+        kind = self.footer.columns[column].kind
         return ENCODINGS[kind] if kind < len(ENCODINGS) else str(kind)
 
     def bloom_encoding(self, column: int) -> int:
-        """The encoding of the keys in a column's filters, from the stripe footer."""
-        if column >= len(self.footer.columns):
-            return 0
-        return int(self.footer.columns[column].bloomEncoding)
+        """The encoding of the keys in a column's filters; 0 if not recorded."""
+        columns = self.footer.columns
+        return int(columns[column].bloomEncoding) if column < len(columns) else 0
 
     @property
     def writer_timezone(self) -> str:
@@ -198,29 +180,38 @@ class Stripe:
         return text_of(self.footer.writerTimezone)
 
 
-def read_stripe(source: Source, tail: Tail, index: int) -> Stripe:
-    """Read the footer of a stripe.
+@dataclass(frozen=True, slots=True)
+class OrcChunk:
+    """One column in one stripe, which has one filter per index group."""
 
-    Raises FooterError if it is damaged or has too many index groups, UnsupportedError.
-    """
-    place = tail.stripes[index]
-    where = f"{tail.where}: stripe {index}"
-    stored = source.read_at(place.footer_start, place.footer_length)
-    raw = expand(tail.compression, stored, f"{where}: footer")
-    footer = decode(orc_pb2.StripeFooter, raw, f"{where}: footer")
-    first_row = tail.first_rows[index]
-    stripe = Stripe(where, index, place, first_row, tail.row_index_stride, footer, raw)
-    if stripe.num_index_groups > MAX_INDEX_GROUPS:
-        raise FooterError(
-            f"{where}: {stripe.num_index_groups} index groups, expected at most {MAX_INDEX_GROUPS}"
-        )
-    return stripe
+    stripe: Stripe
+    column: OrcColumn
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """Identifies the chunk in the file: stripe and column id."""
+        return self.stripe.index, self.column.id
 
-def read_stream(source: Source, tail: Tail, stripe: Stripe, stream: OrcStream) -> bytes:
-    """A decompressed index stream. Raises FilterError if the stripe's index cannot be trusted,
-    FooterError if the stream is damaged, UnsupportedError."""
-    stripe.check_index()
-    stored = source.read_at(stream.offset, stream.length)
-    where = f"{stripe.where}: {stream.name} of column {stream.column}"
-    return expand(tail.compression, stored, where)
+    @property
+    def place(self) -> Place:
+        return Place(self.stripe.index, units=STRIPES)
+
+    @property
+    def where(self) -> str:
+        """Names file, stripe and column."""
+        return f"{self.stripe.where}, column {self.column.name}"
+
+    @property
+    def filter_streams(self) -> list[OrcStream]:
+        """Its filter streams of both kinds, in the order of the footer."""
+        return self.stripe.streams_of(self.column.id, FILTER_KINDS)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The size of its data streams."""
+        streams = self.stripe.streams_of(self.column.id)
+        return sum(stream.length for stream in streams if not stream.is_index)
+
+    @property
+    def has_filters(self) -> bool:
+        return bool(self.filter_streams)

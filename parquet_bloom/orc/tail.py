@@ -4,14 +4,13 @@
                     ^ statistics_start     ^ metadata_start    ^ postscript_start
                                                       ^ footer_start
 
-The postscript is never compressed. The metadata, which holds statistics of stripes, is not read.
+The postscript is never compressed. The metadata (statistics of the stripes) is not read.
 
 Spec: apache/orc-format, specification/ORCv1.md "File Tail".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from google.protobuf.message import DecodeError
 
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
-from parquet_bloom.orc.columns import OrcColumn, columns_of, is_below
+from parquet_bloom.orc.columns import OrcColumn, above, columns_of
 from parquet_bloom.orc.compression import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Compression
 from parquet_bloom.orc.proto import orc_pb2
 
@@ -34,7 +33,7 @@ MAX_POSTSCRIPT_BYTES: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class StripePlace:
-    """Where a stripe lies in the file, in bytes, and how many rows it has."""
+    """The offset of a stripe in the file, the lengths of its regions in bytes, and its rows."""
 
     offset: int
     index_length: int
@@ -57,9 +56,9 @@ class StripePlace:
 
 @dataclass(frozen=True)
 class Tail:
-    """The decoded end of a file of `size` bytes; `where` names it.
+    """The decoded end of a file of `size` bytes; `where` names the file.
 
-    `postscript_raw` and `footer_raw` (decompressed) are what was decoded, for lossless edits.
+    `postscript_raw` and `footer_raw` (decompressed) are the bytes, for lossless edits.
     """
 
     where: str
@@ -84,7 +83,7 @@ class Tail:
 
     @property
     def statistics_start(self) -> int:
-        """Where the tail begins; the stripes end before it."""
+        """The start of the tail, which no stripe may reach into."""
         return self.metadata_start - int(self.postscript.stripeStatisticsLength)
 
     @property
@@ -100,15 +99,14 @@ class Tail:
     def columns(self) -> tuple[OrcColumn, ...]:
         """By id, the root first. Raises FooterError."""
         try:
-            stored = [_StoredType(type) for type in self.footer.types]
-            return columns_of(stored, [type.attributes for type in stored])
+            return columns_of(self.footer.types)
         except FooterError as error:
             raise FooterError(f"{self.where}: footer: {error}") from None
 
     @cached_property
     def stripes(self) -> tuple[StripePlace, ...]:
-        """In the order of the footer. Raises FooterError for a stripe outside of the file, for
-        overlapping stripes, and if their rows do not add up to the file's."""
+        """In file order. Raises FooterError if stripes overlap or do not fit into the file, or if
+        their rows do not add up to the file's."""
         places = tuple(
             StripePlace(
                 stripe.offset,
@@ -127,7 +125,7 @@ class Tail:
                     f" expected between {max(end, len(MAGIC))} and {self.statistics_start}"
                 )
             end = place.end
-        # A stripe that got lost must not make a value seem absent.
+        # A lost stripe must not make a value seem absent.
         held = sum(place.num_rows for place in places)
         if held != self.num_rows:
             raise FooterError(
@@ -141,39 +139,24 @@ class Tail:
         ends = accumulate((place.num_rows for place in self.stripes), initial=0)
         return tuple(ends)[:-1]
 
-    @cached_property
-    def encrypted_roots(self) -> tuple[int, ...]:
-        """The ids of encrypted columns; all columns below them are encrypted, too."""
-        return tuple(int(variant.root) for variant in self.footer.encryption.variants)
-
     @property
     def is_encrypted(self) -> bool:
         return bool(self.footer.HasField("encryption"))
 
+    @cached_property
+    def _encrypted_roots(self) -> frozenset[int]:
+        return frozenset(variant.root for variant in self.footer.encryption.variants)
+
     def is_encrypted_column(self, column: OrcColumn) -> bool:
-        return any(is_below(self.columns, column, root) for root in self.encrypted_roots)
-
-
-class _StoredType:
-    """A type of the footer with its names decoded."""
-
-    def __init__(self, stored: Any) -> None:
-        self.kind = int(stored.kind)
-        self.subtypes: Sequence[int] = list(stored.subtypes)
-        self.fieldNames: Sequence[str] = [text_of(name) for name in stored.fieldNames]
-        self.maximumLength = int(stored.maximumLength)
-        self.precision = int(stored.precision)
-        self.scale = int(stored.scale)
-        self.attributes = {text_of(pair.key): text_of(pair.value) for pair in stored.attributes}
-
-
-def text_of(stored: bytes) -> str:
-    """Decode stored text, which should be UTF-8."""
-    return stored.decode(errors="backslashreplace")
+        """Whether it is encrypted, by itself or with a column above it."""
+        roots = self._encrypted_roots
+        return bool(roots) and any(
+            each.id in roots for each in (column, *above(self.columns, column))
+        )
 
 
 def is_orc(source: Source) -> bool:
-    """Whether the file starts or ends with the magic of ORC."""
+    """Whether the file starts or ends with ORC's magic."""
     if source.size <= len(MAGIC):
         return False
     if source.read_at(0, len(MAGIC)) == MAGIC:
@@ -185,8 +168,8 @@ def is_orc(source: Source) -> bool:
 def read_tail(source: Source) -> Tail:
     """Read postscript and footer.
 
-    Raises NotSupportedFileError if it is not an ORC file, FooterError if its tail is damaged or
-    contradicts its size, UnsupportedError for an unknown codec.
+    Raises NotSupportedFileError if it is not an ORC file, FooterError if the tail is damaged or does
+    not fit into the file, UnsupportedError for an unknown codec.
     """
     where = source.path
     raw = _read_postscript(source)
@@ -227,12 +210,9 @@ def _read_postscript(source: Source) -> bytes:
 
 
 def _compression(postscript: Any, where: str) -> Compression:
-    block_bytes = (
-        int(postscript.compressionBlockSize)
-        if postscript.HasField("compressionBlockSize")
-        else DEFAULT_BLOCK_BYTES
-    )
-    compression = Compression(int(postscript.compression), block_bytes)
+    has_size = postscript.HasField("compressionBlockSize")
+    block_bytes = postscript.compressionBlockSize if has_size else DEFAULT_BLOCK_BYTES
+    compression = Compression(postscript.compression, block_bytes)
     if compression.codec and not 0 < block_bytes <= MAX_BLOCK_BYTES:
         raise FooterError(
             f"{where}: postscript: compressionBlockSize is {block_bytes}, expected 1 to"
@@ -242,7 +222,7 @@ def _compression(postscript: Any, where: str) -> Compression:
 
 
 def decode(message: Any, data: bytes, where: str) -> Any:
-    """Decode a message of this generated class from all of `data`. Raises FooterError."""
+    """Decode `data` as a `message`, a generated class. Raises FooterError."""
     try:
         return message.FromString(data)
     except DecodeError:
@@ -250,7 +230,7 @@ def decode(message: Any, data: bytes, where: str) -> Any:
 
 
 def expand(compression: Compression, data: bytes, where: str) -> bytes:
-    """Decompress the chunks in `data`. Raises FooterError or UnsupportedError, naming `where`."""
+    """Decompress `data`. Raises FooterError and UnsupportedError, which name `where`."""
     try:
         return compression.expand(data)
     except FormatError as error:

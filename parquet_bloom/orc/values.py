@@ -1,4 +1,4 @@
-"""The values of one column by index group, decoded by the ORC C++ library inside pyarrow.
+"""Read the values of one column by index group, with the ORC C++ library inside pyarrow.
 
 Only the column's own streams are read, one stripe at a time: writers hold a stripe in memory, too.
 Columns that ORC C++ cannot read, or reads as something else, are refused.
@@ -15,11 +15,12 @@ import pyarrow as pa
 from pyarrow import orc
 
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.storage.source import LocalSource
 
 if TYPE_CHECKING:
-    from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.orc.reader import OrcReader
+    from parquet_bloom.orc.stripe import OrcChunk
     from parquet_bloom.storage.source import Source
 
 # Not recorded (Hive 0.11), Hive 0.11, all writers since, and the unstable ORC 2.
@@ -33,60 +34,53 @@ def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | 
     if column.kind == "DECIMAL" and column.precision == 0:
         # Hive 0.11. ORC C++ cuts them to 6 digits after the point.
         return "DECIMAL without a precision: values cannot be read exactly"
-    above = _path(columns, column)
-    if any(each.kind == "UNION" for each in above[:-1]):
+    path = _path(columns, column)
+    if any(each.kind == "UNION" for each in path[:-1]):
         return "below a UNION: values cannot be read"
-    name = _readable_prefix(above)[-1].name
+    name = _readable(path).name
     if sum(each.name == name for each in columns) > 1:
         return f"two columns are named {name}: values cannot be told apart"
     return None
 
 
-def group_values(file: OrcFile, stripe: int, column: OrcColumn) -> Iterator[Any]:
-    """The non-null values of each index group of a stripe: Arrow arrays, in order.
+def group_values(file: OrcReader, chunk: OrcChunk) -> Iterator[Any]:
+    """The non-null values of each index group of a chunk: Arrow arrays, in order.
 
     For a column below a LIST or MAP, the values of all elements in the group's rows. Keep the file
     open while iterating. Raises UnsupportedError for what cannot be read, FormatError for damage.
     """
-    where = f"{file.path}: stripe {stripe}, column {column.name}"
-    columns = file.tail.columns
+    stripe, column, columns = chunk.stripe, chunk.column, file.tail.columns
     if reason := reason_unreadable(columns, column):
-        raise UnsupportedError(f"{where}: {reason}")
+        raise UnsupportedError(f"{chunk.where}: {reason}")
     if file.generation.file_version not in FILE_VERSIONS:
         version = ".".join(map(str, file.generation.file_version))
         raise UnsupportedError(f"{file.path}: file version {version}: values cannot be read")
     path = _path(columns, column)
-    stored = file.stripe(stripe)
-    if stored.num_rows == 0:
+    if stripe.num_rows == 0:
         return
-    top = _read_stripe(file.source, stripe, _readable_prefix(path)[-1].name, where)
-    if len(top) != stored.num_rows:
-        raise FormatError(f"{where}: {len(top)} values, expected {stored.num_rows}")
-    for group in range(stored.num_index_groups):
-        rows = top.slice(stored.group_first_row(group), stored.group_num_rows(group))
+    top = _read_stripe(file.source, stripe.index, _readable(path).name, chunk.where)
+    if len(top) != stripe.num_rows:
+        raise FormatError(f"{chunk.where}: {len(top)} values, expected {stripe.num_rows}")
+    for group in range(stripe.num_index_groups):
+        rows = top.slice(stripe.group_first_row(group), stripe.group_num_rows(group))
         yield _below(rows, path, columns).drop_null()
 
 
 def _path(columns: Sequence[OrcColumn], column: OrcColumn) -> list[OrcColumn]:
     """The columns from the one below the root down to `column`."""
-    path = [column]
-    while path[0].parent not in (0, None):
-        path.insert(0, columns[path[0].parent or 0])
-    return path
+    from_root = [*above(columns, column)][::-1]
+    return [*from_root[1:], column]
 
 
-def _readable_prefix(path: list[OrcColumn]) -> list[OrcColumn]:
-    """The part of `path` that ORC C++ can select by name: it has no names inside a LIST."""
-    for length, column in enumerate(path, 1):
-        if column.kind != "STRUCT":
-            return path[:length]
-    return path
+def _readable(path: list[OrcColumn]) -> OrcColumn:
+    """The last column of `path` that ORC C++ can select by name: it has no names inside a LIST."""
+    return next((column for column in path if column.kind != "STRUCT"), path[-1])
 
 
 def _read_stripe(source: Source, stripe: int, name: str, where: str) -> Any:
-    """The top-level column that holds the named one, without its other children."""
+    """The top-level column above the named one, without its other children."""
     try:
-        batch = orc.ORCFile(_readable(source)).read_stripe(stripe, columns=[name])
+        batch = orc.ORCFile(_opened(source)).read_stripe(stripe, columns=[name])
     except (NotImplementedError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         # ArrowInvalid: values that fit ORC but not Arrow, such as timestamps in the year 9999.
         raise UnsupportedError(f"{where}: {_line(error)}") from None
@@ -100,28 +94,28 @@ def _line(error: Exception) -> str:
 
 
 def _below(array: Any, path: list[OrcColumn], columns: Sequence[OrcColumn]) -> Any:
-    """The values of the last column of `path`, from those of the first."""
-    for above, column in pairwise(path):
-        match above.kind:
+    """The values of the last column of `path`, given those of the first."""
+    for parent, column in pairwise(path):
+        match parent.kind:
             case "STRUCT":
-                array = _field(array, above, column)
+                array = _field(array, parent, column)
             case "LIST":
                 array = array.flatten()
             case _:
                 entries = array.view(pa.list_(array.type.field(0))).flatten()
-                array = _field(entries, above, column)
+                array = _field(entries, parent, column)
     return array
 
 
-def _field(array: Any, above: OrcColumn, column: OrcColumn) -> Any:
+def _field(array: Any, parent: OrcColumn, column: OrcColumn) -> Any:
     """One field of the non-null structs; possibly only the requested fields were read."""
-    index = 0 if array.type.num_fields == 1 else above.children.index(column.id)
+    index = 0 if array.type.num_fields == 1 else parent.children.index(column.id)
     # StructArray.flatten aborts the process if a sibling is a UNION, which cannot be null.
     field = array.field(index)
     return field.filter(array.is_valid()) if array.null_count else field
 
 
-def _readable(source: Source) -> Any:
+def _opened(source: Source) -> Any:
     if isinstance(source, LocalSource):
         return pa.OSFile(str(source.file))
     return pa.PythonFile(_SourceFile(source), mode="r")
@@ -139,9 +133,6 @@ class _SourceFile(io.RawIOBase):
 
     def seekable(self) -> bool:
         return True
-
-    def tell(self) -> int:
-        return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]

@@ -1,10 +1,9 @@
-"""Protocol buffer messages as bytes: locate fields, and replace some of them.
+"""Protocol buffer messages as bytes: find fields and replace some of them.
 
     field    | number << 3 | wire type (varint) | payload |
     payload  varint, 8 bytes, | length (varint) | bytes |, or 4 bytes
 
-An edit keeps every byte outside the replaced fields, unknown fields included; generated classes do
-not.
+Edits keep every byte outside the replaced fields, unknown fields included. Generated classes do not.
 
 Spec: protobuf.dev, "Encoding".
 """
@@ -28,8 +27,7 @@ _MAX_VARINT_BYTES = 10
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a message at [start, end), its payload at [value, end), without the length of
-    BYTES."""
+    """One field of a message, at [start, end); its payload, at [value, end), excludes the length."""
 
     number: int
     wire_type: int
@@ -74,6 +72,11 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     raise FormatError(f"byte {at}: a number of more than {_MAX_VARINT_BYTES} bytes")
 
 
+def text_of(stored: bytes) -> str:
+    """Decode stored text, which should be UTF-8."""
+    return stored.decode(errors="backslashreplace")
+
+
 def varint(number: int) -> bytes:
     """Encode an unsigned number."""
     out = bytearray()
@@ -95,11 +98,11 @@ def bytes_field(number: int, payload: bytes | memoryview) -> bytes:
 
 
 def replaced(data: bytes, edits: Mapping[int, bytes]) -> bytes:
-    """`data` with all fields of each number in `edits` replaced by the encoded field there, or
-    removed (`b""`).
+    """`data` with the fields of each number in `edits` replaced by that encoded field, or removed
+    (`b""`).
 
-    A new field goes where the first one of its number was, or else before the first field with a
-    higher number. Raises FormatError if `data` is malformed.
+    A new field goes where the first with its number was, or else before the first with a higher
+    number. Raises FormatError if `data` is malformed.
     """
     found = list(fields(data))
     present = {field.number for field in found}

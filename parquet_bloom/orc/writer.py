@@ -1,103 +1,117 @@
-"""What changes in an ORC file: the filters of each stripe, and so the places of all stripes.
+"""Change the filters in an ORC file: what build, repair and strip share.
 
-What build, repair and strip share. Whoever changes filters says for each stripe which streams it is
-to have; the data streams are copied as they are.
+    old   | header | index, data, footer | index, data, footer | ... | metadata | footer | postscript |
+    new   | header | index, data, footer | index, data, footer | ... | metadata | footer | postscript |
+                     ^ changed     ^ changed, if a filter is                       ^ changed  ^ changed
+
+Nothing in a file says where a stream begins, so filters can only stand where readers look for them:
+in the index region of each stripe, behind the row index of their column. All stripes move, and so
+the whole file is copied: data streams, row indexes and statistics byte for byte. Padding between
+stripes is left out.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from xxhash import xxh3_64_intdigest
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.injection import (
-    FilterStreams,
-    NewStripe,
-    Piece,
-    Span,
-    changed_stripe,
-    check_injectable,
-    end_of_file,
-    footer_without_places,
-    header,
-    postscript_without_lengths,
-    size_of,
-    stripe_footer_without_filters,
-    unchanged_stripe,
-)
-from parquet_bloom.orc.stripe import FILTER_KINDS, OrcStream, Stripe, read_stripe
-from parquet_bloom.orc.tail import StripePlace, Tail, read_tail
+from parquet_bloom.orc import footers
+from parquet_bloom.orc.footers import FilterStreams
+from parquet_bloom.orc.reader import OrcReader
+from parquet_bloom.orc.stripe import FILTER_KINDS, ROW_INDEX, OrcStream, Stripe
+from parquet_bloom.orc.tail import StripePlace, Tail
+from parquet_bloom.orc.writers import UTF8_UTC
 from parquet_bloom.storage.new_version import Change, Version
 from parquet_bloom.storage.source import Source
 
-# What is compared of both ends of what was copied.
+# Of what was copied, this much is compared at either end: the copying itself is the kernel's.
 COMPARED_BYTES = 64 << 10
 
-# The filter streams that a stripe is to have, by column id.
+# The new filter streams of a stripe, by column id; columns that are not here keep theirs.
 Streams = Mapping[int, FilterStreams]
 
-# Where new streams lie, by column id and kind.
-Offsets = Mapping[tuple[int, int], int]
-
-# The XXH3 of each stream, by column id and kind: of a large file the streams are too much to keep.
+# The XXH3 of each new stream, by column id and kind. The streams of a large file are too much to keep.
 Digests = Mapping[int, Mapping[int, int]]
 
 
 class StripesChange(Change):
-    """Other filters in the stripes of `file`; all of it is written anew. Raises UnsupportedError for
-    files that cannot get other filters."""
+    """Other filters in the stripes of `file`, all of which is written anew. Raises UnsupportedError
+    if its filters cannot be changed."""
 
-    def __init__(self, file: OrcFile) -> None:
-        check_injectable(file.tail)
+    def __init__(self, file: OrcReader) -> None:
+        footers.check_writable(file.tail)
         self.file = file
         self._places: list[StripePlace] = []
         self._digests: list[Digests] = []
 
     @abstractmethod
     def streams_of(self, stripe: int) -> Streams:
-        """The filters of a stripe, of the columns where they change. Asked once for each stripe, in
-        order."""
+        """The filters to change in a stripe. Asked once per stripe, in order."""
 
-    def placed(self, stripe: int, offsets: Offsets) -> None:
-        """Told where they lie."""
+    def placed(self, stripe: int, offsets: Mapping[int, int]) -> None:
+        """Called with the offset of the new filters in a stripe, by column id."""
         return
 
     def compose(self, version: Version) -> None:
-        tail = self.file.tail
-        self._append(version, header(tail))
-        for index in range(self.file.num_stripes):
+        tail, source = self.file.tail, self.file.source
+        version.append_from(source, 0, _header_length(tail))
+        for index in range(len(tail.stripes)):
             streams = self.streams_of(index)
-            start = version.size
-            stripe = (
-                changed_stripe(tail, self.file.stripe(index), streams)
-                if streams
-                else unchanged_stripe(tail.stripes[index])
-            )
-            for piece in stripe.pieces:
-                self._append(version, piece)
-            self._places.append(stripe.place(start))
+            self._places.append(self._compose_stripe(version, index, streams))
             self._digests.append(_digests(streams))
-            self.placed(index, _stream_offsets(stripe, streams, start))
-        for piece in end_of_file(tail, self._places):
-            self._append(version, piece)
-
-    def _append(self, version: Version, piece: Piece) -> None:
-        if isinstance(piece, Span):
-            version.append_from(self.file.source, piece.start, piece.end)
+        version.append_from(source, tail.statistics_start, tail.footer_start)
+        start, footer = version.size, footers.footer(tail, self._places)
+        if footer == tail.footer_raw:
+            # Another compressor's chunks would be of another size.
+            version.append_from(source, tail.footer_start, tail.postscript_start)
         else:
-            version.append(piece)
+            version.append(tail.compression.compressed(footer))
+        postscript = footers.postscript(tail, version.size - start)
+        version.append(postscript + bytes([len(postscript)]))
+
+    def _compose_stripe(self, version: Version, index: int, streams: Streams) -> StripePlace:
+        tail, source = self.file.tail, self.file.source
+        old, start = tail.stripes[index], version.size
+        if not streams:
+            version.append_from(source, old.offset, old.end)
+            return replace(old, offset=start)
+        stripe = self.file.stripe(index)
+        stripe.check_index()
+        offsets = {}
+        for stream in stripe.streams:
+            if not stream.is_index or not _stays(stream, streams):
+                continue
+            version.append_from(source, stream.offset, stream.offset + stream.length)
+            if stream.kind == ROW_INDEX:
+                offsets[stream.column] = version.size
+                for data in streams.get(stream.column, {}).values():
+                    version.append(data)
+        index_length = version.size - start
+        version.append_from(source, old.data_start, old.footer_start)
+        footer = tail.compression.compressed(footers.stripe_footer(stripe, streams))
+        version.append(footer)
+        self.placed(index, offsets)
+        return replace(old, offset=start, index_length=index_length, footer_length=len(footer))
 
     def verify(self, written: Source) -> None:
-        """Data, row indexes and statistics must be the old ones, and the filters those that were
-        meant to be written."""
-        new = read_tail(written)
-        _verify_tail(self.file, new, written)
+        """Data, row indexes and statistics must be the old ones, the filters those that were built."""
+        new = OrcReader(written)
+        _verify_tail(self.file, new)
         for index, expected in enumerate(self._digests):
-            verify_stripe = _verify_changed if expected else _verify_unchanged
-            verify_stripe(self.file, read_stripe(written, new, index), written, expected)
+            stripe = new.read_stripe(index)
+            if expected:
+                _verify_changed(self.file, new, stripe, expected)
+            else:
+                _verify_unchanged(self.file, new, stripe)
+
+
+def _header_length(tail: Tail) -> int:
+    """The size of what precedes the stripes."""
+    return tail.stripes[0].offset if tail.stripes else tail.statistics_start
 
 
 def _digests(streams: Streams) -> Digests:
@@ -107,83 +121,60 @@ def _digests(streams: Streams) -> Digests:
     }
 
 
-def _stream_offsets(stripe: NewStripe, streams: Streams, offset: int) -> Offsets:
-    """Where each new stream lies of a stripe that begins at `offset`."""
-    new = {
-        id(data): (column, kind)
-        for column, of_column in streams.items()
-        for kind, data in of_column.items()
-    }
-    offsets = {}
-    for piece in stripe.index:
-        if id(piece) in new:
-            offsets[new[id(piece)]] = offset
-        offset += size_of(piece)
-    return offsets
-
-
-def _verify_tail(old: OrcFile, new: Tail, source: Source) -> None:
-    if footer_without_places(new) != footer_without_places(old.tail):
+def _verify_tail(old: OrcReader, new: OrcReader) -> None:
+    if footers.footer_without_places(new.tail) != footers.footer_without_places(old.tail):
         raise RewriteError("the footer differs in more than the places of stripes")
-    if postscript_without_lengths(new) != postscript_without_lengths(old.tail):
+    found, expected = map(footers.postscript_without_length, (new.tail, old.tail))
+    if found != expected:
         raise RewriteError("the postscript differs in more than the footer's length")
-    _verify_bytes(old.source, 0, source, 0, size_of(header(old.tail)), "the first bytes")
+    _verify_bytes(old, 0, new, 0, _header_length(old.tail), "the first bytes")
     start, end = old.tail.statistics_start, old.tail.footer_start
-    _verify_bytes(old.source, start, source, new.statistics_start, end - start, "metadata")
+    _verify_bytes(old, start, new, new.tail.statistics_start, end - start, "metadata")
 
 
-def _verify_unchanged(old: OrcFile, stripe: Stripe, source: Source, expected: Digests) -> None:
-    """All of one stripe, of which nothing has to be known."""
+def _verify_unchanged(old: OrcReader, new: OrcReader, stripe: Stripe) -> None:
+    """A stripe that was copied as a whole."""
     before, now = old.tail.stripes[stripe.index], stripe.place
     length = before.end - before.offset
     if now.end - now.offset != length:
         raise RewriteError(f"{stripe.where}: {now.end - now.offset} bytes, expected {length}")
-    _verify_bytes(old.source, before.offset, source, now.offset, length, stripe.where)
+    _verify_bytes(old, before.offset, new, now.offset, length, stripe.where)
 
 
-def _verify_changed(old: OrcFile, stripe: Stripe, source: Source, expected: Digests) -> None:
+def _verify_changed(old: OrcReader, new: OrcReader, stripe: Stripe, expected: Digests) -> None:
     """Footer, index and data of one stripe."""
     before = old.stripe(stripe.index)
     stripe.check_index()
-    if stripe_footer_without_filters(stripe) != stripe_footer_without_filters(before):
+    found, kept = map(footers.stripe_footer_without_filters, (stripe, before))
+    if found != kept:
         raise RewriteError(f"{stripe.where}: the footer differs in more than the filters")
-    kept = [each for each in before.streams if _stays(each, expected)]
-    found = [each for each in stripe.streams if _stays(each, expected)]
-    if [_named(each) for each in kept] != [_named(each) for each in found]:
-        raise RewriteError(f"{stripe.where}: other streams than before")
-    for one, other in zip(kept, found, strict=True):
+    was = [each for each in before.streams if _stays(each, expected)]
+    now = [each for each in stripe.streams if _stays(each, expected)]
+    if [replace(each, offset=0) for each in was] != [replace(each, offset=0) for each in now]:
+        raise RewriteError(f"{stripe.where}: the streams are not the old ones")
+    for one, other in zip(was, now, strict=True):
         if one.is_index:
             where = f"{stripe.where}: {one.name} of column {one.column}"
-            _verify_bytes(old.source, one.offset, source, other.offset, one.length, where)
-    _verify_filters(stripe, source, expected)
-    _verify_bytes(
-        old.source,
-        before.place.data_start,
-        source,
-        stripe.place.data_start,
-        before.place.data_length,
-        f"{stripe.where}: data",
-    )
+            _verify_bytes(old, one.offset, new, other.offset, one.length, where)
+    _verify_filters(stripe, new, expected)
+    length, where = before.place.data_length, f"{stripe.where}: data"
+    _verify_bytes(old, before.place.data_start, new, stripe.place.data_start, length, where)
 
 
-def _stays(stream: OrcStream, expected: Digests) -> bool:
-    return stream.kind not in FILTER_KINDS or stream.column not in expected
+def _stays(stream: OrcStream, changed: Collection[int]) -> bool:
+    return stream.kind not in FILTER_KINDS or stream.column not in changed
 
 
-def _named(stream: OrcStream) -> tuple[int, int, int]:
-    return stream.kind, stream.column, stream.length
-
-
-def _verify_filters(stripe: Stripe, source: Source, expected: Digests) -> None:
-    """The streams that are new must be as they were built, and where readers look for them."""
+def _verify_filters(stripe: Stripe, new: OrcReader, expected: Digests) -> None:
+    """New streams must be as they were built, and where readers look for them."""
     for column, streams in expected.items():
-        if stripe.bloom_encoding(column) != (1 if streams else 0):
-            raise RewriteError(f"{stripe.where}: another encoding of column {column}")
+        if stripe.bloom_encoding(column) != (UTF8_UTC if streams else 0):
+            raise RewriteError(f"{stripe.where}: column {column} has an unexpected bloomEncoding")
         found = stripe.streams_of(column, FILTER_KINDS)
         if [each.kind for each in found] != list(streams):
-            raise RewriteError(f"{stripe.where}: other filters of column {column}")
+            raise RewriteError(f"{stripe.where}: column {column} has unexpected filter streams")
         for stream in found:
-            data = source.read_at(stream.offset, stream.length)
+            data = new.source.read_at(stream.offset, stream.length)
             if xxh3_64_intdigest(data) != streams[stream.kind]:
                 raise RewriteError(
                     f"{stripe.where}: {stream.name} of column {column} differs from what was built"
@@ -191,10 +182,11 @@ def _verify_filters(stripe: Stripe, source: Source, expected: Digests) -> None:
 
 
 def _verify_bytes(
-    old: Source, old_start: int, new: Source, new_start: int, length: int, where: str
+    old: OrcReader, old_start: int, new: OrcReader, new_start: int, length: int, where: str
 ) -> None:
-    """That what was copied is at its place shows at both of its ends; the copy is the kernel's."""
+    """Compare both ends of a range that was copied."""
     compared = min(length, COMPARED_BYTES)
     for at in (0, length - compared):
-        if old.read_at(old_start + at, compared) != new.read_at(new_start + at, compared):
-            raise RewriteError(f"{where}: differs from what was copied")
+        before = old.source.read_at(old_start + at, compared)
+        if before != new.source.read_at(new_start + at, compared):
+            raise RewriteError(f"{where}: the copy differs")

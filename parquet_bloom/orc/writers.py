@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
-from parquet_bloom.orc.tail import text_of
+from parquet_bloom.orc.wire import text_of
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.bloom import StoredIndex
@@ -57,8 +57,8 @@ _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The writer of a file: `version` is the writerVersion, `software` its own version string, empty
-    if not recorded; `file_version` is (0, 12) for all current writers."""
+    """The writer of a file. `version`: its writerVersion; `software`: its own version string, empty
+    if not recorded; `file_version`: (0, 12) for all current writers."""
 
     writer: int
     version: int
@@ -72,8 +72,8 @@ class Generation:
         return f"{name} {self.software}" if self.software else f"{name}, version {self.version}"
 
     @property
-    def hides_its_shifts(self) -> bool:
-        """Whether this is ORC C++ of unknown version."""
+    def has_unknown_shifts(self) -> bool:
+        """Whether this is an unknown version of ORC C++."""
         return self.writer == CPP and _VERSION.match(self.software) is None
 
     @property
@@ -87,8 +87,8 @@ class Generation:
 
 def generation_of(tail: Tail) -> Generation:
     return Generation(
-        writer=int(tail.footer.writer),
-        version=int(tail.postscript.writerVersion),
+        writer=tail.footer.writer,
+        version=tail.postscript.writerVersion,
         software=text_of(tail.footer.softwareVersion),
         file_version=tuple(tail.postscript.version),
     )
@@ -96,41 +96,43 @@ def generation_of(tail: Tail) -> Generation:
 
 def doubt(generation: Generation, column: OrcColumn, stored: StoredIndex) -> str:
     """Why filters of this column may miss a stored value; empty if they can be trusted."""
-    about_keys = _doubt_about_keys(column, stored)
-    return about_keys or ("" if stored.is_marked else _doubt_about_writer(generation, column))
+    return _doubt_about_keys(column, stored) or (
+        "" if stored.is_marked else _doubt_about_writer(generation, column)
+    )
 
 
 def _doubt_about_keys(column: OrcColumn, stored: StoredIndex) -> str:
-    if stored.form.utf8 and stored.bloom_encoding > UTF8_UTC:
-        return f"bloomEncoding is {stored.bloom_encoding}, expected at most {UTF8_UTC}"
+    key_form, encoding = stored.key_form, stored.bloom_encoding
+    if key_form.utf8 and encoding > UTF8_UTC:
+        return f"bloomEncoding is {encoding}, expected at most {UTF8_UTC}"
     if column.kind != "TIMESTAMP":
         return ""
-    if stored.form.utf8:
-        is_known = stored.bloom_encoding == UTF8_UTC
-        return "" if is_known else "the time zone of the keys is unknown: bloomEncoding is 0"
-    is_known = stored.form.writer_timezone != ""
-    return "" if is_known else "the time zone of the keys is unknown: no writerTimezone"
+    if key_form.utf8 and encoding < UTF8_UTC:
+        return "the time zone of the keys is unknown: bloomEncoding is 0"
+    if not (key_form.utf8 or key_form.writer_timezone):
+        return "the time zone of the keys is unknown: no writerTimezone"
+    return ""
 
 
 def _doubt_about_writer(generation: Generation, column: OrcColumn) -> str:
-    if generation.hides_its_shifts:
-        return "written by ORC C++ of unknown version, so its hash is unknown"
+    if generation.has_unknown_shifts:
+        return "written by an unknown version of ORC C++, so its hash is unknown"
     if generation.writer == CPP and column.kind in ("BYTE", "CHAR", "FLOAT"):
         return f"{column.kind} filters of ORC C++ miss stored values"
-    if _has_number_keys(generation, column):
+    is_unstable = generation.writer == JAVA and generation.file_version == UNSTABLE
+    if is_unstable and _is_short_decimal(column):
         return "DECIMAL filters in the unstable file version 1.9999 use another key form"
     return ""
 
 
-def _has_number_keys(generation: Generation, column: OrcColumn) -> bool:
-    is_short = column.kind == "DECIMAL" and column.precision <= LONG_DIGITS
-    return is_short and generation.file_version == UNSTABLE and generation.writer == JAVA
+def _is_short_decimal(column: OrcColumn) -> bool:
+    return column.kind == "DECIMAL" and column.precision <= LONG_DIGITS
 
 
 def doubts_text(generation: Generation, column: OrcColumn, stored: StoredIndex) -> bool:
     """Whether only ASCII text was hashed as stored."""
     is_old = generation.writer == JAVA and generation.version < HIVE_12055
-    return is_old and column.kind in _TEXTS and not (stored.form.utf8 or stored.is_marked)
+    return is_old and column.kind in _TEXTS and not (stored.key_form.utf8 or stored.is_marked)
 
 
 def doubts_before_1970(generation: Generation, column: OrcColumn, stored: StoredIndex) -> bool:
@@ -147,7 +149,7 @@ def ignored(
     has_statistics: bool = True,
 ) -> tuple[str, ...]:
     """Why readers ignore a filter of this column in a stream of this kind: one line per reason,
-    empty if they use it. `has_statistics`: the row index has statistics for every index group."""
+    none if they use it. `has_statistics`: the row index has statistics for every index group."""
     java, cpp = ignored_by(generation, column, kind, bloom_encoding, has_statistics=has_statistics)
     if java and java == cpp:
         return (f"ignored by ORC Java and C++: {java}",)
@@ -164,14 +166,14 @@ def ignored_by(
     has_statistics: bool = True,
 ) -> tuple[str, str]:
     """The reasons of ORC Java and of ORC C++; empty for a reader that uses the filter."""
-    everybody = _ignored_by_all(generation, column, has_statistics)
+    if reason := _ignored_by_all(generation, column, has_statistics):
+        return reason, reason
     java = _ignored_by_java(generation, column, kind, bloom_encoding)
-    cpp = _ignored_by_cpp(kind, bloom_encoding)
-    return everybody or java, everybody or cpp
+    return java, _ignored_by_cpp(kind, bloom_encoding)
 
 
 def _ignored_by_all(generation: Generation, column: OrcColumn, has_statistics: bool) -> str:
-    if generation.has_logical_shifts or generation.hides_its_shifts:
+    if generation.has_logical_shifts or generation.has_unknown_shifts:
         return f"{generation.created_by} may have hashed integers wrongly (ORC-1024)"
     if column.kind in _UNUSED:
         return f"no predicate on {column.kind} uses a filter"
@@ -181,12 +183,11 @@ def _ignored_by_all(generation: Generation, column: OrcColumn, has_statistics: b
 def _ignored_by_java(
     generation: Generation, column: OrcColumn, kind: int, bloom_encoding: int
 ) -> str:
-    is_java = generation.writer == JAVA
-    if column.kind == "TIMESTAMP" and is_java and generation.version < ORC_135:
-        return "timestamps from before ORC-135"
-    is_of_orc_135 = is_java and generation.version == ORC_135
-    if column.kind == "DECIMAL" and column.precision <= LONG_DIGITS and is_of_orc_135:
-        return "short decimals by a writer of ORC-135"
+    if generation.writer == JAVA:
+        if column.kind == "TIMESTAMP" and generation.version < ORC_135:
+            return "timestamps from before ORC-135"
+        if _is_short_decimal(column) and generation.version == ORC_135:
+            return "short decimals of an ORC-135 writer"
     is_odd = bloom_encoding > UTF8_UTC or (bloom_encoding < UTF8_UTC and column.kind == "TIMESTAMP")
     return _odd_encoding(bloom_encoding) if kind == BLOOM_FILTER_UTF8 and is_odd else ""
 

@@ -14,15 +14,14 @@ from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedErro
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.orc import writers
+from parquet_bloom.orc.arrow_values import literals
 from parquet_bloom.orc.build import room_of_values
-from parquet_bloom.orc.chunk import OrcChunk
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.container import OrcContainer
+from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys.key_hashes import never_absent
 from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_values
 from parquet_bloom.orc.row_index import IndexEntry
-from parquet_bloom.orc.shown_values import literals
-from parquet_bloom.orc.stripe import FILTER_KINDS
+from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk
 from parquet_bloom.rules import portability, security, structure_orc
 from parquet_bloom.rules.finding import (
     Finding,
@@ -45,13 +44,13 @@ _ROOM_FOR_STREAMS: Final = 4
 class OrcExamination:
     """See view.Examination; an item is a StoredChunk."""
 
-    file: OrcContainer
+    file: OrcFile
     options: ValidateOptions
     policy: Policy
 
     @cached_property
     def _columns(self) -> tuple[OrcColumn, ...]:
-        return self.file.named_columns(self.options.columns)
+        return self.file.select(self.options.columns)
 
     # --------------------------------------------------------------------------------------------
     # Footers

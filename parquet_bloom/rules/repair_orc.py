@@ -10,20 +10,20 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from parquet_bloom.options import RepairOptions, ValidateOptions, refuse
-from parquet_bloom.orc.chunk import OrcChunk
-from parquet_bloom.orc.container import OrcContainer
-from parquet_bloom.orc.injection import check_injectable
+from parquet_bloom.orc.file import OrcFile
+from parquet_bloom.orc.footers import check_writable
+from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, concerns_repair, way_out
 
 
-def diagnosed(file: OrcContainer, options: RepairOptions, progress: Progress | None) -> Diagnosed:
+def diagnosed(file: OrcFile, options: RepairOptions, progress: Progress | None) -> Diagnosed:
     """See repair_plan.diagnosed."""
     refuse(file.path, options, ["max_bytes"], "ORC files")
-    check_injectable(file.tail)
-    stripes = set(file.stripes(options.parts))
+    check_writable(file.tail)
+    stripes = set(file.parts(options.parts))
     asked = ValidateOptions(
         columns=options.columns, deep=options.reads_values, threads=options.threads
     )
@@ -46,7 +46,7 @@ def diagnosed(file: OrcContainer, options: RepairOptions, progress: Progress | N
 
 
 def _broken(
-    file: OrcContainer, findings: Sequence[Finding], shared: Collection[str]
+    file: OrcFile, findings: Sequence[Finding], shared: Collection[str]
 ) -> list[BrokenFilters]:
     """In file order, but for columns that share their name."""
     columns = {column.name: column for column in file.tail.columns[1:]}
@@ -58,6 +58,6 @@ def _broken(
     return [found[key] for key in sorted(found)]
 
 
-def _shared_names(file: OrcContainer) -> set[str]:
+def _shared_names(file: OrcFile) -> set[str]:
     counts = Counter(column.name for column in file.tail.columns[1:])
     return {name for name, count in counts.items() if count > 1}

@@ -11,19 +11,17 @@ from typing import Any, Final
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.errors import FilterError, FooterError, UnsupportedError
 from parquet_bloom.filters.k_hash import WORD_BITS, KHashFilter
-from parquet_bloom.orc.bloom import PRE_RELEASE, is_marked, is_pre_release, stored_bitsets
-from parquet_bloom.orc.chunk import OrcChunk
+from parquet_bloom.orc.bloom import PRE_RELEASE, KeyForm, is_marked, is_pre_release, stored_bitsets
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import (
     BLOOM_FILTER_UTF8,
     FILTER_KINDS,
     ROW_INDEX,
+    OrcChunk,
     OrcStream,
     Stripe,
-    read_stream,
 )
 from parquet_bloom.orc.tail import decode
 from parquet_bloom.rules.finding import (
@@ -104,7 +102,7 @@ def read_index(file: OrcFile, item: StoredChunk) -> tuple[IndexFilters | None, l
     chunk, stream = item.chunk, item.stream
     places = chunk.where, chunk.stripe.where
     try:
-        data = read_stream(file.source, file.tail, chunk.stripe, stream)
+        data = file.read_stream(chunk.stripe, stream)
         if is_pre_release(data, stream.kind, chunk.where):
             message = f"{PRE_RELEASE}: readers of today lose nearly every row"
             return None, [chunk_finding("PB603", chunk, message)]
@@ -124,7 +122,7 @@ def read_index(file: OrcFile, item: StoredChunk) -> tuple[IndexFilters | None, l
         )
         return None, [problem]
     marked = is_marked(data)
-    key_form = file.form(chunk.stripe, stream, marked)
+    key_form = file.key_form(chunk.stripe, stream, marked)
     problems = [
         problem for group, each in enumerate(stored) for problem in _check_filter(item, group, each)
     ]

@@ -56,7 +56,7 @@ def test_no_elements_of_lists_and_maps(above):
     [
         ("BINARY", JAVA_9, "no predicate on BINARY uses a filter", None),
         ("TIMESTAMP", Generation(JAVA, 5, "", (0, 12)), "timestamps from before ORC-135", ""),
-        ("DECIMAL", Generation(JAVA, 6, "", (0, 12)), "short decimals by a writer of ORC-135", ""),
+        ("DECIMAL", Generation(JAVA, 6, "", (0, 12)), "short decimals of an ORC-135 writer", ""),
         (
             "LONG",
             Generation(CPP, 6, "1.6.11", (0, 12)),

@@ -30,9 +30,8 @@ from parquet_bloom.legacy.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.legacy.statistics.hive_conf import read_conf
 from parquet_bloom.legacy.statistics.stored import usable
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.bloom import encode_filters, is_pre_release, read_filters
+from parquet_bloom.orc.bloom import KeyForm, encode_filters, is_pre_release, read_filters
 from parquet_bloom.orc.columns import KINDS, OrcColumn
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes, lookup_hashes, never_absent
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8

@@ -19,9 +19,8 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.orc.bloom import read_filters
+from parquet_bloom.orc.bloom import KeyForm, read_filters
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8

@@ -29,8 +29,7 @@ from make.orc_defect_files import (
 )
 
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.orc.bloom import read_filters
-from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.bloom import KeyForm, read_filters
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, ROW_INDEX
 

@@ -9,10 +9,9 @@ import pyarrow as pa
 
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.bloom import StoredIndex
-from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes
-from parquet_bloom.orc.stripe import FILTER_KINDS
+from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import group_values
 
 STRIDE = 1000
@@ -87,13 +86,11 @@ LEAVES = (
 )  # fmt: skip
 
 
-def rebuilt(
-    file: OrcFile, stripe: int, column: OrcColumn, stored: StoredIndex
-) -> Iterator[KHashFilter]:
-    """The filters of a column in a stripe from its values, of the stored ones' size and keys."""
-    for values, native in zip(group_values(file, stripe, column), stored.filters, strict=True):
+def rebuilt(file: OrcFile, chunk: OrcChunk, stored: StoredIndex) -> Iterator[KHashFilter]:
+    """The filters of a chunk from its values, of the stored ones' size and keys."""
+    for values, native in zip(group_values(file, chunk), stored.filters, strict=True):
         filter = KHashFilter.empty(native.num_bits, native.num_hashes)
-        filter.insert_hashes(insertion_hashes(column, values, stored.form))
+        filter.insert_hashes(insertion_hashes(chunk.column, values, stored.key_form))
         yield filter
 
 
@@ -105,10 +102,10 @@ def differing(file: OrcFile, names: Iterable[str]) -> dict[str, tuple[int, int]]
         column = file.column(name)
         pairs: list[tuple[KHashFilter, KHashFilter]] = []
         for index in range(file.num_stripes):
-            stripe = file.stripe(index)
-            for stream in stripe.streams_of(column.id, FILTER_KINDS):
-                stored = file.filters_in(stripe, column, stream)
-                pairs += zip(stored.filters, rebuilt(file, index, column, stored), strict=True)
+            (chunk,) = file.chunks(index, [column])
+            for stream in chunk.filter_streams:
+                stored = file.filters_in(chunk.stripe, column, stream)
+                pairs += zip(stored.filters, rebuilt(file, chunk, stored), strict=True)
         different = sum(bytes(a.bitset) != bytes(b.bitset) for a, b in pairs)
         found[name] = different, len(pairs)
     return found

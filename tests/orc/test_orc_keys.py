@@ -15,8 +15,8 @@ from oracle.hashing import hive64, wang, wang_logical
 
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
+from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import KINDS, OrcColumn
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import (
     encode,
     encode_literal,

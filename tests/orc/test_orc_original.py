@@ -43,7 +43,7 @@ def found_in(file, column, kind, rows):
     (stream,) = stripe.streams_of(of.id, (kind,))
     stored = file.filters_in(stripe, of, stream)
     for row in rows:
-        hashes = np.array(encode(of, VALUES[column](row), stored.form).hashes, np.uint64)
+        hashes = np.array(encode(of, VALUES[column](row), stored.key_form).hashes, np.uint64)
         yield (
             row,
             {
@@ -77,12 +77,12 @@ def test_the_streams_hash_timestamps_differently(file):
         file.filters_in(file.stripe(0), of, stream)
         for stream in file.stripe(0).streams_of(of.id, FILTER_KINDS)
     )
-    assert (old.form.utf8, new.form.utf8) == (False, True)
-    assert old.form.writer_timezone == "America/New_York"
+    assert (old.key_form.utf8, new.key_form.utf8) == (False, True)
+    assert old.key_form.writer_timezone == "America/New_York"
     # By the other stream's keys nothing is found.
     wrong = [
         old.filters[row // STRIDE].check_hashes(
-            np.array(encode(of, moment(row), new.form).hashes, np.uint64)
+            np.array(encode(of, moment(row), new.key_form).hashes, np.uint64)
         ).any()
         for row in rows
     ]  # fmt: skip

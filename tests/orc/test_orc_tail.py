@@ -25,7 +25,8 @@ from make.handmade_orc import (
 import parquet_bloom as pb
 from parquet_bloom.files import open_parquet
 from parquet_bloom.orc.proto import orc_pb2
-from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, MAX_INDEX_GROUPS, ROW_INDEX
+from parquet_bloom.orc.reader import MAX_INDEX_GROUPS
+from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, ROW_INDEX
 
 PARQUET = FIXTURES / "spark_filters.parquet"
 
@@ -228,7 +229,7 @@ INDEX_BYTES = sum(len(stream.data) for stream in INDEX)
         (MORE, {"offset": 7, "dataLength": 4},
          f"streams of {INDEX_BYTES + 8} bytes, expected {INDEX_BYTES + 4}"),
         ([INDEX[0], INDEX[1], INDEX[1]], {},
-         "column 1 has the streams BLOOM_FILTER_UTF8, BLOOM_FILTER_UTF8"),
+         "column 1 has two streams of one kind: BLOOM_FILTER_UTF8, BLOOM_FILTER_UTF8"),
     ],
 )  # fmt: skip
 def test_streams_that_readers_look_for_in_different_places(tmp_path, streams, place, expected):

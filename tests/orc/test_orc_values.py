@@ -44,7 +44,8 @@ def path(tmp_path):
 def test_a_union_beside_a_column_does_not_end_the_process(path, column, of_row):
     with pb.open(path) as file:
         (stripe,) = range(file.num_stripes)
-        groups = [values.to_pylist() for values in group_values(file, stripe, file.column(column))]
+        (chunk,) = file.chunks(stripe, [file.column(column)])
+        groups = [values.to_pylist() for values in group_values(file, chunk)]
     assert groups == [
         [value for number in range(start, min(start + STRIDE, ROWS)) for value in of_row(number)]
         for start in range(0, ROWS, STRIDE)

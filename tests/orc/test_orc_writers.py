@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
 from parquet_bloom.orc.writers import (
     CPP,
@@ -34,7 +34,7 @@ def column(kind, precision=0):
 
 def stored(utf8=True, encoding=1, timezone="UTC", marked=False):
     form = KeyForm(utf8=utf8, writer_timezone=timezone)
-    return SimpleNamespace(form=form, bloom_encoding=encoding, is_marked=marked)
+    return SimpleNamespace(key_form=form, bloom_encoding=encoding, is_marked=marked)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_some_versions_of_cpp_hash_with_logical_shifts(software, logical):
         (JAVA_NOW, column("BYTE"), stored(), ""),
         (BAD_CPP, column("LONG"), stored(), ""),
         (OLD_CPP, column("LONG"), stored(),
-         "written by ORC C++ of unknown version, so its hash is unknown"),
+         "written by an unknown version of ORC C++, so its hash is unknown"),
         (OLD_CPP, column("LONG"), stored(marked=True), ""),
         (UNSTABLE, column("DECIMAL", 18), stored(),
          "DECIMAL filters in the unstable file version 1.9999 use another key form"),
@@ -151,7 +151,7 @@ ORIGINAL = BY_CPP + "a BLOOM_FILTER stream, expected BLOOM_FILTER_UTF8"
          (BY_JAVA + "timestamps from before ORC-135", ORIGINAL)),
         (java(6), column("TIMESTAMP"), BLOOM_FILTER_UTF8, 1, ()),
         (java(6), column("DECIMAL", 18), BLOOM_FILTER_UTF8, 1,
-         (BY_JAVA + "short decimals by a writer of ORC-135",)),
+         (BY_JAVA + "short decimals of an ORC-135 writer",)),
         (java(6), column("DECIMAL", 19), BLOOM_FILTER_UTF8, 1, ()),
         (java(7), column("DECIMAL", 18), BLOOM_FILTER_UTF8, 1, ()),
         (CPP_NOW, column("DECIMAL", 18), BLOOM_FILTER_UTF8, 1, ()),

@@ -234,7 +234,7 @@ def test_without_a_row_index_there_is_nothing_to_skip():
     (found,) = advise("a.orc").columns
     assert (found.verdict, found.eligible, found.num_values) == ("skip", False, 1000)
     assert found.reason == (
-        "stripe 0, column x: no row index, without which readers do not look at filters"
+        "stripe 0, column x: no row index, without which readers ignore filters"
     )
     result = outcome("build", "a.orc", "--auto", "-o", "b.orc")
     assert "no column that advise would build" in result.stderr
@@ -243,7 +243,7 @@ def test_without_a_row_index_there_is_nothing_to_skip():
 def test_files_with_encrypted_columns_get_no_filters():
     Path("a.orc").write_bytes(encrypted())
     assert {(advice.verdict, advice.reason) for advice in advise("a.orc").columns} == {
-        ("skip", "has encrypted columns: filters of ORC files like this are not written")
+        ("skip", "has encrypted columns: the filters of such ORC files cannot be changed")
     }
 
 

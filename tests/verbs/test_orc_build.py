@@ -132,10 +132,9 @@ def test_every_value_is_found(path, out):
                 stored = file.filters(stripe, column)
                 if stored is None:
                     continue
-                for values, filter in zip(
-                    group_values(file, stripe, column), stored.filters, strict=True
-                ):
-                    hashes = lookup_hashes(column, values, stored.form)
+                (chunk,) = file.chunks(stripe, [column])
+                for values, filter in zip(group_values(file, chunk), stored.filters, strict=True):
+                    hashes = lookup_hashes(column, values, stored.key_form)
                     assert filter.check_hashes(hashes[:, 0].copy()).all()
     count = 100_000
     strangers = pa.array(range(1 << 40, (1 << 40) + count))
@@ -143,7 +142,7 @@ def test_every_value_is_found(path, out):
     with pb.open(out) as file:
         filter = file.bloom_filter(0, 0, "id")
         hashes = lookup_hashes(
-            file.column("id"), strangers, file.filters(0, file.column("id")).form
+            file.column("id"), strangers, file.filters(0, file.column("id")).key_form
         )
     assert (filter.num_bits, filter.num_hashes) == (8192, 6)
     # 1,000 values, 6 bits each.

@@ -11,7 +11,8 @@ from make.orc_defects import encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.orc import injection
+from parquet_bloom.orc.footers import stream_message
+from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.verbs.diff import diff
 
 ROWS, STRIDE = 2500, 1000
@@ -109,9 +110,9 @@ def test_another_stream(here):
     """The same bits in a stream of the other kind: keys of timestamps would be others."""
     a = write("a.orc", compression="uncompressed")
     with pb.open(a) as file:
-        length = file.filter_stream(0, file.column("id")).length
+        length = file.stripe(0).stream_of(file.column("id").id, FILTER_KINDS).length
     data = Path(a).read_bytes()
-    stored = [injection._stream(kind, 1, length) for kind in (8, 7)]
+    stored = [stream_message(kind, 1, length) for kind in (8, 7)]
     assert data.count(stored[0]) == 1
     Path("b.orc").write_bytes(data.replace(*stored))
     found = diff(a, "b.orc", columns=["id"]).filters[0]
@@ -184,7 +185,7 @@ def test_what_cannot_be_read_is_different(here):
     a = write("a.orc")
     data = bytearray(Path(a).read_bytes())
     with pb.open(a) as file:
-        stream = file.filter_stream(0, file.column("id"))
+        stream = file.stripe(0).stream_of(file.column("id").id, FILTER_KINDS)
     data[stream.offset : stream.offset + 3] = b"\xff\xff\xff"
     Path("b.orc").write_bytes(data)
     report = diff(a, "b.orc")

@@ -23,9 +23,8 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container import STRIPES, Place
-from parquet_bloom.orc.bloom import encode_filters
+from parquet_bloom.orc.bloom import KeyForm, encode_filters
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import encode
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, ROW_INDEX
 from parquet_bloom.verbs.probe import probe
@@ -148,7 +147,7 @@ def test_an_empty_filter_excludes_nothing_from_a_group_with_values(tmp_path, des
     index = streams("LONG", [filter_of([])], index=[described])
     ((verdict, reason),) = answers(forged(tmp_path, "LONG", index), 5)
     assert verdict == expected
-    reasons = {"unknown": "no bit is set, though the index group can have values", "absent": None}
+    reasons = {"unknown": "no bit is set, although the index group may have values", "absent": None}
     assert reason == reasons[expected]
 
 
@@ -162,7 +161,7 @@ def test_statistics_of_another_type_make_a_filter_doubtful(tmp_path):
     """Then the footer, or the list of streams, is not what the writer wrote."""
     index = streams("STRING", [filter_of(hashes("STRING", "1"))])
     path = forged(tmp_path, "LONG", index)
-    assert answers(path, 1) == [("unknown", "string statistics, which are not those of LONG")]
+    assert answers(path, 1) == [("unknown", "string statistics, which cannot belong to LONG")]
 
 
 def test_a_row_index_that_cannot_be_read_makes_a_filter_doubtful(tmp_path):
@@ -273,7 +272,7 @@ def test_text_of_old_writers_is_certain_only_in_ascii(tmp_path, value, verdict):
     (result,) = probe(path, "a", [value]).results
     assert result.verdict == verdict
     if verdict == "unknown":
-        assert found[1] == "text in a charset that ORC Java, version 2 did not note"
+        assert found[1] == "text in a charset that ORC Java, version 2 did not record"
         hexed = "0x" + value.encode("latin-1").hex()
         assert probe(path, "a", [hexed], read_as="bytes").results[0].verdict == "unknown"
 

@@ -37,7 +37,7 @@ def forged(tmp_path, stripes, types=None, **more):
 
 def test_no_row_index(tmp_path):
     path = forged(tmp_path, [stripe(), stripe(Stream(DATA, 1, b"x"))])
-    expected = "column a: no row index, without which readers do not look at filters"
+    expected = "column a: no row index, without which readers ignore filters"
     assert refusal(path) == (UnsupportedError, f"stripe 1, {expected}")
     path = written(tmp_path, "struct<a:int>", [(1,)], row_index_stride=0)
     assert refusal(path) == (UnsupportedError, f"stripe 0, {expected}")
@@ -60,7 +60,7 @@ def test_an_index_that_lies_elsewhere(tmp_path):
 
 def test_encrypted_columns(tmp_path):
     path = forged(tmp_path, [stripe()], footer={"encryption": {"variants": [{"root": 1}]}})
-    message = "has encrypted columns: filters of ORC files like this are not written"
+    message = "has encrypted columns: the filters of such ORC files cannot be changed"
     assert refusal(path) == (UnsupportedError, message)
     assert refusal(path, verb=pb.strip) == (UnsupportedError, message)
 

@@ -42,9 +42,8 @@ import parquet_bloom as pb
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.diagnosis import orc_writers
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.orc.bloom import read_filters
+from parquet_bloom.orc.bloom import KeyForm, read_filters
 from parquet_bloom.orc.columns import KINDS
-from parquet_bloom.orc.keys.key_form import KeyForm
 from parquet_bloom.orc.keys.key_hashes import lookup_hashes
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.rules.finding import Finding

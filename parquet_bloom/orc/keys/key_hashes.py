@@ -7,11 +7,11 @@
 | STRING, VARCHAR, BINARY    | the bytes                                                         |
 | CHAR(n)                    | the text, padded with spaces to n characters                      |
 | DECIMAL                    | its text: no exponent, no trailing zeros                          |
-| TIMESTAMP*                 | milliseconds, rounded down, see timestamp_keys                    |
+| TIMESTAMP*                 | milliseconds, rounded down, see timestamps                        |
 | LIST, MAP · UNION          | the number of elements · the tag                                  |
 
 Numbers are hashed with Thomas Wang's hash, bytes with a single-lane Murmur3. A value may have several
-hashes to look up: the two zeros are equal, and NaN has many bit patterns.
+hashes: the two zeros are equal, and NaN has many bit patterns.
 
 Spec: apache/orc-format, specification/ORCv1.md "Bloom Filter Index"; ORC Java's TreeWriters where
 writers differ from it.
@@ -30,20 +30,21 @@ from numpy.typing import NDArray
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.arrow_numbers import decimals, floats, integers
-from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_form import KeyForm
+from parquet_bloom.orc.arrow_values import decimals, floats, integers, leaf_type, stored_value
+from parquet_bloom.orc.bloom import KeyForm
+from parquet_bloom.orc.columns import UNKNOWN, OrcColumn
 from parquet_bloom.orc.keys.timestamps import (
     DAY,
-    Moments,
-    instant_moments,
-    local_moments,
-    wall_clock_moments,
+    Keys,
+    instant_keys,
+    local_keys,
+    millis_of,
+    wall_clock_keys,
 )
-from parquet_bloom.orc.stored_values import leaf_type, stored_value
 from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.encode import encode as encode_value
 from parquet_bloom.values.literals import encode_literal as read_literal
+from parquet_bloom.values.types import LeafType
 
 Hashes = NDArray[np.uint64]
 
@@ -57,6 +58,7 @@ _NEVER_ABSENT = {
     "LIST": "LIST: its filters hash only the number of elements",
     "MAP": "MAP: its filters hash only the number of entries",
     "UNION": "UNION: its filters hash only the tag of each value",
+    UNKNOWN: f"{UNKNOWN}: unknown type",
 }
 
 # 1582-10-15 in days since 1970. Earlier days may be stored by the Julian calendar.
@@ -65,25 +67,15 @@ GREGORIAN = -141_427
 
 @dataclass(frozen=True, slots=True)
 class KeyHashes:
-    """Every hash that a value may be stored as, or why they cannot be listed."""
+    """Every hash under which a value may be stored, or why these are unknown."""
 
     hashes: tuple[int, ...]
     unknown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Hashed:
-    """One hash per value, shape (n,), and in `others` further hashes of the values at positions."""
-
-    hashes: Hashes
-    others: tuple[tuple[NDArray[np.int64], Hashes], ...] = ()
-
-
 def never_absent(column: OrcColumn) -> str | None:
     """Why no filter of this column can prove that a value is absent; None if it can."""
-    if column.kind in _NEVER_ABSENT:
-        return _NEVER_ABSENT[column.kind]
-    return None if column.kind in _HASHED else f"{column.kind}: unknown type"
+    return _NEVER_ABSENT.get(column.kind)
 
 
 def insertion_hashes(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashes:
@@ -94,47 +86,42 @@ def insertion_hashes(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashe
     see another timestamp than was written. Raises UnsupportedError for values without keys: BOOLEAN,
     STRUCT, an unknown time zone.
     """
-    hashed = _hashed(column, values, key_form)
-    others = [np.unique(hashes) for _, hashes in hashed.others]
-    return np.concatenate([hashed.hashes, *others]) if others else hashed.hashes
+    hashes = _hashed(column, values, key_form)
+    others = [np.unique(further) for _, further in hashes.others]
+    return np.concatenate([hashes.numbers, *others]) if others else hashes.numbers
 
 
 def lookup_hashes(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashes:
     """The hashes of each value of an Arrow array without nulls: shape (n, variants), dtype uint64.
 
-    A value may be present if any of its hashes is. Raises UnsupportedError as insertion_hashes does.
+    A value may be present if any of its hashes is. Raises as insertion_hashes.
     """
-    hashed = _hashed(column, values, key_form)
-    variants = np.repeat(hashed.hashes[:, np.newaxis], 1 + len(hashed.others), axis=1)
-    for variant, (positions, hashes) in enumerate(hashed.others, 1):
-        variants[positions, variant] = hashes
+    hashes = _hashed(column, values, key_form)
+    variants = np.repeat(hashes.numbers[:, np.newaxis], 1 + len(hashes.others), axis=1)
+    for variant, (positions, further) in enumerate(hashes.others, 1):
+        variants[positions, variant] = further
     return variants
 
 
 def encode(column: OrcColumn, value: Any, key_form: KeyForm) -> KeyHashes:
-    """The hashes of a Python or numpy value that values.encode takes.
-
-    Raises ValueTypeError for a value that the column cannot hold.
-    """
-    if reason := never_absent(column):
-        return KeyHashes((), reason)
-    return _key_hashes(column, encode_value(leaf_type(column), value), key_form)
+    """The hashes of a Python or numpy value. Raises ValueTypeError if the column cannot hold it."""
+    return _key_hashes(column, key_form, lambda leaf: encode_value(leaf, value))
 
 
 def encode_literal(
     column: OrcColumn, text: str, key_form: KeyForm, read_as: str | None = None
 ) -> KeyHashes:
-    """The hashes of a literal; `read_as` is one of literals.TYPES.
+    """The hashes of a literal; `read_as` is one of literals.TYPES. Raises ValueTypeError if it is
+    malformed or the column cannot hold it."""
+    return _key_hashes(column, key_form, lambda leaf: read_literal(leaf, text, read_as))
 
-    Raises ValueTypeError for a malformed literal and for a value that the column cannot hold.
-    """
+
+def _key_hashes(
+    column: OrcColumn, key_form: KeyForm, encode: Callable[[LeafType], Encodings]
+) -> KeyHashes:
     if reason := never_absent(column):
         return KeyHashes((), reason)
-    encodings = read_literal(leaf_type(column), text, read_as)
-    return _key_hashes(column, encodings, key_form)
-
-
-def _key_hashes(column: OrcColumn, encodings: Encodings, key_form: KeyForm) -> KeyHashes:
+    encodings = encode(leaf_type(column))
     if encodings.unknown:
         return KeyHashes((), encodings.unknown)
     hashes: dict[int, None] = {}
@@ -156,51 +143,59 @@ def _is_before_gregorian(column: OrcColumn, stored: Any) -> bool:
     if column.kind == "DATE":
         return bool(stored[0].as_py() < GREGORIAN)
     if column.kind in ("TIMESTAMP", "TIMESTAMP_INSTANT"):
-        return bool(instant_moments(stored).millis[0] < GREGORIAN * DAY)
+        return bool(millis_of(stored)[0] < GREGORIAN * DAY)
     return False
 
 
-def _hashed(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    if column.kind not in _HASHED:
-        raise UnsupportedError(f"{column.kind}: values have no keys")
-    return _HASHED[column.kind](column, values.drop_null(), key_form)
+def _hashed(column: OrcColumn, values: Any, key_form: KeyForm) -> Keys:
+    values = values.drop_null()
+    match column.kind:
+        case "BYTE" | "SHORT" | "INT" | "LONG" | "DATE":
+            return _wang(Keys(integers(values)), key_form)
+        case "FLOAT" | "DOUBLE":
+            return _wang(_double_bits(floats(values).astype(np.float64)), key_form)
+        case "STRING" | "VARCHAR" | "BINARY":
+            return Keys(text_hashes(values))
+        case "CHAR":
+            return Keys(text_hashes(pc.utf8_rpad(values.cast(pa.string()), column.length, " ")))
+        case "DECIMAL":
+            return Keys(_kernel.hive64_decimals(decimals(values), values.type.scale))
+        case "TIMESTAMP":
+            keys_of = wall_clock_keys if key_form.utf8 else local_keys
+            return _wang(keys_of(values, key_form.writer_timezone), key_form)
+        case "TIMESTAMP_INSTANT":
+            return _wang(instant_keys(values), key_form)
+        case "LIST" | "MAP":
+            return _wang(Keys(np.diff(integers(values.offsets))), key_form)
+        case "UNION":
+            return _wang(Keys(integers(values.type_codes)), key_form)
+        case _:
+            raise UnsupportedError(f"{column.kind}: values have no keys")
 
 
-def _wang(numbers: NDArray[np.int64], key_form: KeyForm) -> Hashes:
-    contiguous = np.ascontiguousarray(numbers, np.int64)
-    return (_kernel.wang_logical if key_form.logical_shifts else _kernel.wang)(contiguous)
+def _wang(keys: Keys, key_form: KeyForm) -> Keys:
+    wang = _kernel.wang_logical if key_form.logical_shifts else _kernel.wang
+
+    def hashed(numbers: NDArray[Any]) -> Hashes:
+        return wang(np.ascontiguousarray(numbers, np.int64))
+
+    others = [(positions, hashed(further)) for positions, further in keys.others]
+    return Keys(hashed(keys.numbers), others)
 
 
-def _integers(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    return _Hashed(_wang(integers(values), key_form))
-
-
-def _floats(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
+def _double_bits(numbers: NDArray[np.float64]) -> Keys:
     """Java hashes every NaN as the canonical one, C++ the bits as they are."""
-    numbers = floats(values).astype(np.float64)
     bits = numbers.view(np.int64)
     others = []
     zeros = np.flatnonzero(numbers == 0)
     if zeros.size:
-        others.append((zeros, _wang(bits[zeros] ^ SIGN_BIT, key_form)))
+        others.append((zeros, bits[zeros] ^ SIGN_BIT))
     nans = np.flatnonzero(np.isnan(numbers))
     if nans.size:
-        others.append((nans, _wang(bits[nans], key_form)))
+        others.append((nans, bits[nans]))
         bits = bits.copy()
         bits[nans] = CANONICAL_NAN
-    return _Hashed(_wang(bits, key_form), tuple(others))
-
-
-def _texts(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    return _Hashed(text_hashes(values))
-
-
-def _blank_padded(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    return _Hashed(text_hashes(pc.utf8_rpad(values.cast(pa.string()), column.length, " ")))
-
-
-def _decimals(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    return _Hashed(_kernel.hive64_decimals(decimals(values), values.type.scale))
+    return Keys(bits, others)
 
 
 def text_hashes(values: Any) -> Hashes:
@@ -212,46 +207,3 @@ def text_hashes(values: Any) -> Hashes:
     starts = np.frombuffer(offsets, np.int64 if is_large else np.int32)
     wanted = starts[values.offset : values.offset + len(values) + 1].astype(np.int64)
     return _kernel.hive64_slices(memoryview(data or b"").cast("B"), wanted, 0)
-
-
-def _timestamps(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    moments = wall_clock_moments if key_form.utf8 else local_moments
-    return _hash_moments(moments(values, key_form.writer_timezone), key_form)
-
-
-def _instants(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    return _hash_moments(instant_moments(values), key_form)
-
-
-def _hash_moments(moments: Moments, key_form: KeyForm) -> _Hashed:
-    others = tuple((positions, _wang(millis, key_form)) for positions, millis in moments.others)
-    return _Hashed(_wang(moments.millis, key_form), others)
-
-
-def _lengths(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    return _Hashed(_wang(np.diff(integers(values.offsets)), key_form))
-
-
-def _tags(column: OrcColumn, values: Any, key_form: KeyForm) -> _Hashed:
-    return _Hashed(_wang(integers(values.type_codes), key_form))
-
-
-_HASHED: dict[str, Callable[[OrcColumn, Any, KeyForm], _Hashed]] = {
-    "BYTE": _integers,
-    "SHORT": _integers,
-    "INT": _integers,
-    "LONG": _integers,
-    "DATE": _integers,
-    "FLOAT": _floats,
-    "DOUBLE": _floats,
-    "STRING": _texts,
-    "VARCHAR": _texts,
-    "BINARY": _texts,
-    "CHAR": _blank_padded,
-    "DECIMAL": _decimals,
-    "TIMESTAMP": _timestamps,
-    "TIMESTAMP_INSTANT": _instants,
-    "LIST": _lengths,
-    "MAP": _lengths,
-    "UNION": _tags,
-}

@@ -1,7 +1,7 @@
-"""The milliseconds that a filter hashes for a TIMESTAMP, and where writers and readers disagree.
+"""The milliseconds that filters hash for timestamps, and where writers and readers disagree.
 
-A TIMESTAMP is the writer's wall-clock time. BLOOM_FILTER_UTF8 takes it as UTC; BLOOM_FILTER converts
-it to the instant, by the writer's time zone. A TIMESTAMP_INSTANT is the same in both.
+A TIMESTAMP is the writer's wall-clock time. BLOOM_FILTER_UTF8 takes it as UTC, BLOOM_FILTER converts
+it to an instant by the writer's time zone. A TIMESTAMP_INSTANT is the same in both.
 
 Files store whole seconds, rounded towards 1970, and nanoseconds that count upwards, so the last
 second before 1970 and the first one after it look the same. ORC Java goes by the sign of the
@@ -13,6 +13,7 @@ Source: ORC-306, ORC-645, ORC-763; ORC-135 for the change from instants to wall-
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,54 +22,55 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.orc.arrow_numbers import integers
+from parquet_bloom.orc.arrow_values import integers
 from parquet_bloom.orc.keys.zones import SECOND, Millis, candidates, offset_in_1970
 
 DAY = 86_400 * SECOND
 
-_PER_MILLI = {"ms": 1, "us": 1_000, "ns": 1_000_000}
+# Units of Arrow's finer timestamps in a millisecond.
+PER_MILLI = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
-    """The key of each timestamp, shape (n,), and in `others` possible further keys of those at
-    positions."""
+class Keys:
+    """One number per value, shape (n,), and in `others` positions of values with further numbers
+    that may stand for them."""
 
-    millis: Millis
-    others: tuple[tuple[NDArray[np.int64], Millis], ...]
+    numbers: NDArray[Any]
+    others: Sequence[tuple[NDArray[np.int64], NDArray[Any]]] = ()
 
 
-def wall_clock_moments(values: Any, zone: str) -> Moments:
+def wall_clock_keys(values: Any, zone: str) -> Keys:
     """The keys of timestamps (an Arrow array without nulls) as wall-clock times in `zone`."""
-    return _add_neighbours(values, _millis(values), _unsigned_range(zone))
+    return _with_neighbours(values, millis_of(values), _unsigned_range(zone))
 
 
-def instant_moments(values: Any) -> Moments:
+def instant_keys(values: Any) -> Keys:
     """The keys of timestamps that are instants."""
-    return _add_neighbours(values, _millis(values), (-SECOND, SECOND))
+    return _with_neighbours(values, millis_of(values), (-SECOND, SECOND))
 
 
-def local_moments(values: Any, zone: str) -> Moments:
+def local_keys(values: Any, zone: str) -> Keys:
     """The keys of wall-clock times in `zone`, converted to instants.
 
     A time that the clock showed twice has two keys. Raises UnsupportedError for an unknown zone.
     """
-    first, last = candidates(_millis(values), zone)
-    moments = _add_neighbours(values, first, _unsigned_range(zone))
+    first, last = candidates(millis_of(values), zone)
+    keys = _with_neighbours(values, first, _unsigned_range(zone))
     twice = np.flatnonzero(first != last)
-    return Moments(first, (*moments.others, *([(twice, last[twice])] if twice.size else [])))
+    return Keys(first, (*keys.others, *([(twice, last[twice])] if twice.size else [])))
 
 
-def _millis(values: Any) -> Millis:
-    """Whole milliseconds since 1970, rounded down."""
+def millis_of(values: Any) -> Millis:
+    """Whole milliseconds since 1970, rounded down, of timestamps in an Arrow array without nulls."""
     numbers = integers(values)
     if values.type.unit == "s":
         return numbers * SECOND
-    return numbers // _PER_MILLI[values.type.unit]
+    return numbers // PER_MILLI[values.type.unit]
 
 
 def _unsigned_range(zone: str) -> tuple[int, int]:
-    """The wall-clock range in which readers may disagree whether a time is before or after 1970."""
+    """The wall-clock range in which readers may disagree on whether a time is before 1970."""
     try:
         offset = offset_in_1970(zone)
     except UnsupportedError:
@@ -76,19 +78,18 @@ def _unsigned_range(zone: str) -> tuple[int, int]:
     return min(0, offset) - SECOND, max(0, offset) + SECOND
 
 
-def _add_neighbours(values: Any, keys: Millis, unsigned: tuple[int, int]) -> Moments:
-    """Add the keys one second before and after for times in seconds that cannot be told apart."""
-    wall = _millis(values)
+def _with_neighbours(values: Any, keys: Millis, unsigned: tuple[int, int]) -> Keys:
+    """With the keys one second earlier and later of times that readers may take for each other."""
+    wall = millis_of(values)
     near = np.flatnonzero((wall >= unsigned[0]) & (wall < unsigned[1]))
     if near.size:
         near = near[_has_fraction(values.take(pa.array(near)))]
     if not near.size:
-        return Moments(keys, ())
-    return Moments(keys, ((near, keys[near] - SECOND), (near, keys[near] + SECOND)))
+        return Keys(keys)
+    return Keys(keys, ((near, keys[near] - SECOND), (near, keys[near] + SECOND)))
 
 
 def _has_fraction(values: Any) -> NDArray[np.bool_]:
     if values.type.unit == "s":
         return np.zeros(len(values), np.bool_)
-    numbers = integers(values)
-    return np.asarray(numbers % (SECOND * _PER_MILLI[values.type.unit]) != 0)
+    return np.asarray(integers(values) % (SECOND * PER_MILLI[values.type.unit]) != 0)

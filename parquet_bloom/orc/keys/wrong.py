@@ -22,22 +22,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.arrow_numbers import decimals, floats, integers
+from parquet_bloom.orc.arrow_values import decimals, floats, integers
 from parquet_bloom.orc.keys.key_hashes import Hashes, text_hashes
+from parquet_bloom.orc.keys.timestamps import PER_MILLI
+from parquet_bloom.orc.keys.zones import SECOND
 
-# Rows per batch: the default of pyarrow and pyorc, and for writers whose batches are never smaller
-# than an index group.
+# Rows per batch: the default of pyarrow and pyorc, and that of writers whose batches are at least as
+# large as an index group.
 BATCH_ROWS: Final = (1024, 1 << 40)
-
-_PER_MILLI = {"s": None, "ms": 1, "us": 1_000, "ns": 1_000_000}
-_MILLIS_PER_SECOND: Final = 1_000
 
 
 def packed_bytes(values: Any, first_row: int, batch_rows: int) -> Hashes:
-    """The hashes of the first eighth of each batch after its values were narrowed to bytes in place:
-    each number holds eight values, or fewer at the end of a batch.
+    """The hashes of the first eighth of each batch, whose values were narrowed to bytes in place: each
+    number holds eight values, or fewer at the end of a batch.
 
-    `values`: all rows of an index group, starting at row `first_row` of the file; the last batch
+    `values`: all rows of an index group that starts at row `first_row` of the file. The last batch
     ends with the group.
     """
     numbers = integers(values).astype(np.int64)
@@ -56,9 +55,9 @@ def packed_bytes(values: Any, first_row: int, batch_rows: int) -> Hashes:
 def rounded_towards_1970(values: Any) -> Hashes:
     """The hashes of timestamps in milliseconds, truncated instead of rounded down."""
     numbers = integers(values)
-    per_milli = _PER_MILLI[values.type.unit]
-    if per_milli is None:
-        return _kernel.wang(numbers * _MILLIS_PER_SECOND)
+    if values.type.unit == "s":
+        return _kernel.wang(numbers * SECOND)
+    per_milli = PER_MILLI[values.type.unit]
     return _kernel.wang(np.where(numbers < 0, -(-numbers // per_milli), numbers // per_milli))
 
 

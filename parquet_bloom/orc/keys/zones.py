@@ -1,7 +1,7 @@
 """Convert wall-clock times to instants as Java does.
 
-Times before 1900 use the offset of 1900; after 2037 the zone's last rule applies for ever, and so
-repeats every 400 years with the calendar.
+Times before 1900 use the offset of 1900. From 2038 on, the zone's last rule applies for ever, so
+changes repeat every 400 years, with the calendar.
 
 Source: sun.util.calendar.ZoneInfoFile of OpenJDK.
 """
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _RULE = (datetime(year, 1, 1, tzinfo=UTC) for year in (1900, 2038))
 _CYCLE = timedelta(days=146_097)
 
-# Shorter than any period between two changes; Morocco's DST pauses for a month.
+# Shorter than any time between two changes: Morocco's DST pauses for a month.
 _STEP = timedelta(days=10)
 
 
@@ -38,11 +38,10 @@ class _Clock:
     offsets: Millis
 
     def instants(self, wall: Millis, before: NDArray[np.int64]) -> Millis:
-        """The instants of wall-clock times, where each change takes effect at wall time `before`."""
+        """The instants of wall-clock times, if changes take effect at the wall times `before`."""
         late = np.maximum(0, wall - _millis(_RULE)) // _length(_CYCLE) * _length(_CYCLE)
         index = np.searchsorted(before, wall - late, side="right")
-        instants: Millis = wall - self.offsets[index]
-        return instants
+        return np.asarray(wall - self.offsets[index])
 
 
 def candidates(wall: Millis, zone: str) -> tuple[Millis, Millis]:
@@ -69,7 +68,7 @@ def _clock(name: str) -> _Clock:
     zone = _zone(name)
     changes: list[int] = []
     offsets = [_offset(zone, _FIRST)]
-    # The most frequent zone never changes: skip the search.
+    # The most common zone never changes: skip the search.
     at = _RULE + _CYCLE if zone.key == "UTC" else _FIRST
     while at < _RULE + _CYCLE:
         if _offset(zone, at + _STEP) != offsets[-1]:

@@ -1,0 +1,174 @@
+"""Read an ORC file: its columns and stripes, and the filters and statistics of index groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from parquet_bloom.errors import ColumnError, FooterError, ParquetBloomError, UnsupportedError
+from parquet_bloom.orc.bloom import KeyForm, StoredIndex, is_marked, read_filters
+from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.proto import orc_pb2
+from parquet_bloom.orc.row_index import IndexEntry, read_row_index
+from parquet_bloom.orc.stripe import (
+    BLOOM_FILTER_UTF8,
+    FILTER_KINDS,
+    ROW_INDEX,
+    OrcChunk,
+    OrcStream,
+    Stripe,
+)
+from parquet_bloom.orc.tail import decode, expand, read_tail
+from parquet_bloom.orc.writers import generation_of
+from parquet_bloom.vocabulary import NO_FILTER
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.source import Source
+
+ENCRYPTED: Final = "encrypted"
+
+# Only groups of fewer than ten rows in the largest stripe reach this, and no writer makes those.
+# Lists of groups must not exhaust memory.
+MAX_INDEX_GROUPS: Final = 1 << 20
+
+
+class OrcReader:
+    """An ORC file whose columns, stripes and filters can be read."""
+
+    def __init__(self, source: Source) -> None:
+        """Read the footer. Raises FormatError for a file that is damaged or not ORC,
+        UnsupportedError for an unknown codec."""
+        self.source = source
+        self.tail = read_tail(source)
+        self.generation = generation_of(self.tail)
+        self._stripes: dict[int, Stripe] = {}
+
+    @property
+    def path(self) -> str:
+        return self.source.path
+
+    @property
+    def num_stripes(self) -> int:
+        return len(self.tail.stripes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The dotted names of all columns but the root, by id. Raises FooterError."""
+        return tuple(column.name for column in self.tail.columns[1:])
+
+    def column(self, name: str) -> OrcColumn:
+        """The column with this dotted name. Raises ColumnError, suggesting similar names."""
+        for column in self.tail.columns[1:]:
+            if column.name == name:
+                return column
+        close = get_close_matches(name, self.columns, n=3) or self.columns[:5]
+        raise ColumnError(f"{self.path}: no column {name}; did you mean {', '.join(close)}?")
+
+    def select(self, names: Sequence[str] | None) -> tuple[OrcColumn, ...]:
+        """These columns by id, without repetition; all but the root for None. Raises ColumnError."""
+        if names is None:
+            return self.tail.columns[1:]
+        wanted = {self.column(name).id for name in names}
+        return tuple(column for column in self.tail.columns if column.id in wanted)
+
+    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+        """These stripes in order, checked; all of them for None. Raises as stripe."""
+        for index in wanted or ():
+            self.stripe(index)
+        return tuple(range(self.num_stripes)) if wanted is None else tuple(sorted(set(wanted)))
+
+    def stripe(self, index: int) -> Stripe:
+        """One stripe, read once. Raises ColumnError if there is no such stripe, and as
+        read_stripe."""
+        if not 0 <= index < self.num_stripes:
+            raise ColumnError(f"{self.path}: stripe {index}: expected 0 to {self.num_stripes - 1}")
+        if index not in self._stripes:
+            self._stripes[index] = self.read_stripe(index)
+        return self._stripes[index]
+
+    def read_stripe(self, index: int) -> Stripe:
+        """Read the footer of a stripe. Raises FooterError if it is damaged or has too many index
+        groups, UnsupportedError."""
+        tail, where = self.tail, f"{self.path}: stripe {index}"
+        place = tail.stripes[index]
+        stored = self.source.read_at(place.footer_start, place.footer_length)
+        raw = expand(tail.compression, stored, f"{where}: footer")
+        footer = decode(orc_pb2.StripeFooter, raw, f"{where}: footer")
+        first_row = tail.first_rows[index]
+        stripe = Stripe(where, index, place, first_row, tail.row_index_stride, footer, raw)
+        if stripe.num_index_groups > MAX_INDEX_GROUPS:
+            raise FooterError(
+                f"{where}: {stripe.num_index_groups} index groups, expected at most"
+                f" {MAX_INDEX_GROUPS}"
+            )
+        return stripe
+
+    def chunks(self, part: int, columns: Sequence[OrcColumn]) -> Iterator[OrcChunk]:
+        """The chunks of these columns in one stripe."""
+        return (OrcChunk(self.stripe(part), column) for column in columns)
+
+    def filters(self, stripe: int, column: OrcColumn) -> StoredIndex | None:
+        """The filters of a column in a stripe that readers take; None if it has none.
+
+        Raises UnsupportedError if the column is encrypted, FilterError for unusable filters,
+        FooterError for damage.
+        """
+        read = self._checked(stripe, column)
+        stream = read.stream_of(column.id, FILTER_KINDS)
+        return None if stream is None else self.filters_in(read, column, stream)
+
+    def _checked(self, stripe: int, column: OrcColumn) -> Stripe:
+        """The stripe. Raises UnsupportedError if the column is encrypted."""
+        read = self.stripe(stripe)
+        if self.tail.is_encrypted_column(column):
+            raise UnsupportedError(f"{read.where}, column {column.name}: {ENCRYPTED}")
+        return read
+
+    def usable_filters(self, stripe: int, column: OrcColumn) -> tuple[StoredIndex | None, str]:
+        """The filters of a column in a stripe, or why there are none that can be used."""
+        if self.tail.is_encrypted_column(column):
+            return None, ENCRYPTED
+        try:
+            stored = self.filters(stripe, column)
+        except ParquetBloomError as error:
+            return None, str(error)
+        # A stripe without rows has a stream without filters.
+        return (stored, "") if stored and stored.filters else (None, NO_FILTER)
+
+    def filters_in(self, stripe: Stripe, column: OrcColumn, stream: OrcStream) -> StoredIndex:
+        """The filters in one stream of the stripe. Raises as filters."""
+        data = self.read_stream(stripe, stream)
+        where = f"{stripe.where}, column {column.name}: {stream.name}"
+        filters = read_filters(data, stream.kind, stripe.num_index_groups, where)
+        marked = is_marked(data)
+        key_form = self.key_form(stripe, stream, marked)
+        return StoredIndex(stream, stripe.bloom_encoding(column.id), key_form, filters, marked)
+
+    def key_form(self, stripe: Stripe, stream: OrcStream, marked: bool) -> KeyForm:
+        """The key form of the filters in a stream; `marked`: pbloom built them."""
+        return KeyForm(
+            utf8=stream.kind == BLOOM_FILTER_UTF8,
+            logical_shifts=self.generation.has_logical_shifts and not marked,
+            writer_timezone=stripe.writer_timezone,
+        )
+
+    def row_index(self, stripe: int, column: OrcColumn) -> tuple[IndexEntry, ...] | None:
+        """Positions and statistics of each index group; None if the column has none.
+
+        Raises as filters.
+        """
+        read = self._checked(stripe, column)
+        stream = read.stream_of(column.id, (ROW_INDEX,))
+        if stream is None:
+            return None
+        where = f"{read.where}, column {column.name}: ROW_INDEX"
+        return read_row_index(self.read_stream(read, stream), read.num_index_groups, where)
+
+    def read_stream(self, stripe: Stripe, stream: OrcStream) -> bytes:
+        """A decompressed index stream. Raises FilterError if the stripe's index cannot be trusted,
+        FooterError if the stream is damaged, UnsupportedError."""
+        stripe.check_index()
+        stored = self.source.read_at(stream.offset, stream.length)
+        where = f"{stripe.where}: {stream.name} of column {stream.column}"
+        return expand(self.tail.compression, stored, where)
