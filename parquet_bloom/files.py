@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import NotSupportedFileError, UnsupportedError
 from parquet_bloom.legacy import kind as legacy
-from parquet_bloom.parquet.container import ParquetContainer
+from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.tail import check_may_be_plain
 from parquet_bloom.storage import open_source
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.file import OrcFile
 
 
-def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetContainer | OrcFile:
+def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile | OrcFile:
     """Open a local path or URL, with the keys of what is encrypted in it, a Parquet file's.
 
     Raises OSError, FormatError if it is no Parquet and no ORC file, EncryptionError if it is
@@ -27,7 +27,7 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetConta
     try:
         keys = None if keys is None else keys.for_file(source.path)
         try:
-            return ParquetContainer(source, keys, legacy)
+            return ParquetFile(source, keys, legacy)
         except NotSupportedFileError:
             from parquet_bloom.orc.file import OrcFile
             from parquet_bloom.orc.tail import is_orc
@@ -50,7 +50,7 @@ def check_comparable(a: Container, b: Container) -> None:
         )
 
 
-def open_parquet(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetContainer:
+def open_parquet(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile:
     """As open, for those who take nothing but Parquet: an ORC file is an UnsupportedError."""
     file = open(path, keys)
     if file.format == "parquet":

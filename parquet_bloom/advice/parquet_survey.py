@@ -23,7 +23,7 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parquet.build import build_filter, reason_for_none
-from parquet_bloom.parquet.container import ParquetContainer
+from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, located
@@ -40,7 +40,7 @@ class ParquetSurveyor:
 
     num_drawn: Final = LIMIT
 
-    def __init__(self, file: ParquetContainer, options: AdviseOptions) -> None:
+    def __init__(self, file: ParquetFile, options: AdviseOptions) -> None:
         """Raises FooterError if row groups are missing from the footer."""
         file.footer.check_row_counts()
         self.file = file

@@ -10,7 +10,7 @@ from parquet_bloom.legacy.presence import may_have_private
 from parquet_bloom.options import BuildOptions, Selection
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.strip_change import ParquetStrip, selected
+from parquet_bloom.parquet.strip_change import ParquetStrip
 
 
 def build_change(
@@ -38,7 +38,7 @@ def strip_change(file: Container, selection: Selection) -> StripChange:
     """The file without the filters of `selection`, of any dialect. Raises as Container.strip."""
     if not isinstance(file, ParquetFile):
         return file.strip(selection)
-    chunks = selected(file, selection).values()
+    chunks = tuple(file.selected(selection))
     if not may_have_private(file.footer, chunks):
         return file.strip(selection)
     # It imports numpy, too.

@@ -6,8 +6,8 @@
 In an encrypted column, each of the two is in an envelope of its own, and bloom_filter_length counts
 both envelopes.
 
-A filter that is not exactly as the format defines it is never used to call a value absent: one with
-another hash, a size that is not whole blocks, or a range that overlaps something else.
+A filter that is not exactly as the format defines it, or that overlaps something else, is never
+used to call a value absent.
 
 Spec: parquet-format, BloomFilter.md "File Format", parquet.thrift `BloomFilterHeader`.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from parquet_bloom.container.records import record
 from parquet_bloom.errors import EncryptionError, FilterError, FormatError, UnsupportedError
@@ -50,8 +50,8 @@ _UNIONS = {2: ("algorithm", SPLIT_BLOCK), 3: ("hash", XXHASH), 4: ("compression"
 class StoredFilter:
     """The header and location of a filter; `length` is the footer's, None if missing.
 
-    `header_bytes`: the size of the stored header. `num_bytes`: the size of the bitset. `modules`: how
-    the filter of `chunk` is stored in the `file`.
+    `header_bytes`: the size of the stored header. `num_bytes`: the size of the bitset. `modules`:
+    how the filter of `chunk` is stored in the `file`.
     """
 
     offset: int
@@ -71,19 +71,19 @@ class StoredFilter:
         return f"{self.file}: {self.chunk.where}"
 
     @property
-    def bitset_bytes(self) -> int:
-        """The size of the stored bitset."""
-        return self.num_bytes + self.modules.bitset_overhead
-
-    @property
     def end(self) -> int:
-        """The end of the bitset."""
-        return self.offset + self.header_bytes + self.bitset_bytes
+        """The end of the stored bitset."""
+        return self.offset + self.header_bytes + self.num_bytes + self.modules.bitset_overhead
 
     @property
     def is_encrypted(self) -> bool:
         """Whether header and bitset are in envelopes."""
         return self.modules is not PLAIN
+
+    @property
+    def is_leaked(self) -> bool:
+        """Whether the filter is in plaintext although its column is encrypted."""
+        return self.chunk.has_crypto_metadata and not self.is_encrypted
 
     @property
     def num_blocks(self) -> int:
@@ -112,87 +112,61 @@ def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFil
     Raises FilterError if there is no header at the offset, MissingKeyError if it is encrypted and
     there is no key, TamperedError if it cannot be decrypted.
     """
-    offset = chunk.bloom_filter_offset
+    try:
+        return _read_header(source, footer, chunk)
+    except (EncryptionError, FilterError, UnsupportedError) as error:
+        raise at(f"{footer.where}: {chunk.where}", error) from None
+
+
+def _read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:
+    offset, length = chunk.bloom_filter_offset, chunk.bloom_filter_length
     if offset is None:
-        with named(_where(footer, chunk)):
-            chunk.modules.check_readable()
+        chunk.modules.check_readable()
         return None
     if not 4 <= offset < footer.start:
-        raise FilterError(
-            f"{_where(footer, chunk)}: bloom_filter_offset is {offset}, expected between 4 and"
-            f" {footer.start}"
-        )
+        raise FilterError(f"bloom_filter_offset is {offset}, expected between 4 and {footer.start}")
     modules = _modules_of_filter(source, chunk, offset, footer.start)
     try:
         data, header_bytes = modules.filter_header(source, offset, footer.start)
         end = header_bytes if modules is PLAIN else _kernel.struct_end(data)
-        header = _decoded(data[:end])
-    except (EncryptionError, UnsupportedError) as error:
-        raise at(_where(footer, chunk), error) from None
+        num_bytes, words = _decoded(data[:end])
     except (_kernel.ScanError, FormatError) as error:
-        raise FilterError(
-            f"{_where(footer, chunk)}: no filter header at {offset}: {error}"
-        ) from None
-    if header.num_bytes is None:
-        raise FilterError(f"{_where(footer, chunk)}: no numBytes in the filter header")
+        raise FilterError(f"no filter header at {offset}: {error}") from None
+    if num_bytes is None:
+        raise FilterError("no numBytes in the filter header")
     return StoredFilter(
-        offset,
-        chunk.bloom_filter_length,
-        header_bytes,
-        header.num_bytes,
-        header.algorithm,
-        header.hash,
-        header.compression,
-        footer.where,
-        chunk,
-        modules,
+        offset, length, header_bytes, num_bytes, *words, footer.where, chunk, modules
     )
 
 
-def _where(footer: Footer, chunk: ColumnChunk) -> str:
-    return f"{footer.where}: {chunk.where}"
-
-
-class _Header(NamedTuple):
-    num_bytes: int | None
-    algorithm: str
-    hash: str
-    compression: str
-
-
 @lru_cache(maxsize=64)
-def _decoded(header: bytes) -> _Header:
-    """What a header says. Most filters of a file have the same one."""
+def _decoded(header: bytes) -> tuple[int | None, tuple[str, str, str]]:
+    """numBytes, and algorithm, hash and compression. Most filters of a file share a header."""
     found, _ = compact.decode(ttypes.BloomFilterHeader, header)
     members = _members(header)
-    words = (members.get(union, UNKNOWN) for union, _ in _UNIONS.values())
-    return _Header(found.numBytes, *words)
+    algorithm, hash, compression = (members.get(name, UNKNOWN) for name, _ in _UNIONS.values())
+    return found.numBytes, (algorithm, hash, compression)
 
 
 def _modules_of_filter(source: Source, chunk: ColumnChunk, offset: int, end: int) -> Modules:
-    """How the filter is stored: some writers leave it in plaintext although the column is encrypted.
-
-    Bytes that begin with the length of an envelope are not a plaintext header.
-    """
+    """How the filter is stored: some writers leave that of an encrypted column in plaintext. Bytes
+    that begin with the length of an envelope are not a plaintext header."""
     if not chunk.has_crypto_metadata:
         return PLAIN
     prefix = int.from_bytes(source.read_at(offset, min(4, end - offset)), "little")
     if prefix <= MAX_SEALED_HEADER_BYTES:
         return chunk.modules
     try:
-        data, _ = PLAIN.filter_header(source, offset, end)
-        header, _ = compact.decode(ttypes.BloomFilterHeader, data)
+        data, size = PLAIN.filter_header(source, offset, end)
+        num_bytes, words = _decoded(data[:size])
     except (_kernel.ScanError, FormatError):
         return chunk.modules
-    return chunk.modules if header.numBytes is None or not _members(data) else PLAIN
+    return chunk.modules if num_bytes is None or set(words) == {UNKNOWN} else PLAIN
 
 
 def _members(header: bytes) -> dict[str, str]:
-    """The member that is set in each union of the header.
-
-    Leaves out a union with another member, with none, or with a second one beside the one that the
-    format defines; generated structs cannot tell these apart.
-    """
+    """The member that is set in each union of the header, if it is the one that the format defines
+    and the only one; generated structs cannot tell."""
     members = {}
     for union_id, field_type, _, value, _ in _kernel.fields(header):
         union, member = _UNIONS.get(union_id, ("", ""))
@@ -203,61 +177,56 @@ def _members(header: bytes) -> dict[str, str]:
     return members
 
 
-def is_leaked(chunk: ColumnChunk, stored: StoredFilter) -> bool:
-    """Whether the filter reveals an encrypted column."""
-    return chunk.has_crypto_metadata and not stored.is_encrypted
-
-
-def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> None:
-    """Raise FilterError unless the filter is one that the format defines and overlaps nothing."""
-    if is_leaked(chunk, stored):
-        raise FilterError(
-            f"{stored.where}: the column is encrypted, but its filter is in plaintext"
-        )
-    doubt = "" if chunk.has_crypto_metadata else footer.protection.doubt(chunk.leaf.path)
-    if doubt:
-        raise FilterError(f"{stored.where}: {doubt}")
-    if chunk.has_crypto_metadata and chunk.row_group in footer.repeated_ordinals:
-        raise FilterError(
-            f"{stored.where}: another row group has the same ordinal, so the encrypted filter may belong"
-            " to it"
-        )
+def _doubt(footer: Footer, stored: StoredFilter) -> str:
+    """Why the filter cannot be trusted; empty if it is as the format defines it and overlaps
+    nothing."""
+    chunk = stored.chunk
+    if stored.is_leaked:
+        return "the column is encrypted, but its filter is in plaintext"
+    if chunk.has_crypto_metadata:
+        if chunk.row_group in footer.repeated_ordinals:
+            return (
+                "another row group has the same ordinal, so the encrypted filter may belong to it"
+            )
+    elif doubt := footer.protection.doubt(chunk.leaf.path):
+        return doubt
     if (stored.algorithm, stored.hash, stored.compression) != (SPLIT_BLOCK, XXHASH, UNCOMPRESSED):
-        raise FilterError(
-            f"{stored.where}: filter header says algorithm {stored.algorithm}, hash {stored.hash},"
-            f" compression {stored.compression}: expected {SPLIT_BLOCK}, {XXHASH}, {UNCOMPRESSED}"
+        return (
+            f"filter header says algorithm {stored.algorithm}, hash {stored.hash}, compression"
+            f" {stored.compression}: expected {SPLIT_BLOCK}, {XXHASH}, {UNCOMPRESSED}"
         )
     if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
-        raise FilterError(
-            f"{stored.where}: filter header says {stored.num_bytes} bytes, expected a positive multiple"
-            f" of {BLOCK_BYTES}"
+        return (
+            f"filter header says {stored.num_bytes} bytes, expected a positive multiple of"
+            f" {BLOCK_BYTES}"
         )
     end = stored.end
-    if stored.length is not None and stored.length != end - stored.offset:
-        raise FilterError(
-            f"{stored.where}: bloom_filter_length is {stored.length}, expected"
-            f" {end - stored.offset}: {stored.header_bytes} of header and"
-            f" {stored.bitset_bytes} of bitset"
+    size = end - stored.offset
+    if stored.length is not None and stored.length != size:
+        return (
+            f"bloom_filter_length is {stored.length}, expected {size}: {stored.header_bytes} of"
+            f" header and {size - stored.header_bytes} of bitset"
         )
-    layout = footer.layout
-    if layout.overlaps_data(stored.offset, end):
-        place = f"{stored.where}: filter at {stored.offset} to {end}"
-        raise FilterError(f"{place} overlaps pages, page indexes or the footer at {footer.start}")
-    if layout.overlaps_filters(stored.offset, end):
-        place = f"{stored.where}: filter at {stored.offset} to {end}"
-        raise FilterError(f"{place} overlaps the filter of another column chunk")
+    if footer.layout.overlaps_data(stored.offset, end):
+        return (
+            f"filter at {stored.offset} to {end} overlaps pages, page indexes or the footer at"
+            f" {footer.start}"
+        )
+    if footer.layout.filters.overlap_another(stored.offset, end):
+        return f"filter at {stored.offset} to {end} overlaps the filter of another column chunk"
+    return ""
 
 
 def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:
     """As read_header, but raises FilterError for a filter that cannot be trusted."""
     stored = read_header(source, footer, chunk)
-    if stored is not None:
-        check_usable(footer, chunk, stored)
+    if stored is not None and (doubt := _doubt(footer, stored)):
+        raise FilterError(f"{stored.where}: {doubt}")
     return stored
 
 
 def no_filter_reason(chunk: ColumnChunk) -> str:
-    """Why a chunk whose footer points to no filter has none, as far as the footer tells."""
+    """Why the footer points to no filter for a chunk, as far as the footer tells."""
     if chunk.leaf.type.physical == "BOOLEAN":
         return f"{NO_FILTER}: BOOLEAN columns get none"
     if chunk.num_values == 0:
@@ -289,11 +258,8 @@ def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:
 def read_block(
     read: ReadBits, stored: StoredFilter, hash: int
 ) -> tuple[int, SplitBlockBloomFilter]:
-    """The index of the block that `hash` selects, and that block as a filter of its own; `read` is
-    the result of `bits`.
-
-    In a filter of one block every hash selects block 0, so a check tests the same bits.
-    """
+    """The index of the block that `hash` selects, and that block as a filter of its own, in which
+    every hash selects block 0 and tests the same bits. `read`: the result of `bits`."""
     index = ((hash >> 32) * stored.num_blocks) >> 32
     block = read(index * BLOCK_BYTES, BLOCK_BYTES)
     return index, SplitBlockBloomFilter.from_bytes(block)

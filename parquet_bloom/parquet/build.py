@@ -1,23 +1,17 @@
 """From the values of one column chunk to its filter.
 
 Build big, then fold: the filter starts at the size for the most distinct values that there can be
-(the dictionary's entries if nothing else comes, the non-null values otherwise) and is halved while
-the FPP computed from its bits stays within the target. Nobody has to know the NDV, and the result
-is bit for bit the filter that would have been built at its final size.
+(the dictionary's entries if there are no other values, otherwise the non-null values) and is halved
+while the FPP computed from its bits stays within the target. Nobody has to know the NDV, and the
+result is bit for bit the filter that would have been built at its final size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from math import ceil
 
-from parquet_bloom.filters.sizing import (
-    BLOCK_BYTES,
-    MIN_BYTES,
-    Size,
-    largest_power_of_two,
-)
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES, Size, largest_power_of_two
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.pages import ChunkRun
@@ -27,9 +21,10 @@ from parquet_bloom.values.types import LeafType, canonical_nan, zeros
 # More values than any chunk has.
 UNCOUNTED = 1 << 62
 
-# What a filter that missed its size by the luck of the hashes grows by, when any size will do.
+# How much a filter of any size grows if its hashes are unlucky and miss the target FPP.
 GROWTH = 1.02
 
+_OTHER_FORMS = {"FLOAT16": FixedRun.widened_halves, "INTERVAL": FixedRun.normalized_intervals}
 
 Runs = Callable[[], Iterable[ChunkRun]]
 
@@ -45,33 +40,30 @@ def build_filter(
     if has_other_forms(leaf):
         max_values *= 2
     if size.ndv is not None:
-        return _collect(runs(), leaf, partial(_fixed, size.blocks_for(size.ndv)))
+        ndv_blocks = size.blocks_for(size.ndv)
+        return _collect(runs(), leaf, lambda _: ndv_blocks)
     if size.exact_blocks:
         return _build_exact(runs, leaf, max_values, size)
     return _build_folded(runs, leaf, max_values, size)
-
-
-def _fixed(num_blocks: int, ndv: int) -> int:
-    return num_blocks
-
-
-def _at_least(least: int, size: Size, max_values: int, ndv: int) -> int:
-    return max(least, size.blocks_for(min(ndv, max_values)))
 
 
 def _build_folded(
     runs: Runs, leaf: LeafType, max_values: int, size: Size
 ) -> SplitBlockBloomFilter | None:
     least = 0
+
+    def blocks_for(ndv: int) -> int:
+        return max(least, size.blocks_for(min(ndv, max_values)))
+
     while True:
-        filter = _collect(runs(), leaf, partial(_at_least, least, size, max_values))
+        filter = _collect(runs(), leaf, blocks_for)
         if filter is None:
             return None
         if filter.fpp <= size.fpp:
             return filter.fold_to_fpp(size.fpp, MIN_BYTES // BLOCK_BYTES)
         if filter.num_blocks >= size.max_blocks:
             return filter
-        # The expected FPP was within the target and the hashes of this chunk are not: one size up.
+        # The expected FPP was within the target, but that of these hashes is not: one size up.
         least = 2 * filter.num_blocks
 
 
@@ -85,8 +77,12 @@ def _build_exact(
         return None
     estimate = min(counted.ndv_estimate, max_values)
     num_blocks = size.blocks_for(ceil(estimate))
+
+    def blocks_for(ndv: int) -> int:
+        return num_blocks
+
     while True:
-        filter = _collect(runs(), leaf, partial(_fixed, num_blocks))
+        filter = _collect(runs(), leaf, blocks_for)
         if filter is None or filter.fpp <= size.fpp or num_blocks >= size.max_blocks:
             return filter
         num_blocks = min(size.max_blocks, ceil(num_blocks * GROWTH))
@@ -95,26 +91,40 @@ def _build_exact(
 def _collect(
     runs: Iterable[ChunkRun], leaf: LeafType, blocks_for: Callable[[int], int]
 ) -> SplitBlockBloomFilter | None:
-    """Insert every value; `blocks_for` gives the number of blocks for a number of values.
-
-    A dictionary waits until it is known whether anything comes after it.
-    """
-    collector = _Collector(leaf, blocks_for)
+    """Insert every value; `blocks_for` gives the number of blocks for a number of values. A
+    dictionary comes last, when it is known whether there are values outside it."""
+    dictionary: list[Run] = []
+    filter: SplitBlockBloomFilter | None = None
+    specials = count = 0
     for part in runs:
-        collector.add(part)
-    return collector.finish()
+        if leaf.is_float:
+            specials |= part.run.float_specials()
+        for run in (part.run, *other_forms(part.run, leaf)):
+            if part.is_dictionary:
+                dictionary.append(run)
+                count += len(run)
+            else:
+                filter = filter or SplitBlockBloomFilter.empty(blocks_for(UNCOUNTED))
+                count += run.insert_into(filter)
+    if count == 0:
+        return None
+    filter = filter or SplitBlockBloomFilter.empty(blocks_for(count))
+    for run in dictionary:
+        run.insert_into(filter)
+    for plain in special_values(specials, leaf):
+        filter.insert_value(plain)
+    return filter
 
 
 def other_forms(run: Run, leaf: LeafType) -> Iterator[Run]:
-    """The values in forms that they are not stored in, but that readers look for.
+    """The values in forms that are not stored, but that readers look for.
 
-    DuckDB (2.0) hashes a FLOAT16 literal as FLOAT, and in files with its key for that an INTERVAL
-    of 60 days as one of 2 months. It loses the rows of a filter without them.
+    DuckDB (2.0) hashes a FLOAT16 literal as FLOAT and, in files with its key for that, an INTERVAL
+    of 60 days as one of 2 months. Without these in the filter, it loses rows.
     """
-    if leaf.logical_name == "FLOAT16" and isinstance(run, FixedRun):
-        yield run.widened_halves()
-    if leaf.logical_name == "INTERVAL" and isinstance(run, FixedRun):
-        yield run.normalized_intervals()
+    form = _OTHER_FORMS.get(leaf.logical_name)
+    if form and isinstance(run, FixedRun):
+        yield form(run)
 
 
 def reason_for_none(leaf: LeafType) -> str | None:
@@ -124,11 +134,11 @@ def reason_for_none(leaf: LeafType) -> str | None:
 
 def has_other_forms(leaf: LeafType) -> bool:
     """Whether other_forms yields any."""
-    return leaf.logical_name in ("FLOAT16", "INTERVAL")
+    return leaf.logical_name in _OTHER_FORMS
 
 
 def special_values(specials: int, leaf: LeafType) -> Iterator[bytes]:
-    """Values that equal, or stand for, one that is there although their bytes differ.
+    """Values that readers may look up instead of a stored one, although their bytes differ.
 
     `specials`: HAS_ZERO | HAS_NAN. Engines compare -0.0 = 0.0 but hash one of them;
     parquet-format issue 407.
@@ -141,7 +151,7 @@ def special_values(specials: int, leaf: LeafType) -> Iterator[bytes]:
 
 
 def with_specials(runs: Iterable[ChunkRun], leaf: LeafType) -> Iterator[Run]:
-    """The values of `runs`, and the special ones that stand for them."""
+    """The values of `runs`, and after them the special ones."""
     specials = 0
     for part in runs:
         if leaf.is_float:
@@ -149,39 +159,3 @@ def with_specials(runs: Iterable[ChunkRun], leaf: LeafType) -> Iterator[Run]:
         yield part.run
     if specials:
         yield run_of(list(special_values(specials, leaf)), leaf.width)
-
-
-class _Collector:
-    def __init__(self, leaf: LeafType, blocks_for: Callable[[int], int]) -> None:
-        self._leaf = leaf
-        self._blocks_for = blocks_for
-        self._dictionary: list[Run] = []
-        self._filter: SplitBlockBloomFilter | None = None
-        self._specials = 0
-        self._count = 0
-
-    def add(self, part: ChunkRun) -> None:
-        if self._leaf.is_float:
-            self._specials |= part.run.float_specials()
-        for run in (part.run, *other_forms(part.run, self._leaf)):
-            if part.is_dictionary:
-                self._dictionary.append(run)
-                self._count += len(run)
-            else:
-                self._count += run.insert_into(self._grown_filter())
-
-    def _grown_filter(self) -> SplitBlockBloomFilter:
-        """The filter, made when the first value comes that is in no dictionary."""
-        if self._filter is None:
-            self._filter = SplitBlockBloomFilter.empty(self._blocks_for(UNCOUNTED))
-        return self._filter
-
-    def finish(self) -> SplitBlockBloomFilter | None:
-        if self._count == 0:
-            return None
-        filter = self._filter or SplitBlockBloomFilter.empty(self._blocks_for(self._count))
-        for run in self._dictionary:
-            run.insert_into(filter)
-        for plain in special_values(self._specials, self._leaf):
-            filter.insert_value(plain)
-        return filter

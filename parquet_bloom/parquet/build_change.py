@@ -1,4 +1,5 @@
-"""Add Bloom filters to a Parquet file; no page is rewritten.
+"""Add Bloom filters to a Parquet file: which column chunks get one, and the new file, in which no
+page is rewritten.
 
     | pages, page indexes: as they were | new filters | FileMetaData with pointers | length | PAR1 |
 
@@ -7,17 +8,19 @@ Spec: parquet-format, BloomFilter.md "File Format"; the order is parquet-java's.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from parquet_bloom.container import BuildChange
+from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk
+from parquet_bloom.errors import RewriteError
 from parquet_bloom.filters.sizing import MAX_BYTES, Size
-from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
+from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.plan import plan_of
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.pages.pages import check_readable, located
 from parquet_bloom.parquet.writer import (
     Built,
     FilterChange,
@@ -27,26 +30,29 @@ from parquet_bloom.parquet.writer import (
     kept_end,
 )
 from parquet_bloom.storage.new_version import Version
-from parquet_bloom.vocabulary import HAS_ONE
+from parquet_bloom.vocabulary import HAS_ONE, NO_KEY
 
-OF_DUCKDB = "DuckDB, up to 2.0, does not read encrypted columns that have a filter"
-OF_KEPT = "filters that are there already are not shown: to expose where they lie, replace them"
-OF_CTR = "pages in AES-CTR have no tag: whoever changed a value there has changed the filter"
+OF_DUCKDB = "DuckDB up to 2.0 cannot read encrypted columns that have a filter"
+OF_KEPT = (
+    "the locations of filters that were kept are not exposed: replace the filters to expose them"
+)
+OF_CTR = "pages in AES-CTR are not authenticated: a value that was altered there is in the filter"
 
 
 class ParquetBuild(FilterChange, BuildChange):
-    """Filters of today for the column chunks that `options` name."""
+    """Filters of the current format for the column chunks that `options` select."""
 
     def __init__(
-        self, file: ParquetFile, options: BuildOptions, progress: Progress | None = None
+        self, file: OpenFile, options: BuildOptions, progress: Progress | None = None
     ) -> None:
         refuse(file.path, options, ("orc_streams",), "a Parquet file")
         check_rewritable(file)
         file.footer.check_row_counts()
         self._options = options
-        size = size_of(options)
+        fpp, max_bytes = options.fpp or DEFAULT_FPP, options.max_bytes or MAX_BYTES
+        size = Size(fpp, max_bytes, options.ndv, options.exact_blocks)
         plan = plan_of(file, options, lambda chunk: chunk.has_filters)
-        replaced = plan.replaced
+        replaced = {chunk.key: chunk for chunk in plan.chunks if chunk.has_filters}
         check_end(file, replaced)
         self._builder = FilterBuilder(file, size, options.threads)
         new = NewFilters(
@@ -56,14 +62,13 @@ class ParquetBuild(FilterChange, BuildChange):
             is_shown=options.expose_filter_location,
             progress=progress,
         )
-        # A filter that is to be replaced goes in any case: its bytes may be overwritten.
-        places = dict.fromkeys(replaced)
-        super().__init__(file, kept_end(file, replaced), places, new)
+        # A replaced filter goes even if no new one is written: its bytes may be overwritten.
+        super().__init__(file, kept_end(file, replaced), dict.fromkeys(replaced), new)
         self.skipped += plan.skipped
 
     @property
     def planned(self) -> Sequence[ColumnChunk]:
-        # No bits of an encrypted file are to go anywhere else.
+        # The bits of an encrypted file's filters must not leave this process.
         return () if self.file.is_encrypted else self._new.chunks
 
     def built(self, chunks: Sequence[ColumnChunk]) -> Generator[Built]:
@@ -74,42 +79,69 @@ class ParquetBuild(FilterChange, BuildChange):
 
     def compose(self, version: Version) -> None:
         super().compose(version)
-        self.notes = (*self._of_encrypted(), *self._remains(), *self._not_shown())
+        self.notes = tuple(self._notes())
 
-    def _of_encrypted(self) -> Iterator[str]:
-        """What readers make of filters of encrypted columns. Source: docs/encryption.md."""
-        if not self._any_encrypted((each.place.part, each.column) for each in self.filters):
-            return
-        yield OF_DUCKDB
-        if self.file.footer.protection.has_untagged_pages:
-            yield OF_CTR
-
-    def _remains(self) -> Iterator[str]:
-        """What is still in plaintext of filters that were replaced."""
-        for leak in self.leaks:
-            if leak.remains:
-                yield f"{leak.chunk.where}: {leak.remains}"
-
-    def _not_shown(self) -> Iterator[str]:
-        """What was asked to be shown, and is of filters that stay as they are."""
-        kept = (each for each in self.skipped if each.reason == HAS_ONE)
-        if self._options.expose_filter_location and self._any_encrypted(
-            (each.place.part, each.column) for each in kept
-        ):
+    def _notes(self) -> Iterator[str]:
+        """Source: docs/encryption.md."""
+        if self._any_encrypted(self.filters):
+            yield OF_DUCKDB
+            if self.file.footer.protection.has_untagged_pages:
+                yield OF_CTR
+        for chunk, remains in self.remaining():
+            yield f"{chunk.where}: {remains}"
+        kept = [each for each in self.skipped if each.reason == HAS_ONE]
+        if self._options.expose_filter_location and self._any_encrypted(kept):
             yield OF_KEPT
 
-    def _any_encrypted(self, chunks: Iterable[tuple[int, str]]) -> bool:
-        # Most files have nothing that is encrypted, and need not be asked chunk by chunk.
-        return any(self.file.footer.chunks.every("has_crypto_metadata")) and any(
-            self.file.chunk(*each).has_crypto_metadata for each in chunks
+    def _any_encrypted(self, found: Iterable[BuiltFilters | LeftChunk]) -> bool:
+        return self.file.is_encrypted and any(
+            self.file.chunk(each.place.part, each.column).has_crypto_metadata for each in found
         )
 
 
-def size_of(options: BuildOptions) -> Size:
-    """The size of split block filters that is asked for."""
-    return Size(
-        fpp=DEFAULT_FPP if options.fpp is None else options.fpp,
-        max_bytes=MAX_BYTES if options.max_bytes is None else options.max_bytes,
-        ndv=options.ndv,
-        exact_blocks=options.exact_blocks,
-    )
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The chunks that get a filter, in file order, and those that do not."""
+
+    chunks: list[ColumnChunk] = field(default_factory=list)
+    skipped: list[LeftChunk] = field(default_factory=list)
+
+
+def plan_of(file: OpenFile, options: BuildOptions, has_one: Callable[[ColumnChunk], bool]) -> Plan:
+    """What to build, where `has_one` tells whether a chunk already has a filter of the dialect.
+    Raises ColumnError, UnsupportedError, RewriteError, and MissingKeyError if there is no key for
+    any of the columns."""
+    plan = Plan()
+    for chunk in file.selected(options):
+        reason = _reason_to_skip(file, chunk, options, has_one)
+        if reason:
+            plan.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
+            continue
+        with located(file.footer, chunk):
+            check_readable(file.footer, chunk)
+            chunk.modules.check_writable()
+        plan.chunks.append(chunk)
+    if not plan.chunks:
+        columns = list(file.selected(Selection(columns=options.columns)))
+        if columns and all(chunk.is_locked for chunk in columns):
+            with located(file.footer, columns[0]):
+                columns[0].modules.check_readable()
+    return plan
+
+
+def _reason_to_skip(
+    file: OpenFile,
+    chunk: ColumnChunk,
+    options: BuildOptions,
+    has_one: Callable[[ColumnChunk], bool],
+) -> str | None:
+    """Why a chunk gets no filter. Raises RewriteError if it has one, which is to be an error."""
+    if chunk.is_locked:
+        return NO_KEY
+    if reason := reason_for_none(chunk.leaf.type):
+        return reason
+    if options.existing == "replace" or not has_one(chunk):
+        return None
+    if options.existing == "error":
+        raise RewriteError(f"{file.path}: {chunk.where}: {HAS_ONE}")
+    return HAS_ONE

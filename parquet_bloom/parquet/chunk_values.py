@@ -1,18 +1,16 @@
-"""What the footer says of the values of a column chunk: how many there are, and what has them all."""
+"""What the footer says about the values of a column chunk."""
 
 from __future__ import annotations
 
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
-from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
-
-_DICTIONARY = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
-_LEVELS = (Encoding.RLE, Encoding.BIT_PACKED)
+from parquet_bloom.parquet.pages.page_reader import DATA_PAGES
+from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS
+from parquet_bloom.parquet.thrift.ttypes import Encoding
 
 
 def known_non_null(footer: Footer, chunk: ColumnChunk) -> int | None:
-    """How many values of a chunk are not null; None where there can be nulls and the footer does not
-    count them."""
+    """How many values of a chunk are not null; None if the footer does not say."""
     num_values = max(0, chunk.num_values or 0)
     if num_values == 0 or chunk.leaf.max_definition_level == 0:
         return num_values
@@ -22,12 +20,12 @@ def known_non_null(footer: Footer, chunk: ColumnChunk) -> int | None:
 
 
 def may_have_values(footer: Footer, chunk: ColumnChunk) -> bool:
-    """Whether a chunk has values that are not null, unless the footer is certain of the opposite."""
+    """False if a chunk certainly has no values that are not null."""
     return known_non_null(footer, chunk) != 0
 
 
 def dictionary_bytes(footer: Footer, chunk: ColumnChunk) -> int | None:
-    """What the dictionary page takes, if it says all that a filter could."""
+    """The size of the dictionary page; None if it does not hold all values."""
     dictionary, data = chunk.dictionary_page_offset or 0, chunk.data_page_offset or 0
     if not 0 < dictionary < data or not is_all_dictionary(footer, chunk):
         return None
@@ -41,9 +39,9 @@ def is_all_dictionary(footer: Footer, chunk: ColumnChunk) -> bool:
         data = [
             found.encoding
             for found in meta_data.encoding_stats
-            if found.page_type in (PageType.DATA_PAGE, PageType.DATA_PAGE_V2) and found.count
+            if found.page_type in DATA_PAGES and found.count
         ]
-        return bool(data) and all(encoding in _DICTIONARY for encoding in data)
-    # Before encoding_stats, PLAIN_DICTIONARY was the dictionary's encoding and the pages'.
-    others = set(meta_data.encodings or ()) - set(_LEVELS)
+        return bool(data) and all(encoding in DICTIONARY_ENCODINGS for encoding in data)
+    # Before encoding_stats, PLAIN_DICTIONARY was the encoding of the dictionary and of the pages.
+    others = set(meta_data.encodings or ()) - {Encoding.RLE, Encoding.BIT_PACKED}
     return others == {Encoding.PLAIN_DICTIONARY}

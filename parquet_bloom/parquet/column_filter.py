@@ -1,4 +1,4 @@
-"""A filter that knows the type of its column, so that it can be asked about values."""
+"""A filter that can be asked about values of its column's type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parquet_bloom.values.types import LeafType, zeros
 
 
 class ColumnFilter(SplitBlockBloomFilter):
-    """The filter of one column chunk, which takes values of the column's type."""
+    """The filter of one column chunk."""
 
     def __init__(self, words: NDArray[np.uint32], leaf: LeafType) -> None:
         super().__init__(words)
@@ -25,27 +25,26 @@ class ColumnFilter(SplitBlockBloomFilter):
     def check(self, value: Any) -> bool:
         """False if `value` is certainly not in the chunk.
 
-        True for what a filter cannot exclude (NaN, None). Raises ValueTypeError if the column
+        True for NaN and None, which no filter can exclude. Raises ValueTypeError if the column
         cannot hold the value.
         """
         return self.check_encodings(encode(self.type, value))
 
     def check_encodings(self, encodings: Encodings) -> bool:
-        """False if no encoding of a value was ever inserted; True where they cannot be listed."""
-        if encodings.unknown:
-            return True
-        hashes = np.array([_kernel.xxh64(plain) for plain in encodings.plain], np.uint64)
-        return bool(self.check_hashes(hashes).any())
+        """False if no encoding of a value was inserted; True if they cannot be listed."""
+        return bool(encodings.unknown) or any(map(self.check_value, encodings.plain))
 
     def check_many(self, values: Iterable[Any]) -> NDArray[np.bool_]:
         """`check` for each value of a sequence, numpy or pyarrow array: shape (n,), dtype bool.
 
-        numpy integers and floats, and lists of text or bytes, are hashed in one go.
+        numpy integers and floats, and lists of text or bytes, are hashed all at once.
         """
         items = from_arrow(values) if hasattr(values, "to_pylist") else values
         if isinstance(items, np.ndarray) and items.ndim == 1:
             if self._takes_integers(items):
-                return self._check_fixed(items.astype(self._integer_dtype))
+                signed = self.type.logical is None or self.type.logical.signed
+                stored = items.astype(f"<{'i' if signed else 'u'}{self.type.width}")
+                return self._check_fixed(stored)
             if self._takes_floats(items):
                 return self._check_floats(items.astype(f"<f{self.type.width}"))
         items = list(items)
@@ -63,11 +62,6 @@ class ColumnFilter(SplitBlockBloomFilter):
         low, high = integer_range(self.type)
         return values.size == 0 or low <= int(values.min()) <= int(values.max()) <= high
 
-    @property
-    def _integer_dtype(self) -> str:
-        signed = self.type.logical is None or self.type.logical.signed
-        return f"<{'i' if signed else 'u'}{self.type.width}"
-
     def _takes_floats(self, values: NDArray[Any]) -> bool:
         if values.dtype.kind != "f" or self.type.physical not in ("FLOAT", "DOUBLE"):
             return False
@@ -80,10 +74,7 @@ class ColumnFilter(SplitBlockBloomFilter):
 
     def _check_floats(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Both zeros count as one value, and NaN is never excluded."""
-        zero = any(
-            self.check_hashes(np.array([_kernel.xxh64(plain)], np.uint64))[0]
-            for plain in zeros(values.itemsize)
-        )
+        zero = any(map(self.check_value, zeros(values.itemsize)))
         found = np.where(values == 0, zero, self._check_fixed(values))
         return np.asarray(found | np.isnan(values), np.bool_)
 

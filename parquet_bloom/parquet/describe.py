@@ -1,8 +1,8 @@
-"""What a Parquet file says of its filters: the header, what the bits come to, or why there are none."""
+"""Describe the filters of a chunk: what is stored, what the bits tell, or why there are none."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from parquet_bloom.container import FilterDescription
 from parquet_bloom.container.descriptions import (
@@ -21,23 +21,10 @@ from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
 if TYPE_CHECKING:
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-    from parquet_bloom.parquet.footer.footer import Footer
-    from parquet_bloom.parquet.legacy_kind import LegacyFilter, LegacyKind
+    from parquet_bloom.parquet.legacy_kind import LegacyFilter
+    from parquet_bloom.parquet.open_file import OpenFile
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect
-
-
-class OpenFile(Protocol):
-    """What a ParquetFile is to this module."""
-
-    @property
-    def legacy(self) -> LegacyKind | None: ...
-    @property
-    def footer(self) -> Footer: ...
-    @property
-    def source(self) -> Source: ...
-    @property
-    def path(self) -> str: ...
 
 
 def describe(
@@ -62,12 +49,15 @@ def describe(
 def _filter(
     file: OpenFile, source: Source, chunk: ColumnChunk, look: Look | None
 ) -> tuple[FilterDescription | None, str | None]:
-    """What bloom_filter_offset leads to; None, and why."""
+    """The filter at bloom_filter_offset; None, and why."""
     try:
         stored = bloom.read_usable_header(source, file.footer, chunk)
         if stored is None:
             return None, bloom.no_filter_reason(chunk)
-        return _described(source, stored, look), None
+        bits = bloom.read_bitset(source, stored)
+        if look is not None:
+            look(bits)
+        return filter_description(stored, bits), None
     except MissingKeyError:
         return None, NO_KEY
     except TamperedError:
@@ -79,7 +69,7 @@ def _filter(
 def _legacy(
     file: OpenFile, chunk: ColumnChunk, look: Look | None, reason: str
 ) -> tuple[FilterDescription | None, str | None]:
-    """The same where it is no filter of today, for this reason."""
+    """The legacy filter there; None, and why: `reason` if there is none of that kind either."""
     if file.legacy is None:
         return None, reason
     try:
@@ -93,17 +83,10 @@ def _legacy(
     return _published(chunk, found), None
 
 
-def _described(source: Source, stored: bloom.StoredFilter, look: Look | None) -> FilterDescription:
-    bits = bloom.read_bitset(source, stored)
-    if look is not None:
-        look(bits)
-    return filter_description(stored, bits)
-
-
 def filter_description(
     stored: bloom.StoredFilter, bits: SplitBlockBloomFilter
 ) -> FilterDescription:
-    """What is stored, and what the bits come to."""
+    """What is stored, and what the bits tell."""
     fpp, bits_set, num_blocks = bits.fpp, bits.bits_set, bits.num_blocks
     return FilterDescription(
         stored.dialect,
@@ -126,7 +109,7 @@ def filter_description(
 
 
 def _published(chunk: ColumnChunk, found: LegacyFilter) -> FilterDescription:
-    """A legacy filter to which bloom_filter_offset leads: split blocks, too."""
+    """A legacy filter at bloom_filter_offset, which has split blocks, too."""
     return FilterDescription(
         dialect=found.dialect,
         offset=found.offset,
@@ -147,7 +130,6 @@ def _published(chunk: ColumnChunk, found: LegacyFilter) -> FilterDescription:
 
 
 def _private(found: LegacyFilter | UnusableLegacy) -> LegacyDescription:
-    """A legacy filter to which something else leads."""
     if isinstance(found, UnusableLegacy):
         return LegacyDescription(found.dialect, found.pointer, reason=found.reason)
     return LegacyDescription(
@@ -172,8 +154,8 @@ def stored_filter(
     seed: int | None,
     decrypt: bool,
 ) -> StoredFilter:
-    """The bytes of one filter. Raises FilterError if there is none that can be used,
-    EncryptionError if it does not open."""
+    """The bytes of one filter. Raises FilterError if there is no usable one, EncryptionError if it
+    cannot be decrypted."""
     if file.legacy is not None:
         if dialect is None and file.legacy.is_published(file, chunk):
             dialect = "murmur3"
@@ -184,7 +166,13 @@ def stored_filter(
         legacy = file.legacy
         reason = NO_FILTER if legacy is None else legacy.reason_for_none(file, chunk)
         raise FilterError(f"{file.path}: {chunk.where}: {reason}")
-    header, bitset = (_decrypted if decrypt else _as_stored)(file.source, stored)
+    # Fails if it has been tampered with.
+    read = bloom.bits(file.source, stored)
+    if decrypt:
+        header, bitset = bloom.header_of(file.source, stored), read(0, stored.num_bytes)
+    else:
+        data = file.source.read_at(stored.offset, stored.end - stored.offset)
+        header, bitset = data[: stored.header_bytes], data[stored.header_bytes :]
     return StoredFilter(
         place=chunk.place,
         column=chunk.leaf.name,
@@ -220,16 +208,3 @@ def _stored_legacy(file: OpenFile, chunk: ColumnChunk, found: LegacyFilter | Non
         pointer=found.pointer,
         layout=found.layout,
     )
-
-
-def _as_stored(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
-    # What does not open is not given out.
-    bloom.bits(source, stored)
-    data = source.read_at(stored.offset, stored.end - stored.offset)
-    return data[: stored.header_bytes], data[stored.header_bytes :]
-
-
-def _decrypted(source: Source, stored: bloom.StoredFilter) -> tuple[bytes, bytes]:
-    """Of a filter that is not encrypted, the same."""
-    header = bloom.header_of(source, stored)
-    return header, bloom.bits(source, stored)(0, stored.num_bytes)

@@ -1,4 +1,4 @@
-"""Filters of many column chunks, built by several threads and given in file order."""
+"""Build the filters of many column chunks in several threads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.parquet.build import build_filter, reason_for_none
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.chunk_values import known_non_null
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import check_readable, chunk_runs, located
 from parquet_bloom.parquet.writer import Built
 from parquet_bloom.vocabulary import NO_VALUES
@@ -19,7 +20,7 @@ from parquet_bloom.vocabulary import NO_VALUES
 class FilterBuilder:
     """Builds the filters of a file's chunks at one `size`."""
 
-    def __init__(self, file: ParquetFile, size: Size, threads: int | None) -> None:
+    def __init__(self, file: OpenFile, size: Size, threads: int | None) -> None:
         """`threads`: one for each processor if None."""
         self._file = file
         self._size = size
@@ -27,12 +28,12 @@ class FilterBuilder:
 
     def built(self, chunks: Sequence[ColumnChunk]) -> Generator[Built]:
         """Each chunk in turn with its filter."""
-        return work_in_order(chunks, self._build_located, self._room, self._threads)
+        return work_in_order(chunks, self._try, self._room, self._threads)
 
     def _room(self, chunk: ColumnChunk) -> int:
         return BLOCK_BYTES * self._size.blocks_for(self._size.ndv or self._max_values(chunk))
 
-    def _build_located(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
+    def _try(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         with located(self._file.footer, chunk):
             return self._build(chunk)
 
@@ -47,16 +48,14 @@ class FilterBuilder:
 
     def _max_values(self, chunk: ColumnChunk) -> int:
         """The most distinct values that there can be, if the footer counts the nulls right."""
-        statistics = self._file.footer.column_meta_data(chunk).statistics
-        nulls = (statistics and statistics.null_count) or 0
-        num_values = chunk.num_values or 0
-        return max(1, num_values - nulls if 0 <= nulls <= num_values else num_values)
+        known = known_non_null(self._file.footer, chunk)
+        return max(1, (chunk.num_values or 0) if known is None else known)
 
 
 class TolerantFilterBuilder(FilterBuilder):
-    """The same; a chunk that cannot be read, or should have none, is skipped for that reason."""
+    """Skips a chunk that cannot be read, or should have no filter, and says why."""
 
-    def _build_located(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
+    def _try(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         try:
             check_readable(self._file.footer, chunk)
             return reason_for_none(chunk.leaf.type) or self._build(chunk)

@@ -1,10 +1,10 @@
-"""Legacy filters as a Parquet file knows them: a kind that `legacy.kind` implements and `files.open`
-registers.
+"""Legacy filters as a Parquet file sees them: a kind of filter that `legacy.kind` implements and
+`files.open` registers.
 
-A legacy filter is published if bloom_filter_offset leads to it, where readers look for filters of
-today; private if only a note of ours or the chunk's Statistics do.
+A legacy filter is published if bloom_filter_offset points to it, where readers expect a filter of
+the current format; it is private if only a note of ours or the chunk's Statistics lead to it.
 
-A `file` is the ParquetFile, which is not named here because it imports this.
+`file` is an OpenFile, whose module imports this one.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ NOT_OF_DIALECT: Final = "no filter of this dialect"
 
 
 class LegacyFilter(Protocol):
-    """A filter of one column chunk, in a place of its own, whose hash is known.
+    """A filter of one column chunk whose hash is known.
 
-    `pointer`: what leads to it, in a few words. `offset`: where it lies in the file, None inside the
-    footer; `stored_bytes`: what it takes there, `header_bytes` of them for its header. `layout`:
-    of its header; `hash`: what values are hashed by, in words. `bits`: the filter in memory.
+    `pointer`: what leads to it, in a few words. `offset`: in the file, None inside the footer;
+    `stored_bytes`: its size there, of which the header takes `header_bytes`. `layout`: of its
+    header; `hash`: how values are hashed, in words. `bits`: the filter in memory.
     """
 
     @property
@@ -57,10 +57,10 @@ class LegacyFilter(Protocol):
         """False if the value with these stored bytes was certainly never inserted."""
 
     def look_up(self, plain: bytes) -> LookUp:
-        """The same, bit by bit."""
+        """The bits that `check` tests."""
 
     def check_run(self, run: Run) -> NDArray[np.bool_]:
-        """The same for each value of a run: shape (n,). Damage is a PageError."""
+        """`check` for each value of a run: shape (n,). Raises PageError for damage."""
 
     def header_and_bitset(self) -> tuple[bytes, bytes]:
         """Both as they are stored."""
@@ -76,28 +76,28 @@ class UnusableLegacy:
 
 
 class LegacyKind(Protocol):
-    """What a file asks. Filters that cannot be trusted to find every value are a FilterError; a
-    PageError or UnsupportedError, if values that would tell cannot be read."""
+    """Finds the legacy filters of a file. A filter that may miss values raises FilterError; if the
+    values that would tell cannot be read, PageError or UnsupportedError."""
 
     def is_published(self, file: Any, chunk: ColumnChunk) -> bool:
-        """Whether there is a legacy header at bloom_filter_offset, whatever is behind it."""
+        """Whether there is a legacy header at bloom_filter_offset, whatever follows it."""
 
     def published(
         self, file: Any, chunk: ColumnChunk, seed: int | None = None
     ) -> LegacyFilter | None:
-        """The legacy filter at bloom_filter_offset; None if there is none, or one of today. `seed`:
-        of its hash; otherwise a note, or the chunk's values, tell it."""
+        """The legacy filter at bloom_filter_offset, if there is one. `seed`: of its hash, if
+        neither a note nor the chunk's values are to tell."""
 
     def private(self, file: Any, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
-        """The filters to which bloom_filter_offset does not lead."""
+        """The private filters of a chunk."""
 
     def find(
         self, file: Any, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
     ) -> LegacyFilter | None:
-        """The filter of this dialect: one with a note rather than one that is published."""
+        """The filter of this dialect; one with a note is preferred to a published one."""
 
     def reason_for_none(self, file: Any, chunk: ColumnChunk) -> str:
-        """Why a chunk has no filter of today, with the dialects that may be asked for instead."""
+        """Why a chunk has no filter of the current format, and which dialects it has instead."""
 
     def num_private(self, file: Any, leaves: Sequence[LeafColumn]) -> Mapping[str, int]:
         """How many private filters there seem to be, by dialect."""

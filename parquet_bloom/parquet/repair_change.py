@@ -1,9 +1,9 @@
-"""Repair the filters of a Parquet file: a new footer, and before it filters that are built again.
+"""Repair the filters of a Parquet file: a new footer, and in front of it the rebuilt filters.
 
-    | pages, page indexes, filters: as they were | filters built again | FileMetaData | … | PAR1 |
+    | pages, page indexes, filters: as they were | rebuilt filters | FileMetaData | … | PAR1 |
 
-No byte before the footer changes, but for bits in plaintext of encrypted columns, which are
-overwritten where nothing else needs them.
+No byte before the old footer changes, except that plaintext filters of encrypted columns are
+overwritten.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from parquet_bloom.filters.sizing import MAX_BYTES, Size
 from parquet_bloom.options import DEFAULT_FPP, RepairOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.filter_builder import TolerantFilterBuilder
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.footer import FilterPlace
+from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.writer import FilterChange, NewFilters, bitset_digest, check_end
 from parquet_bloom.storage.new_version import Version
 
 
 class ParquetRepair(FilterChange, RepairChange):
-    """Filters without pointers, with other lengths, or built again."""
+    """Filters without pointers, with another length, or rebuilt."""
 
     def __init__(
-        self, file: ParquetFile, repairs: Repairs, options: RepairOptions, progress: Progress | None
+        self, file: OpenFile, repairs: Repairs, options: RepairOptions, progress: Progress | None
     ) -> None:
         size = Size(options.fpp or DEFAULT_FPP, options.max_bytes or MAX_BYTES)
         places: dict[ChunkKey, FilterPlace | None] = {each.key: None for each in repairs.dropped}
@@ -55,4 +55,4 @@ class ParquetRepair(FilterChange, RepairChange):
         super().compose(version)
         self.built = {key: (place.offset, place.length) for key, place in self.appended.items()}
         self.not_built = {self._keys[each.place, each.column]: each.reason for each in self.skipped}
-        self.remains = [(leak.chunk, leak.remains) for leak in self.leaks if leak.remains]
+        self.remains = self.remaining()

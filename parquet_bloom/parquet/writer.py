@@ -1,7 +1,7 @@
-"""What changes in a Parquet file: filters behind the data that stays, and a footer that tells of them.
+"""Change the filters of a Parquet file: new ones behind the data that is kept, and a new footer.
 
-What build, repair and strip share, for filters of every kind: which files may be changed, how much
-of the old file stays, and the proof that the new one is the old one but for its filters.
+What build, repair and strip share for filters of every kind: which files may be changed, how much
+of the old file is kept, and the proof that nothing but filters differs in the new one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
@@ -38,13 +38,19 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import Progress, of_all
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER, FilterPlace
 from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
-from parquet_bloom.parquet.plaintext_filters import Leak, leaks
+from parquet_bloom.parquet.plaintext_filters import (
+    Leak,
+    Places,
+    leaks,
+    other_filters,
+    readable_header,
+)
 from parquet_bloom.parquet.sealed.material_copy import material_copy
 from parquet_bloom.parquet.sealed.modules import named
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
@@ -54,70 +60,58 @@ from parquet_bloom.storage.source import Source
 # How much of a bitset is read at once to be compared.
 VERIFY_BYTES = 4 << 20
 
-Places = Mapping[ChunkKey, FilterPlace | None]
 
-
-def check_rewritable(file: ParquetFile) -> None:
+def check_rewritable(file: OpenFile) -> None:
     """Raise MissingKeyError for a signed footer that cannot be signed again."""
     with named(file.path):
         file.footer.protection.check_writable()
 
 
-def check_unencrypted(file: ParquetFile) -> None:
-    """Raise UnsupportedError for an encrypted file: bits in its footer would tell what is stored."""
-    is_encrypted = any(file.footer.chunks.every("has_crypto_metadata"))
-    if file.is_encrypted or is_encrypted:
+def check_unencrypted(file: OpenFile) -> None:
+    """Raise UnsupportedError for an encrypted file: filters in its footer would reveal values."""
+    if file.is_encrypted:
         raise UnsupportedError(
-            f"{file.path}: is encrypted: expected a plain file for filters of a legacy dialect"
+            f"{file.path}: is encrypted: legacy filters are only written to unencrypted files"
         )
 
 
-def check_pages(file: ParquetFile) -> None:
-    """Raise FooterError if pages are said to lie behind the data: then no place is certain."""
+def check_pages(file: OpenFile) -> None:
+    """Raise FooterError if the footer places pages behind the data: no place is certain then."""
     if file.footer.layout.pages_reach_past_the_end:
         raise FooterError(
             f"{file.path}: footer: pages reach past {file.footer.start}, where the data ends"
         )
 
 
-def check_end(file: ParquetFile, replaced: Iterable[ChunkKey]) -> None:
-    """Raise FooterError if something would take what is written behind the data for its own.
-
-    `replaced` are the chunks whose filters are about to go.
-    """
+def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
+    """Raise FooterError if the footer assigns bytes behind the data to pages, or to a filter other
+    than those of the `replaced` chunks: what is written there would be taken for them."""
     check_pages(file)
     width = len(file.footer.leaves)
     numbers = {row_group * width + column for row_group, column in replaced}
-    if file.footer.layout.reaches_past_the_end(numbers):
+    if file.footer.layout.filters_reach_past_the_end(numbers):
         raise FooterError(
-            f"{file.path}: footer: filters that are to stay reach past {file.footer.start}, where"
-            " the data ends: repair all column chunks first"
+            f"{file.path}: footer: filters that are kept reach past {file.footer.start}, where the"
+            " data ends: repair all column chunks first"
         )
 
 
-def removable_filter(file: ParquetFile, chunk: ColumnChunk) -> bloom.StoredFilter | None:
-    """The chunk's filter if its place is certain enough to drop the bytes."""
-    try:
-        return bloom.read_usable_header(file.source, file.footer, chunk)
-    except (FilterError, EncryptionError):
-        return None
-
-
 def kept_end(
-    file: ParquetFile,
+    file: OpenFile,
     removed: Mapping[ChunkKey, ColumnChunk],
     more: Collection[Range] = (),
     least: int = 0,
 ) -> int:
-    """Where the data that stays ends: the footer's start, less the removed filters just before.
-
-    Of filters that the footer does not know as such, `more` are removed, too, and the others end by
-    `least`.
-    """
-    end = file.footer.start
-    stored = [removable_filter(file, chunk) for chunk in removed.values()]
-    certain = [(found.offset, found.end) for found in stored if found is not None]
+    """Where the data that is kept ends: at the footer, or before removed filters in front of it.
+    Of filters without a bloom_filter_offset, `more` are removed, too, and those that stay end by
+    `least`."""
+    certain = [
+        (stored.offset, stored.end)
+        for chunk in removed.values()
+        if (stored := _usable_header(file, chunk)) is not None
+    ]
     certain += [place for place in more if not file.footer.layout.overlaps_data(*place)]
+    end = file.footer.start
     if not certain:
         return end
     kept_filters_end = max(least, _kept_filters_end(file, removed))
@@ -128,47 +122,57 @@ def kept_end(
     return end
 
 
-def _kept_filters_end(file: ParquetFile, removed: Container[ChunkKey]) -> int:
+def _usable_header(file: OpenFile, chunk: ColumnChunk) -> bloom.StoredFilter | None:
+    """The chunk's filter if its place is certain enough to drop the bytes."""
+    try:
+        return bloom.read_usable_header(file.source, file.footer, chunk)
+    except (FilterError, EncryptionError):
+        return None
+
+
+def _kept_filters_end(file: OpenFile, removed: Container[ChunkKey]) -> int:
     """Where the last filter ends that is not removed; 0 if there is none."""
-    chunks = file.footer.chunks
-    offsets, lengths = chunks.every("bloom_filter_offset"), chunks.every("bloom_filter_length")
     last = 0
-    for index, (offset, length) in enumerate(zip(offsets, lengths, strict=True)):
-        key = divmod(index, len(file.footer.leaves))
-        if offset == _kernel.ABSENT or key in removed:
-            continue
-        # An offset alone counts as a byte: where a length is no length, something begins there.
-        end = _end_by_header(file, *key) if length == _kernel.ABSENT else offset + max(length, 1)
+    for key, offset in other_filters(file, removed):
+        length = file.footer.chunks.one("bloom_filter_length", *key)
+        if length == _kernel.ABSENT:
+            stored = readable_header(file, file.chunk_at(key))
+            end = file.footer.start if stored is None else stored.end
+        else:
+            # An offset alone counts as a byte: even where a length is invalid, something begins.
+            end = offset + max(length, 1)
         last = max(last, end)
     return last
 
 
-def _end_by_header(file: ParquetFile, row_group: int, column: int) -> int:
-    """Where a filter ends whose length the footer lacks; the footer's start if nobody knows."""
-    chunk = file.footer.chunk(row_group, file.footer.leaves[column])
-    try:
-        stored = bloom.read_header(file.source, file.footer, chunk)
-    except (FilterError, EncryptionError):
-        return file.footer.start
-    return 0 if stored is None else stored.end
-
-
 class ParquetChange(Change):
-    """A change of `file`."""
+    """A change of `file`. `leaks`: the plaintext filters that it removes."""
 
-    def __init__(self, file: ParquetFile) -> None:
+    leaks: Sequence[Leak] = ()
+
+    def __init__(self, file: OpenFile) -> None:
         self.file = file
 
     def beside(self, output: Path, overwrite: bool) -> AbstractContextManager[object]:
-        """The key material of an encrypted file. One that stays in its place keeps its own."""
-        material = material_copy(self.file, output, overwrite)
-        return material.placed() if material else nullcontext()
+        """The key material of an encrypted file; one that is changed in place keeps its own."""
+        return material_copy(self.file, output, overwrite)
+
+    def erased(self) -> Iterator[Range]:
+        for leak in self.leaks:
+            yield from leak.erasable
+
+    def remaining(self) -> list[tuple[ColumnChunk, str]]:
+        """The chunks of `leaks` of which something can still be read, and what."""
+        return [(leak.chunk, leak.remains) for leak in self.leaks if leak.remains]
 
     def verify(self, written: Source) -> None:
-        self.check(ParquetFile(written, self.file.keys))
+        new = OpenFile(written, self.file.keys)
+        if new.footer.protection.fixed != self.file.footer.protection.fixed:
+            raise RewriteError("the footer is not encrypted as it was")
+        self.check(new)
 
     @abstractmethod
-    def check(self, new: ParquetFile) -> None:
+    def check(self, new: OpenFile) -> None:
         """Raise RewriteError unless `new` is the old file but for this change."""
 
 
@@ -178,9 +182,9 @@ Built = tuple[ColumnChunk, SplitBlockBloomFilter | str]
 
 @dataclass(frozen=True, slots=True)
 class NewFilters:
-    """Filters to write: `built` gives those of `chunks` in turn, `reason_against` says why one is
-    not to be written, "" if it is. `is_shown`: a plaintext footer says where filters of encrypted
-    columns lie."""
+    """Filters to write: `built` yields those of `chunks` in turn, and `reason_against` says why one
+    is not worth writing ("" if it is). `is_shown`: a plaintext footer shows where the filters of
+    encrypted columns are."""
 
     chunks: Sequence[ColumnChunk]
     built: Callable[[Sequence[ColumnChunk]], Generator[Built]]
@@ -190,29 +194,27 @@ class NewFilters:
 
 
 class FilterChange(ParquetChange):
-    """Other filters: new ones behind the data that stays, and a footer that points to them.
+    """New filters behind the data that is kept, and a footer that points to them.
 
-    Once they are written, `filters` and `skipped` say what became of the new ones, which were
-    `appended` there; `places` says where the filters of all chunks lie that change, None where there
-    are none any more, and `leaks` what of those was in plaintext.
+    Once composed, `filters` and `skipped` say what became of the new filters, and `appended` where
+    they are; `places` has every chunk whose filter changes, None if it has none any more.
     """
 
     def __init__(
         self,
-        file: ParquetFile,
+        file: OpenFile,
         prefix: int,
         places: Places,
         new: NewFilters,
         digests: Mapping[ChunkKey, int] | None = None,
     ) -> None:
-        """`places`: of filters that are there, and `digests` of their bits; None where they go."""
+        """`places`: of existing filters that stay, with `digests` of their bits; None to remove."""
         super().__init__(file)
         self.prefix = prefix
         self.places = dict(places)
         self.appended: dict[ChunkKey, FilterPlace] = {}
         self.filters: list[BuiltFilters] = []
         self.skipped: list[LeftChunk] = []
-        self.leaks: Sequence[Leak] = ()
         self._new = new
         self._ahead = new.chunks
         self._digests = dict(digests or {})
@@ -225,7 +227,7 @@ class FilterChange(ParquetChange):
         with closing(self._new.built(self._new.chunks)) as built:
             self._append_all(built, version)
         self._ahead = ()
-        # An object that is replaced is not there any more to be looked at.
+        # Before the old file is replaced: an object behind a URL cannot be read any more after it.
         self.leaks = leaks(self.file, self.places)
         version.append(self.file.footer.tail(self.places))
 
@@ -239,7 +241,7 @@ class FilterChange(ParquetChange):
             else:
                 with located(self.file.footer, chunk):
                     self._append(chunk, filter, version)
-            # It can take 128 MiB, and the next one begins when it is asked for.
+            # Free up to 128 MiB before the next one is built.
             del filter
             progress(next(done))
 
@@ -254,18 +256,12 @@ class FilterChange(ParquetChange):
         self._digests[chunk.key] = xxh3_64_intdigest(filter.bitset)
         self.filters.append(built_filter(chunk, filter, offset, length))
 
-    def erased(self) -> Iterator[Range]:
-        for leak in self.leaks:
-            yield from leak.erasable
-
-    def check(self, new: ParquetFile) -> None:
-        """Footer, and header, range and bits of each filter must be what was meant to be written."""
+    def check(self, new: OpenFile) -> None:
         old = self.file
         if new.footer.without_filters(self.places) != old.footer.without_filters(self.places):
             raise RewriteError("the footer differs in more than the filters")
-        check_protection(old, new)
         for key, place in self.places.items():
-            chunk = chunk_of(new, key)
+            chunk = new.chunk_at(key)
             stored = bloom.read_usable_header(new.source, new.footer, chunk)
             found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
             if found != place:
@@ -275,10 +271,10 @@ class FilterChange(ParquetChange):
 
 
 class FieldsChange(ParquetChange):
-    """Other fields in the ColumnMetaData of chunks, and an end of the data that may come earlier."""
+    """New fields in the ColumnMetaData of chunks; the data that is kept may end earlier."""
 
     def __init__(
-        self, file: ParquetFile, prefix: int, edits: Mapping[ChunkKey, Fields] | None = None
+        self, file: OpenFile, prefix: int, edits: Mapping[ChunkKey, Fields] | None = None
     ) -> None:
         super().__init__(file)
         self.prefix = prefix
@@ -297,42 +293,28 @@ class FieldsChange(ParquetChange):
         """The new FileMetaData."""
         return self.file.footer.with_fields(self.edits)
 
-    def check(self, new: ParquetFile) -> None:
+    def check(self, new: OpenFile) -> None:
         old = self.file
         before = {
-            key: {**old.footer.fields(chunk_of(old, key), edit), **_of_no_copy(edit)}
+            # A redacted copy does not take the pointers back.
+            key: {
+                **old.footer.fields(old.chunk_at(key), edit),
+                **{number: None for number in NO_POINTER if number in edit},
+            }
             for key, edit in self.edits.items()
         }
         if new.footer.with_opened_fields(before) != old.footer.with_opened_fields(before):
             raise RewriteError("the footer differs in more than the filters")
-        check_protection(old, new)
         for key, edit in self.edits.items():
-            chunk = chunk_of(new, key)
+            chunk = new.chunk_at(key)
             if new.footer.fields(chunk, edit) != edit:
                 raise RewriteError(f"{chunk.where}: the footer differs from what was written")
-
-
-def _of_no_copy(edit: Fields) -> Fields:
-    """The fields of an edit that a redacted copy does not take back."""
-    return {number: None for number in NO_POINTER if number in edit}
-
-
-def check_protection(old: ParquetFile, new: ParquetFile) -> None:
-    """Raise RewriteError unless both footers are encrypted in the same way."""
-    if new.footer.protection.fixed != old.footer.protection.fixed:
-        raise RewriteError("the footer is not encrypted as it was")
-
-
-def chunk_of(file: ParquetFile, key: ChunkKey) -> ColumnChunk:
-    """The chunk of a row group and the index of a leaf."""
-    row_group, column = key
-    return file.footer.chunk(row_group, file.footer.leaves[column])
 
 
 def built_filter(
     chunk: ColumnChunk, filter: MeasuredFilter, offset: int | None, length: int
 ) -> BuiltFilters:
-    """What to report of a filter that was built; header and bitset take `length` bytes."""
+    """Report a filter; its header and bitset take `length` bytes."""
     return BuiltFilters(
         place=chunk.place,
         column=chunk.leaf.name,
@@ -345,7 +327,7 @@ def built_filter(
     )
 
 
-def bitset_digest(file: ParquetFile, stored: bloom.StoredFilter) -> int:
+def bitset_digest(file: OpenFile, stored: bloom.StoredFilter) -> int:
     """The XXH3 of a bitset, read piece by piece."""
     digest = xxh3_64()
     read = bloom.bits(file.source, stored)

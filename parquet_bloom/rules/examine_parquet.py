@@ -26,7 +26,7 @@ from parquet_bloom.parquet.chunk_values import (
     known_non_null,
     may_have_values,
 )
-from parquet_bloom.parquet.container import ParquetContainer
+from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -61,14 +61,14 @@ class StoredChunk:
 class ParquetExamination:
     """See view.Examination; an item is a StoredChunk."""
 
-    file: ParquetContainer
+    file: ParquetFile
     options: ValidateOptions
     policy: Policy
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict, init=False)
 
     @cached_property
     def _leaves(self) -> tuple[LeafColumn, ...]:
-        return self.file.leaves(self.options.columns)
+        return self.file.select(self.options.columns)
 
     # --------------------------------------------------------------------------------------------
     # The footer
@@ -91,7 +91,7 @@ class ParquetExamination:
 
     def _read_header(self, chunk: ColumnChunk) -> Iterator[Finding]:
         if chunk.has_file_path:
-            yield not_checked(chunk, "the column chunk lies in another file")
+            yield not_checked(chunk, "the column chunk is in another file")
             return
         if headers_at(self.file, chunk):
             return
@@ -104,7 +104,7 @@ class ParquetExamination:
         yield from structure_parquet.check_sharing(self.file, chunk, stored)
         yield from portability.check_header(chunk, stored)
         yield from portability.check_type(chunk)
-        if bloom.is_leaked(chunk, stored):
+        if stored.is_leaked:
             yield security.plaintext(chunk, stored.offset)
         if stored.num_bytes > MAX_BYTES:
             yield not_checked(chunk, f"a bitset of more than {MAX_BYTES} bytes")
@@ -137,7 +137,7 @@ class ParquetExamination:
         return (
             structure_parquet.is_readable(self.file, item.stored)
             and item.stored.num_bytes <= MAX_BYTES
-            and not bloom.is_leaked(item.chunk, item.stored)
+            and not item.stored.is_leaked
         )
 
     def room(self, item: StoredChunk) -> int:

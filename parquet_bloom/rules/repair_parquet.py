@@ -28,7 +28,7 @@ from parquet_bloom.options import RepairOptions, ValidateOptions
 from parquet_bloom.parallel import Progress, work_in_order
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.chunk_values import may_have_values
-from parquet_bloom.parquet.container import ParquetContainer
+from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
@@ -66,15 +66,12 @@ class BrokenFilter(BrokenFilters):
         return FilterPlace(self.stored.offset, self.stored.end - self.stored.offset)
 
 
-def diagnosed(
-    file: ParquetContainer, options: RepairOptions, progress: Progress | None
-) -> Diagnosed:
+def diagnosed(file: ParquetFile, options: RepairOptions, progress: Progress | None) -> Diagnosed:
     """See repair_plan.diagnosed."""
     check_rewritable(file)
     file.footer.check_row_counts()
     check_pages(file)
-    leaves = file.leaves(options.columns)
-    wanted = {(group, leaf.index) for group in file.row_groups(options.parts) for leaf in leaves}
+    wanted = {chunk.key for chunk in file.selected(options)}
     filters = _without_values(file, wanted)
     if options.reads_values:
         _look_up(file, filters, options.threads, progress)
@@ -83,13 +80,13 @@ def diagnosed(
     return Diagnosed(filters, locked)
 
 
-def _locked(file: ParquetContainer, wanted: Collection[ChunkKey]) -> Iterator[Finding]:
+def _locked(file: ParquetFile, wanted: Collection[ChunkKey]) -> Iterator[Finding]:
     """Of the chunks `wanted`, the encrypted ones without a key: why they are left as they are."""
     for row_group, column in sorted(wanted):
         chunk = file.footer.chunk(row_group, file.footer.leaves[column])
         if chunk.is_locked:
             stored, _ = structure_parquet.read_header(file, chunk)
-            if stored is not None and bloom.is_leaked(chunk, stored):
+            if stored is not None and stored.is_leaked:
                 message = f"{NO_KEY}, and the filter is in plaintext"
                 yield chunk_finding("PB501", chunk, message)
             else:
@@ -100,7 +97,7 @@ def _locked(file: ParquetContainer, wanted: Collection[ChunkKey]) -> Iterator[Fi
 # Without the values
 
 
-def _without_values(file: ParquetContainer, wanted: Collection[ChunkKey]) -> list[BrokenFilter]:
+def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[BrokenFilter]:
     """The filters of the chunks `wanted`, as far as can be told without values; and those that
     have a bloom_filter_length only. In file order."""
     pointing = structure_parquet.pointing(file, file.footer.leaves)
@@ -125,7 +122,7 @@ def _is_ours(chunk: ColumnChunk) -> bool:
     return not chunk.has_file_path and not chunk.is_locked
 
 
-def _astray(file: ParquetContainer) -> Iterator[BrokenFilter]:
+def _astray(file: ParquetFile) -> Iterator[BrokenFilter]:
     for chunk in structure_parquet.lengths_without_offset(file):
         if _is_ours(chunk):
             broken = BrokenFilter(chunk, had_filters=False)
@@ -133,7 +130,7 @@ def _astray(file: ParquetContainer) -> Iterator[BrokenFilter]:
             yield broken
 
 
-def _with_header(file: ParquetContainer, chunk: ColumnChunk) -> BrokenFilter:
+def _with_header(file: ParquetFile, chunk: ColumnChunk) -> BrokenFilter:
     # Writers that meant none have left an offset of 0 (PARQUET-1979).
     broken = BrokenFilter(chunk, had_filters=bool(chunk.bloom_filter_offset))
     for each in _header_findings(file, broken):
@@ -142,7 +139,7 @@ def _with_header(file: ParquetContainer, chunk: ColumnChunk) -> BrokenFilter:
     return broken
 
 
-def _header_findings(file: ParquetContainer, broken: BrokenFilter) -> Iterator[Finding]:
+def _header_findings(file: ParquetFile, broken: BrokenFilter) -> Iterator[Finding]:
     chunk = broken.chunk
     if headers_at(file, chunk):
         yield legacy.published(file, chunk)
@@ -152,7 +149,7 @@ def _header_findings(file: ParquetContainer, broken: BrokenFilter) -> Iterator[F
     if broken.stored is not None:
         yield from structure_parquet.check_header(file, chunk, broken.stored)
         yield from portability.check_header(chunk, broken.stored)
-        if bloom.is_leaked(chunk, broken.stored):
+        if broken.stored.is_leaked:
             yield security.plaintext(chunk, broken.stored.offset)
 
 
@@ -203,7 +200,7 @@ def _first_inside(offsets: Sequence[int], stored: bloom.StoredFilter) -> int | N
 
 
 def _length_may_be_right(
-    file: ParquetContainer, stored: bloom.StoredFilter, offsets: Sequence[int]
+    file: ParquetFile, stored: bloom.StoredFilter, offsets: Sequence[int]
 ) -> bool:
     """Whether the footer's length, which is not what the header says, is that of whole blocks in a
     place of their own; then the header may be what is wrong. `offsets`: of all headers, sorted."""
@@ -223,7 +220,7 @@ def _contradiction(length: Finding) -> Finding:
     return replace(length, message=f"{message} is right")
 
 
-def _examine_bits(file: ParquetContainer, stored: bloom.StoredFilter, each: BrokenFilter) -> None:
+def _examine_bits(file: ParquetFile, stored: bloom.StoredFilter, each: BrokenFilter) -> None:
     try:
         if _is_clear(file, stored, each.chunk):
             message = "no bit is set: every value seems absent"
@@ -232,7 +229,7 @@ def _examine_bits(file: ParquetContainer, stored: bloom.StoredFilter, each: Brok
         each.add(structure_parquet.does_not_open(file, each.chunk, error))
 
 
-def _is_clear(file: ParquetContainer, stored: bloom.StoredFilter, chunk: ColumnChunk) -> bool:
+def _is_clear(file: ParquetFile, stored: bloom.StoredFilter, chunk: ColumnChunk) -> bool:
     """Whether no bit is set although there are values, unless the footer counts nothing but nulls."""
     read = bloom.bits(file.source, stored)
     return may_have_values(file.footer, chunk) and not any(
@@ -257,7 +254,7 @@ class _Answer:
 
 
 def _look_up(
-    file: ParquetContainer,
+    file: ParquetFile,
     filters: Sequence[BrokenFilter],
     threads: int | None,
     progress: Progress | None,
@@ -302,7 +299,7 @@ def _answer(examination: ParquetExamination, item: StoredChunk) -> _Answer:
 # What follows
 
 
-def _settle(file: ParquetContainer, filters: Sequence[BrokenFilter]) -> None:
+def _settle(file: ParquetFile, filters: Sequence[BrokenFilter]) -> None:
     """What is still in doubt goes now. What shares bytes with a filter that is not among `filters`
     is of no use: no length is set for it, and one that is right needs another place."""
     for each in filters:
@@ -316,12 +313,12 @@ def _settle(file: ParquetContainer, filters: Sequence[BrokenFilter]) -> None:
         if each.length:
             if problem := _still_unusable(file, footer, each):
                 each.add(problem, "drop")
-        elif footer.layout.overlaps_filters(each.stored.offset, each.stored.end):
+        elif footer.layout.filters.overlap_another(each.stored.offset, each.stored.end):
             message = "the filter of a column chunk that was not to be repaired shares bytes with this one"
             each.add(chunk_finding("PB106", each.chunk, message), "rebuild")
 
 
-def _still_unusable(file: ParquetContainer, footer: Footer, each: BrokenFilter) -> Finding | None:
+def _still_unusable(file: ParquetFile, footer: Footer, each: BrokenFilter) -> Finding | None:
     """Why the filter cannot be used with the length that `footer` has now."""
     chunk = footer.chunk(each.chunk.row_group, each.chunk.leaf)
     try:

@@ -200,10 +200,10 @@ def _check_place(
             expected=f"an end by {file.footer.start}",
             found=_bytes(stored),
         )
-    if layout.overlaps_pages(stored.offset, stored.end):
+    if layout.pages.overlap(stored.offset, stored.end):
         message = "the filter shares bytes with the pages of a column chunk"
         yield chunk_finding("PB103", chunk, message, found=_bytes(stored))
-    if layout.overlaps_indexes(stored.offset, stored.end):
+    if layout.indexes.overlap(stored.offset, stored.end):
         message = "the filter shares bytes with a page index"
         yield chunk_finding("PB104", chunk, message, found=_bytes(stored))
 
@@ -212,14 +212,14 @@ def check_sharing(
     file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Iterator[Finding]:
     """Whether the filter of another chunk has the same bytes, by the lengths in the footer."""
-    layout = file.footer.layout
+    filters = file.footer.layout.filters
     if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
         return
-    sharing = layout.num_filters_at(stored.offset)
+    sharing = filters.num_at(stored.offset)
     if sharing > 1:
         message = f"{sharing} column chunks point to this filter"
         yield chunk_finding("PB107", chunk, message, found=stored.offset)
-    elif layout.overlaps_filters(stored.offset, stored.end):
+    elif filters.overlap_another(stored.offset, stored.end):
         message = "the filter shares bytes with the filter of another column chunk"
         yield chunk_finding("PB106", chunk, message, found=_bytes(stored))
 

@@ -150,12 +150,12 @@ def test_every_page_is_where_the_indexes_say(source, written):
 
 def page_bodies(data, file, row_group, column):
     """The bytes of each page that the offset index has, and what the column index says."""
-    found = file.footer.chunks.of(row_group, column)
-    start = found["offset_index_offset"]
-    index, _ = compact.decode(ttypes.OffsetIndex, data, start)
+    names = ("offset_index_offset", "column_index_offset", "column_index_length")
+    found = (file.footer.chunks.one(name, row_group, column) for name in names)
+    offset_index, start, length = found
+    index, _ = compact.decode(ttypes.OffsetIndex, data, offset_index)
     for page in index.page_locations:
         yield data[page.offset : page.offset + page.compressed_page_size]
-    start, length = found["column_index_offset"], found["column_index_length"]
     yield data[start : start + length]
 
 
@@ -303,7 +303,7 @@ def test_encrypted_files_are_refused(source, tmp_path, placement):
     path.write_bytes(encrypt(source.read_bytes(), recipe).data)
     before = path.read_bytes()
     keys = Keys(footer=recipe.footer_key)
-    with pytest.raises(UnsupportedError, match="is encrypted: expected a plain file"):
+    with pytest.raises(UnsupportedError, match="is encrypted: legacy filters are only"):
         pb.build(
             path,
             columns=["name"],

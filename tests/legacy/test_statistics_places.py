@@ -151,7 +151,7 @@ def test_an_encrypted_file_is_refused(source, tmp_path, plaintext_footer):
     ):
         check_unencrypted(file)
     assert str(found.value) == (
-        f"{path}: is encrypted: expected a plain file for filters of a legacy dialect"
+        f"{path}: is encrypted: legacy filters are only written to unencrypted files"
     )
 
 

@@ -261,7 +261,7 @@ def test_values_are_those_of_the_table(of_python):
         table = made.read(made.path)
         found = values(made.path, made.keys)
         with pb.open(made.path, made.keys) as file:
-            index = file.leaf("id").index
+            index = file.column("id").index
             groups = file.num_row_groups
         stored = b"".join(value for g in range(groups) for value in found[g, index])
         expected = b"".join(value.as_py().to_bytes(8, "little") for value in table["id"])
@@ -334,7 +334,7 @@ def python_value(name, literal):
 
 def holding_groups(made, name, value):
     with pb.open(made.out, made.keys) as file:
-        index = file.leaf(name).index
+        index = file.column(name).index
     found = values(made.out, made.keys)
     return frozenset(group for (group, leaf), stored in found.items()
                      if leaf == index and value in stored)  # fmt: skip

@@ -74,7 +74,7 @@ def test_strip_takes_back_what_build_did(recipe, tmp_path):
     stripped = pb.strip(out, back, keys=keys)
     assert len(stripped.removed) == len(report.filters) > 0
     with pb.open(source, keys) as was, pb.open(back, keys) as now:
-        chunks = [(filter.row_group, was.leaf(filter.column).index) for filter in report.filters]
+        chunks = [(filter.row_group, was.column(filter.column).index) for filter in report.filters]
         assert now.footer.without_filters(chunks) == was.footer.without_filters(chunks)
         assert now.footer.start == was.footer.start
     # Zeros behind structs are not written again.
@@ -257,7 +257,7 @@ def test_the_copy_in_a_plaintext_footer_tells_nothing_new(tmp_path):
     assert pb.validate(out, keys=keys).ok
     kept = pb.build(out, columns=["int64"], keys=keys, dry_run=True, expose_filter_location=True)
     assert [note.partition(":")[0] for note in kept.notes] == [
-        "filters that are there already are not shown"
+        "the locations of filters that were kept are not exposed"
     ]
     pb.strip(out, columns=["int64"], keys=keys, in_place=True)
     assert shown(out) == {"double"}

@@ -59,14 +59,14 @@ def test_an_edit_changes_two_fields_of_one_chunk_and_nothing_else(offset):
     footer = footer_of(FIXTURES / "pyarrow_types.parquet")
     place = FilterPlace(offset, 2**31 - 1)
     edited = Footer(footer.with_filters({(1, 3): place}), footer.start, "edited")
-    span, original = edited.chunks.of(1, 3), footer.chunks.of(1, 3)
     assert edited.chunk(1, edited.leaves[3]).bloom_filter_offset == offset
     assert edited.chunk(1, edited.leaves[3]).bloom_filter_length == 2**31 - 1
-    start = int(original["meta_start"])
+    start, end = (footer.chunks.one(field, 1, 3) for field in ("meta_start", "meta_end"))
+    edited_end = edited.chunks.one("meta_end", 1, 3)
     grown = len(edited.raw) - len(footer.raw)
     assert edited.raw[:start] == footer.raw[:start]
-    assert edited.raw[int(span["meta_end"]) :] == (footer.raw[int(original["meta_end"]) :])
-    assert int(span["meta_end"]) == int(original["meta_end"]) + grown
+    assert edited.raw[edited_end:] == footer.raw[end:]
+    assert edited_end == end + grown
     assert edited.with_filters({(1, 3): None}) == footer.raw
 
 

@@ -82,7 +82,7 @@ def test_lengths_of_offset_indexes_are_set_by_their_offsets(tmp_path):
     pq.write_table(pa.table({"a": range(10), "b": range(10)}), path, write_page_index=True)
     with pb.open(path) as file:
         raw = file.footer.raw
-        start = file.footer.chunks.of(0, 1)["offset_index_offset"]
+        start = file.footer.chunks.one("offset_index_offset", 0, 1)
     chunks = compact.decode(ttypes.FileMetaData, moved_footer(raw, Moves(), {start: 4711}))[0]
     lengths = [chunk.offset_index_length for chunk in chunks.row_groups[0].columns]
     assert lengths[1] == 4711

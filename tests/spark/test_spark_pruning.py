@@ -82,7 +82,7 @@ def test_end_to_end(spark, tmp_path):
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     files = write(spark, tmp_path / "lake", COLUMNS)
     with pb.open(files[0]) as file:
-        leaves = {leaf.name: leaf.type.physical for leaf in file.leaves(None)}
+        leaves = {leaf.name: leaf.type.physical for leaf in file.select(None)}
     assert leaves == PHYSICAL
     before = look_up(spark, "long", condition("long"), {})
     assert (len(before[0]), before[1]) == (1, ROWS)
@@ -119,7 +119,7 @@ def test_other_timestamps(spark, tmp_path, stored, physical, count):
     spark.conf.set("spark.sql.parquet.outputTimestampType", stored)
     files = write(spark, tmp_path / "lake", ["micros"])
     with pb.open(files[0]) as file:
-        assert [leaf.type.physical for leaf in file.leaves(None)] == [physical]
+        assert [leaf.type.physical for leaf in file.select(None)] == [physical]
     where = condition("micros")
     before = look_up(spark, "micros", where, {})
     assert (len(before[0]), before[1]) == (1, ROWS)

@@ -308,7 +308,7 @@ def test_a_column_chunk_in_another_file(plain: bytes, pair: Pair) -> None:
     found = only(diff(*pair(data, edited(data, edit))))
     assert (found.status, found.reason) == (
         "unreadable",
-        "b: the column chunk lies in another file",
+        "b: the column chunk is in another file",
     )
 
 

@@ -100,7 +100,7 @@ def test_who_takes_a_leak_away_takes_its_bits(leak, work):
     assert blocks_in(path.read_bytes(), bits) == []
     with pb.open(path, keys) as file:
         for row_group, name in bits:
-            file.footer.chunk(row_group, file.leaf(name))
+            file.footer.chunk(row_group, file.column(name))
     assert "PB501" not in {found.rule for found in pb.validate(path, keys=keys).findings}
 
 
@@ -161,7 +161,7 @@ def test_bits_that_another_filter_needs_stay_and_the_report_says_so(disputed, wo
         start = file.chunk(0, "int64").bloom_filter_offset
         end = start + file.chunk(0, "int64").bloom_filter_length
     reason = (
-        f"of its filter in plaintext bytes {start} to {end - 1} stay, which are in use otherwise"
+        f"bytes {start} to {end - 1} of its plaintext filter stay, because something else uses them"
     )
     assert (
         said

@@ -175,7 +175,7 @@ def test_what_stays_in_plaintext_is_told(disputed, verb, store):
     path, keys, _ = disputed
     put(store, path)
     there, here = (TAKERS[verb](each, keys) for each in (URL, path))
-    assert "which are in use otherwise" in str(here)
+    assert "because something else uses them" in str(here)
     assert there == here
     made, wanted = (body_and_filters(data) for data in (store.objects[NAME], path.read_bytes()))
     assert len(made) == len(wanted)

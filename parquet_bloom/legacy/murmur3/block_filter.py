@@ -142,9 +142,9 @@ def _problem(file: ParquetFile, chunk: ColumnChunk, start: int, end: int) -> str
     """Why the filter cannot be there; "" if it can."""
     if chunk.has_crypto_metadata:
         return ": the column is encrypted and its filter is in plaintext"
-    if file.footer.layout.overlaps_indexes(start, end):
+    if file.footer.layout.indexes.overlap(start, end):
         return " overlaps a page index"
-    overlaps_pages = file.footer.layout.overlaps_pages(start, end)
+    overlaps_pages = file.footer.layout.pages.overlap(start, end)
     if overlaps_pages and not _follows_own_pages(file, chunk, start, end):
         return " overlaps pages"
     return ""

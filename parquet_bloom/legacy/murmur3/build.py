@@ -24,10 +24,10 @@ from parquet_bloom.legacy.murmur3.pointers import every_note
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
-from parquet_bloom.parquet.plan import plan_of
 from parquet_bloom.parquet.writer import ParquetChange, check_end, check_unencrypted, kept_end
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
@@ -40,7 +40,7 @@ class Murmur3Build(ParquetChange, BuildChange):
 
     def __init__(
         self,
-        file: ParquetFile,
+        file: OpenFile,
         dialect: Murmur3,
         options: BuildOptions,
         progress: Progress | None = None,
@@ -124,7 +124,7 @@ class Murmur3Build(ParquetChange, BuildChange):
                 filter.insert_hashes(scheme.aligned(some, num_blocks))
         return filter if filter.bits_set else NO_VALUES
 
-    def check(self, new: ParquetFile) -> None:
+    def check(self, new: OpenFile) -> None:
         if self._edit is not None:
             check_version(self._edit, new)
 

@@ -11,12 +11,12 @@ from parquet_bloom.legacy.murmur3.places import Added, offset_indexes
 from parquet_bloom.legacy.murmur3.pointers import Note, every_note, note_fields, note_of
 from parquet_bloom.legacy.presence import KEY_VALUE_METADATA
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER, Footer
 from parquet_bloom.parquet.footer.moved import moved_footer, moved_offset_index
+from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
 from parquet_bloom.storage.local_output import COPY_CHUNK
 
@@ -35,7 +35,7 @@ class FooterEdit:
     """What changes in the footer: pointers to the filters that were `added`, and those to the filters
     that are `replaced` and had a note."""
 
-    file: ParquetFile
+    file: OpenFile
     dialect: Murmur3
     added: Added
     replaced: Mapping[ChunkKey, Note]
@@ -85,7 +85,7 @@ def _chunk(footer: Footer, key: ChunkKey) -> ColumnChunk:
     return footer.chunk(row_group, footer.leaves[column])
 
 
-def check_version(edit: FooterEdit, new: ParquetFile) -> None:
+def check_version(edit: FooterEdit, new: OpenFile) -> None:
     """Raise RewriteError unless the new file is the old one with only the filters added."""
     old, added = edit.file, edit.added
     for name in _MOVING:

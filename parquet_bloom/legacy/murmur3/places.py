@@ -20,12 +20,12 @@ from parquet_bloom.legacy.murmur3 import headers
 from parquet_bloom.legacy.murmur3.dialect import Murmur3
 from parquet_bloom.legacy.murmur3.pointers import Note
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.footer.moved import Moves, moved_offset_index
+from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.writer import Built, built_filter
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.storage.source import Source
@@ -78,7 +78,7 @@ class Added:
 
 
 def write_filters(
-    file: ParquetFile,
+    file: OpenFile,
     out: Version,
     filters: Iterable[Built],
     dialect: Murmur3,
@@ -108,7 +108,7 @@ def write_filters(
     return added
 
 
-def _copy_the_rest(file: ParquetFile, at: int, out: Version, added: Added) -> None:
+def _copy_the_rest(file: OpenFile, at: int, out: Version, added: Added) -> None:
     """From `at` to the footer, with moved offset indexes."""
     moves = added.moves
     for start, end in offset_indexes(file.footer):
@@ -135,7 +135,7 @@ def offset_indexes(footer: Footer) -> list[Range]:
     return sorted({(start, start + length) for start, length in pairs if start > 0 and length > 0})
 
 
-def in_order_of_pages(file: ParquetFile, chunks: Sequence[ColumnChunk]) -> list[ColumnChunk]:
+def in_order_of_pages(file: OpenFile, chunks: Sequence[ColumnChunk]) -> list[ColumnChunk]:
     """`chunks` in the order of their pages. Raises UnsupportedError if filters cannot be inserted."""
     ordered = sorted(chunks, key=lambda chunk: chunk.pages_start or 0)
     with_pages = [chunk for chunk in ordered if chunk.num_values]

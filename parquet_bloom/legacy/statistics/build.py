@@ -22,11 +22,11 @@ from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.options import BuildOptions, refuse
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
-from parquet_bloom.parquet.plan import plan_of
-from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted, chunk_of
+from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
 
@@ -42,7 +42,7 @@ class StatisticsBuild(FieldsChange, BuildChange):
 
     def __init__(
         self,
-        file: ParquetFile,
+        file: OpenFile,
         dialect: StatisticsFilter,
         options: BuildOptions,
         progress: Progress | None = None,
@@ -100,10 +100,10 @@ class StatisticsBuild(FieldsChange, BuildChange):
             )
         return raw
 
-    def check(self, new: ParquetFile) -> None:
+    def check(self, new: OpenFile) -> None:
         super().check(new)
         for key in self.edits:
-            read_stored(new.footer, chunk_of(new, key))
+            read_stored(new.footer, new.chunk_at(key))
 
     def _filter(self, chunk: ColumnChunk) -> KHashFilter | str:
         """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""

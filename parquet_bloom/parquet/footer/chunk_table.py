@@ -30,20 +30,15 @@ class ChunkTable:
         self._num_columns = num_columns
 
     def every(self, field: str) -> array[int]:
-        """One field for all chunks."""
+        """One field of all chunks; _kernel.ABSENT where the footer lacks it."""
         return self._numbers[_PLACE[field] :: _WIDTH]
 
     def one(self, field: str, row_group: int, column: int) -> int:
         """One field of one chunk."""
         return self._numbers[(row_group * self._num_columns + column) * _WIDTH + _PLACE[field]]
 
-    def of(self, row_group: int, column: int) -> dict[str, int]:
-        """All fields of one chunk; _kernel.ABSENT for what the footer lacks."""
-        start = (row_group * self._num_columns + column) * _WIDTH
-        return dict(zip(_kernel.CHUNK_FIELDS, self._numbers[start : start + _WIDTH], strict=True))
-
     def meta_data(self, row_group: int, column: int) -> list[int | None]:
-        """What a ColumnMetaData has of one chunk, from `meta_start` on, None for what it lacks."""
+        """The fields of one chunk's ColumnMetaData, from `meta_start` on; None for missing ones."""
         end = (row_group * self._num_columns + column + 1) * _WIDTH
         found = self._numbers[end - _WIDTH + _META_DATA : end]
         return [None if number == _ABSENT else number for number in found]
@@ -52,11 +47,6 @@ class ChunkTable:
         """has_file_path, has_crypto_metadata"""
         start = (row_group * self._num_columns + column) * _WIDTH
         return self._numbers[start + _FILE_PATH] != 0, self._numbers[start + _CRYPTO] != 0
-
-    def span(self, row_group: int, column: int) -> tuple[int, int]:
-        """The start and end of one ColumnChunk."""
-        start = (row_group * self._num_columns + column) * _WIDTH
-        return self._numbers[start + _PLACE["start"]], self._numbers[start + _PLACE["end"]]
 
     def take_meta_data(self, row_group: int, column: int, other: ChunkTable, index: int) -> None:
         """Take the ColumnMetaData fields of one chunk from chunk `index` of `other`."""

@@ -1,4 +1,4 @@
-"""The footer's description of one column chunk."""
+"""A column chunk as the footer describes it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ class ColumnChunk:
 
     @property
     def key(self) -> ChunkKey:
-        """Identifies the chunk in the file."""
         return self.row_group, self.leaf.index
 
     @property
@@ -71,7 +70,7 @@ class ColumnChunk:
 
     @property
     def is_locked(self) -> bool:
-        """Whether it is encrypted and there is no key for it, so that little is known."""
+        """Whether it is encrypted and there is no key for it."""
         return isinstance(self.modules, LockedModules)
 
     @property

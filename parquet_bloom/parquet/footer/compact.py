@@ -9,8 +9,7 @@ Spec: thrift, doc/specs/thrift-compact-protocol.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from thrift.protocol.TCompactProtocol import TCompactProtocolAccelerated
@@ -112,43 +111,25 @@ def _field_header(previous_id: int, field_id: int, field_type: int) -> bytes:
     return bytes([field_type]) + zigzag(field_id)
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """One field of a struct: its encoded value, and its header as stored after the id `previous`."""
-
-    id: int
-    type: int
-    value: bytes
-    previous: int | None = None
-    header: bytes = b""
-
-    def encoded(self, previous: int) -> bytes:
-        if previous == self.previous:
-            return self.header + self.value
-        return _field_header(previous, self.id, self.type) + self.value
-
-
 def splice(data: bytes, start: int, fields: Mapping[int, tuple[int, bytes] | None]) -> bytes:
-    """The struct at `start` with `fields` set: id -> (type, encoded value), or None to drop it.
-
-    New fields are inserted in the order of ids.
-    """
-    kept = [field for field in _fields(data, start) if field.id not in fields]
-    for field_id, new in sorted(fields.items()):
+    """The struct at `start` with `fields` set: id -> (type, encoded value), or None to drop it. New
+    fields are inserted in the order of ids."""
+    # Id, type and value; and the header, which fits after a field with the id in front of it.
+    kept: list[tuple[int, int, bytes, int | None, bytes]] = []
+    previous = 0
+    for number, kind, header, value, end in _kernel.fields(data, start):
+        if number not in fields:
+            kept.append((number, kind, data[value:end], previous, data[header:value]))
+        previous = number
+    for number, new in sorted(fields.items()):
         if new is not None:
-            place = next((i for i, field in enumerate(kept) if field.id > field_id), len(kept))
-            kept.insert(place, _Field(field_id, *new))
+            place = next((i for i, field in enumerate(kept) if field[0] > number), len(kept))
+            kept.insert(place, (number, *new, None, b""))
     out = bytearray()
     previous = 0
-    for field in kept:
-        out += field.encoded(previous)
-        previous = field.id
+    for number, kind, encoded, fits_after, stored in kept:
+        out += stored if fits_after == previous else _field_header(previous, number, kind)
+        out += encoded
+        previous = number
     out.append(0)
     return bytes(out)
-
-
-def _fields(data: bytes, start: int) -> Iterator[_Field]:
-    previous = 0
-    for field_id, field_type, header, value, end in _kernel.fields(data, start):
-        yield _Field(field_id, field_type, data[value:end], previous, data[header:value])
-        previous = field_id

@@ -59,10 +59,8 @@ NO_POINTER: Fields = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
 
 @dataclass(frozen=True, slots=True)
 class FilterPlace:
-    """The location of a filter, header and bitset: `length` bytes from `offset`.
-
-    `is_shown`: also set it in the redacted plaintext copy of sealed ColumnMetaData, if there is one.
-    """
+    """The location of a filter, header and bitset: `length` bytes from `offset`. `is_shown`: also
+    set it in the redacted plaintext copy of sealed ColumnMetaData, if there is one."""
 
     offset: int
     length: int
@@ -173,16 +171,12 @@ class Footer:
 
     @cached_property
     def repeated_ordinals(self) -> frozenset[int]:
-        """The row groups that share their ordinal with another: the AAD of their modules is the same,
-        so that the modules could have been exchanged."""
-        ordinals = [self.ordinal(row_group) for row_group in range(self.num_row_groups)]
-        effective = [
-            row_group if found is None else found for row_group, found in enumerate(ordinals)
-        ]
-        counts = Counter(effective)
-        return frozenset(
-            row_group for row_group, found in enumerate(effective) if counts[found] > 1
-        )
+        """The row groups that share their ordinal with another: their modules have the same AAD, so
+        somebody could have swapped them."""
+        stored = map(self.ordinal, range(self.num_row_groups))
+        ordinals = [group if found is None else found for group, found in enumerate(stored)]
+        counts = Counter(ordinals)
+        return frozenset(group for group, found in enumerate(ordinals) if counts[found] > 1)
 
     def _integer(self, spans: Mapping[str, tuple[int, int]], name: str) -> int:
         if name not in spans:
@@ -211,10 +205,8 @@ class Footer:
         return self._integer(self._row_groups[row_group], "num_rows")
 
     def check_row_counts(self) -> None:
-        """Raise FooterError if the rows of the row groups do not add up to the file's.
-
-        A row group that got lost must not make a value seem absent.
-        """
+        """Raise FooterError if the rows of the row groups do not add up to the file's: a lost row
+        group must not make a value seem absent."""
         held = sum(self.row_group_num_rows(group) for group in range(self.num_row_groups))
         if held != self.num_rows:
             raise FooterError(
@@ -265,10 +257,8 @@ class Footer:
             raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
 
     def meta_data(self, chunk: ColumnChunk) -> tuple[bytes, int]:
-        """Bytes, and the position in them of the chunk's ColumnMetaData, which has been scanned.
-
-        Raises FooterError if it is missing.
-        """
+        """Bytes, and the position in them of the chunk's ColumnMetaData. Raises FooterError if it
+        is missing."""
         if chunk.meta_start is None:
             raise FooterError(f"{self.where}: {chunk.where}: no ColumnMetaData")
         return self._opened.text, chunk.meta_start
@@ -297,43 +287,36 @@ class Footer:
         return Layout(self.chunks, self.start)
 
     def with_filters(self, places: Mapping[ChunkKey, FilterPlace | None]) -> bytes:
-        """FileMetaData with the filters of chunks (row group, leaf index) set, or removed if None.
+        """FileMetaData with the filters of chunks set, or removed if None.
 
         Keeps every byte outside fields 14 and 15 of these chunks' ColumnMetaData, except the header
         of the field after them, which holds the distance to the previous id. Sealed ColumnMetaData
         is sealed again; its redacted copy gets no new fields unless the place `is_shown`. Raises
         EncryptionError if there is no key for that.
         """
-        return self._edited(places, _sealed)
-
-    def without_filters(self, chunks: Iterable[ChunkKey]) -> bytes:
-        """FileMetaData without the filters of `chunks` and with their ColumnMetaData in plaintext: to
-        compare two footers, never to be written."""
-        return self._edited(dict.fromkeys(chunks), _opened)
-
-    def with_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
-        """FileMetaData with fields of chunks' ColumnMetaData set or dropped; keeps other bytes as
-        with_filters does. Raises EncryptionError if there is no key for that."""
-        return self._with_fields(fields, _sealed)
-
-    def with_opened_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
-        """The same with ColumnMetaData in plaintext: to compare two footers, never to be written."""
-        return self._with_fields(fields, _opened)
-
-    def _with_fields(self, fields: Mapping[ChunkKey, Fields], seal: Seal) -> bytes:
-        edits = {chunk: Edit(new, is_shown=False) for chunk, new in fields.items()}
-        return self._with_edits(edits, seal)
-
-    def _edited(self, places: Mapping[ChunkKey, FilterPlace | None], seal: Seal) -> bytes:
         edits = {
             chunk: Edit(_filter_fields(place), is_shown=place is not None and place.is_shown)
             for chunk, place in places.items()
         }
-        return self._with_edits(edits, seal)
+        return self._edited(edits, _sealed)
 
-    def _with_edits(self, edits: Mapping[ChunkKey, Edit], seal: Seal) -> bytes:
+    def without_filters(self, chunks: Iterable[ChunkKey]) -> bytes:
+        """FileMetaData without the filters of `chunks` and with their ColumnMetaData in plaintext:
+        to compare two footers, never to be written."""
+        return self._edited(dict.fromkeys(chunks, Edit(NO_POINTER)), _opened)
+
+    def with_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
+        """FileMetaData with fields of chunks' ColumnMetaData set or dropped; keeps other bytes as
+        with_filters does. Raises EncryptionError if there is no key for that."""
+        return self._edited({chunk: Edit(new) for chunk, new in fields.items()}, _sealed)
+
+    def with_opened_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
+        """As with_fields, but with ColumnMetaData in plaintext, as without_filters."""
+        return self._edited({chunk: Edit(new) for chunk, new in fields.items()}, _opened)
+
+    def _edited(self, edits: Mapping[ChunkKey, Edit], seal: Seal) -> bytes:
         for row_group, column in edits:
-            if self.chunks.of(row_group, column)["meta_start"] == _kernel.ABSENT:
+            if self.chunks.one("meta_start", row_group, column) == _kernel.ABSENT:
                 raise FooterError(
                     f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "
                     "no ColumnMetaData"

@@ -1,4 +1,4 @@
-"""The use of the byte ranges of a file, to tell a filter from bytes that only look like one.
+"""Which bytes of a file are used for what, to tell a filter from bytes that only look like one.
 
     | PAR1 | column chunks, page indexes, Bloom filters, gaps | footer
 
@@ -19,66 +19,7 @@ MAGIC_BYTES = 4
 Range = tuple[int, int]
 
 
-class Layout:
-    """The ranges of pages, page indexes and filters according to the footer, which starts at `end`."""
-
-    def __init__(self, chunks: ChunkTable, end: int) -> None:
-        self._end = end
-        self._filters = list(_filter_ranges(chunks, end))
-        self._pages = _Ranges(_pages(chunks, end))
-        self._indexes = _Ranges(_indexes(chunks, end))
-        there = [found for found in self._filters if found[0] != _kernel.ABSENT]
-        self._there = _Ranges(there)
-
-    def reaches_past_the_end(self, replaced: Collection[int]) -> bool:
-        """Whether pages or a filter extend past the end of the data, so that whatever is written
-        there would be taken for them. `replaced`: chunks, counted row group by row group, whose
-        filters are about to be replaced."""
-        return self.pages_reach_past_the_end or any(
-            max(end, start + 1) > self._end
-            for chunk, (start, end) in enumerate(self._filters)
-            if chunk not in replaced
-        )
-
-    @property
-    def pages_reach_past_the_end(self) -> bool:
-        """Whether pages have an impossible offset or size."""
-        return self._pages.last > self._end
-
-    def overlaps_data(self, start: int, end: int) -> bool:
-        """Whether [start, end) overlaps the magic, a column chunk, a page index or the footer."""
-        return (
-            self.is_outside(start, end)
-            or self.overlaps_pages(start, end)
-            or self.overlaps_indexes(start, end)
-        )
-
-    def data_in(self, start: int, end: int) -> list[Range]:
-        """The ranges of column chunks and page indexes that overlap [start, end)."""
-        return [*self._pages.sharing(start, end), *self._indexes.sharing(start, end)]
-
-    def is_outside(self, start: int, end: int) -> bool:
-        """Whether [start, end) overlaps the magic or the footer."""
-        return start < MAGIC_BYTES or end > self._end
-
-    def overlaps_pages(self, start: int, end: int) -> bool:
-        """Whether [start, end) overlaps a column chunk."""
-        return self._pages.overlap(start, end)
-
-    def overlaps_indexes(self, start: int, end: int) -> bool:
-        """Whether [start, end) overlaps a page index."""
-        return self._indexes.overlap(start, end)
-
-    def overlaps_filters(self, start: int, end: int) -> bool:
-        """Whether the filter at [start, end) overlaps another one."""
-        return self._there.overlap_another(start, end)
-
-    def num_filters_at(self, start: int) -> int:
-        """The number of filters that begin at `start`."""
-        return self._there.num_at(start)
-
-
-class _Ranges:
+class Ranges:
     """Ranges ordered by start, and for each the greatest end up to there."""
 
     def __init__(self, ranges: Iterable[Range]) -> None:
@@ -96,19 +37,55 @@ class _Ranges:
         before = bisect_left(self._starts, end)
         return before > 0 and self._ends[before - 1] > start
 
-    def sharing(self, start: int, end: int) -> list[Range]:
-        """The ranges that overlap [start, end)."""
-        before = self._ordered[: bisect_left(self._starts, end)]
-        return [found for found in before if found[1] > start]
-
     def overlap_another(self, start: int, end: int) -> bool:
         """Whether any range but [start, end) itself, which is one of them, overlaps it."""
         first = bisect_left(self._starts, start)
         behind = bisect_left(self._starts, end)
         return behind - first > 1 or (first > 0 and self._ends[first - 1] > start)
 
+    def sharing(self, start: int, end: int) -> list[Range]:
+        """The ranges that overlap [start, end)."""
+        before = self._ordered[: bisect_left(self._starts, end)]
+        return [found for found in before if found[1] > start]
+
     def num_at(self, start: int) -> int:
+        """The number of ranges that begin at `start`."""
         return bisect_right(self._starts, start) - bisect_left(self._starts, start)
+
+
+class Layout:
+    """The ranges of `pages`, `indexes` (page indexes) and `filters` according to the footer, which
+    starts at `end`."""
+
+    def __init__(self, chunks: ChunkTable, end: int) -> None:
+        self._end = end
+        self._of_chunks = list(_filter_ranges(chunks, end))
+        self.pages = Ranges(_pages(chunks, end))
+        self.indexes = Ranges(_indexes(chunks, end))
+        self.filters = Ranges(each for each in self._of_chunks if each[0] != _kernel.ABSENT)
+
+    @property
+    def pages_reach_past_the_end(self) -> bool:
+        """Whether pages have an impossible offset or size."""
+        return self.pages.last > self._end
+
+    def filters_reach_past_the_end(self, replaced: Collection[int]) -> bool:
+        """Whether a filter extends past the end of the data, except those of the `replaced` chunks,
+        counted row group by row group."""
+        return any(
+            max(end, start + 1) > self._end
+            for chunk, (start, end) in enumerate(self._of_chunks)
+            if chunk not in replaced
+        )
+
+    def overlaps_data(self, start: int, end: int) -> bool:
+        """Whether [start, end) overlaps the magic, a column chunk, a page index or the footer."""
+        is_outside = start < MAGIC_BYTES or end > self._end
+        return is_outside or self.pages.overlap(start, end) or self.indexes.overlap(start, end)
+
+    def data_in(self, start: int, end: int) -> list[Range]:
+        """The ranges of column chunks and page indexes that overlap [start, end)."""
+        return [*self.pages.sharing(start, end), *self.indexes.sharing(start, end)]
 
 
 def without(whole: Range, taken: Iterable[Range]) -> Iterator[Range]:
@@ -122,24 +99,23 @@ def without(whole: Range, taken: Iterable[Range]) -> Iterator[Range]:
         yield start, end
 
 
+def _rows(chunks: ChunkTable, *fields: str) -> Iterator[tuple[int, ...]]:
+    return zip(*map(chunks.every, fields), strict=True)
+
+
 def _filter_ranges(chunks: ChunkTable, end: int) -> Iterator[Range]:
-    """The range of every chunk's filter, as far as the footer gives its length; also absent ones."""
-    lengths = chunks.every("bloom_filter_length")
-    for start, length in zip(chunks.every("bloom_filter_offset"), lengths, strict=True):
+    """The range of every chunk's filter, empty without a length; start ABSENT if there is none."""
+    for start, length in _rows(chunks, "bloom_filter_offset", "bloom_filter_length"):
         yield start, start + min(max(length, 0), end)
 
 
 def _pages(chunks: ChunkTable, end: int) -> Iterator[Range]:
     """The pages of every chunk with values. An impossible size counts as up to past the end, an
     impossible start as the whole file."""
-    for meta, elsewhere, num_values, dictionary, data, size in zip(
-        chunks.every("meta_start"),
-        chunks.every("has_file_path"),
-        chunks.every("num_values"),
-        chunks.every("dictionary_page_offset"),
-        chunks.every("data_page_offset"),
-        chunks.every("total_compressed_size"),
-        strict=True,
+    sizes = ("num_values", "total_compressed_size")
+    offsets = ("dictionary_page_offset", "data_page_offset")
+    for meta, elsewhere, num_values, size, dictionary, data in _rows(
+        chunks, "meta_start", "has_file_path", *sizes, *offsets
     ):
         if meta == _kernel.ABSENT or elsewhere or num_values == 0:
             continue
@@ -154,7 +130,6 @@ def _pages(chunks: ChunkTable, end: int) -> Iterator[Range]:
 
 def _indexes(chunks: ChunkTable, end: int) -> Iterator[Range]:
     for kind in ("offset_index", "column_index"):
-        lengths = chunks.every(f"{kind}_length")
-        for start, length in zip(chunks.every(f"{kind}_offset"), lengths, strict=True):
+        for start, length in _rows(chunks, f"{kind}_offset", f"{kind}_length"):
             if 0 < start < end and 0 < length <= end - start:
                 yield start, start + length

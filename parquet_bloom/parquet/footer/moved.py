@@ -3,7 +3,7 @@
     before | pages A | pages B | column indexes, offset indexes, filters | footer |
     after  | new | pages A | new | pages B | the same, with the offsets of pages moved | footer |
 
-Whatever started at or after an insertion moves by its size. An offset of 0, or one inside the magic,
+Whatever starts at or after an insertion moves by its size. An offset of 0, or one inside the magic,
 means that there is nothing, and is kept.
 
 These offsets are moved: ColumnChunk file_offset, offset_index_offset, column_index_offset;
@@ -16,32 +16,38 @@ Spec: parquet-format, parquet.thrift, PageIndex.md.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Final
 
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 
-# Thrift fields to set in a struct, as compact.splice takes them.
-_Fields = dict[int, tuple[int, bytes] | None]
-
-# Ids of the fields that hold offsets.
-_META_DATA_OFFSETS: Final = (9, 10, 11, 14)
-_CHUNK_OFFSETS: Final = (2, 4, 6)
-_ROW_GROUP_OFFSETS: Final = (5,)
-_PAGE_LOCATION_OFFSETS: Final = (1,)
-
-_ROW_GROUPS, _COLUMNS, _META_DATA, _PAGE_LOCATIONS = 4, 1, 3, 1
 _OFFSET_INDEX_OFFSET, _OFFSET_INDEX_LENGTH = 4, 5
 
 
 @dataclass(frozen=True, slots=True)
+class _Struct:
+    """The ids of the fields of a struct that hold offsets, and of those with structs that do: one,
+    or a list of them."""
+
+    offsets: tuple[int, ...] = ()
+    nested: Mapping[int, _Struct] = field(default_factory=dict)
+
+
+_META_DATA = _Struct((9, 10, 11, 14))
+_COLUMN_CHUNK = _Struct((2, 4, 6), {3: _META_DATA})
+_ROW_GROUP = _Struct((5,), {1: _COLUMN_CHUNK})
+_FILE = _Struct((), {4: _ROW_GROUP})
+_PAGE_LOCATION = _Struct((1,))
+_OFFSET_INDEX = _Struct((), {1: _PAGE_LOCATION})
+
+
+@dataclass(frozen=True, slots=True)
 class Moves:
-    """Insertions: `places` in order, and the total size inserted up to and including each. Sizes may
-    be negative, to move back."""
+    """Insertions: `places` in order, and the total size inserted up to and including each. Sizes
+    may be negative, to move back."""
 
     places: tuple[int, ...] = ()
     totals: tuple[int, ...] = ()
@@ -72,64 +78,36 @@ class Moves:
 
 def moved_offset_index(index: bytes, moves: Moves) -> bytes:
     """An OffsetIndex with the offsets of its pages moved. Raises ScanError if it is malformed."""
-
-    def location(start: int) -> bytes:
-        return compact.splice(index, start, _moved(index, start, _PAGE_LOCATION_OFFSETS, moves))
-
-    return compact.splice(index, 0, _rewritten(index, 0, _PAGE_LOCATIONS, location))
+    return _moved(index, 0, _OFFSET_INDEX, moves, {})
 
 
 def moved_footer(raw: bytes, moves: Moves, index_lengths: Mapping[int, int]) -> bytes:
     """FileMetaData with all offsets moved. `index_lengths`: new lengths of offset indexes, by their
     offsets in `raw`; the others keep their length."""
-
-    def meta_data(start: int) -> bytes:
-        return compact.splice(raw, start, _moved(raw, start, _META_DATA_OFFSETS, moves))
-
-    def chunk(start: int) -> bytes:
-        fields = {
-            **_moved(raw, start, _CHUNK_OFFSETS, moves),
-            **_index_length(raw, start, index_lengths),
-        }
-        for number, kind, _, value, _ in _kernel.fields(raw, start):
-            if (number, kind) == (_META_DATA, compact.TYPE_STRUCT):
-                fields[_META_DATA] = compact.TYPE_STRUCT, meta_data(value)
-        return compact.splice(raw, start, fields)
-
-    def row_group(start: int) -> bytes:
-        fields = _moved(raw, start, _ROW_GROUP_OFFSETS, moves)
-        return compact.splice(raw, start, fields | _rewritten(raw, start, _COLUMNS, chunk))
-
-    return compact.splice(raw, 0, _rewritten(raw, 0, _ROW_GROUPS, row_group))
+    return _moved(raw, 0, _FILE, moves, index_lengths)
 
 
-def _moved(data: bytes, start: int, numbers: tuple[int, ...], moves: Moves) -> _Fields:
-    """The new values of those offset fields that change."""
-    fields: _Fields = {}
-    for number, kind, _, value, _ in _kernel.fields(data, start):
-        if number in numbers and kind == compact.TYPE_I64:
+def _moved(
+    data: bytes, start: int, struct: _Struct, moves: Moves, index_lengths: Mapping[int, int]
+) -> bytes:
+    fields: dict[int, tuple[int, bytes] | None] = {}
+    found = list(_kernel.fields(data, start))
+    for number, kind, _, value, end in found:
+        if number in struct.offsets and kind == compact.TYPE_I64:
             offset = compact.read_zigzag(data, value)
             if moves(offset) != offset:
-                fields[number] = compact.TYPE_I64, compact.zigzag(moves(offset))
-    return fields
-
-
-def _index_length(data: bytes, start: int, lengths: Mapping[int, int]) -> _Fields:
-    found = {number: value for number, _, _, value, _ in _kernel.fields(data, start)}
-    if not {_OFFSET_INDEX_OFFSET, _OFFSET_INDEX_LENGTH} <= found.keys():
-        return {}
-    length = lengths.get(compact.read_zigzag(data, found[_OFFSET_INDEX_OFFSET]))
-    if length is None:
-        return {}
-    return {_OFFSET_INDEX_LENGTH: (compact.TYPE_I32, compact.zigzag(length))}
-
-
-def _rewritten(data: bytes, start: int, number: int, element: Callable[[int], bytes]) -> _Fields:
-    """The list field `number` of the struct at `start`, with each element replaced by
-    `element(start)`."""
-    for found, kind, _, value, end in _kernel.fields(data, start):
-        if (found, kind) == (number, compact.TYPE_LIST):
+                fields[number] = kind, compact.zigzag(moves(offset))
+        nested = struct.nested.get(number)
+        if nested and kind == compact.TYPE_STRUCT:
+            fields[number] = kind, _moved(data, value, nested, moves, index_lengths)
+        elif nested and kind == compact.TYPE_LIST:
             starts = _kernel.elements(data, value)[:-1]
+            elements = (_moved(data, each, nested, moves, index_lengths) for each in starts)
             header = data[value : starts[0]] if starts else data[value:end]
-            return {number: (kind, header + b"".join(map(element, starts)))}
-    return {}
+            fields[number] = kind, header + b"".join(elements)
+    places = {number: value for number, _, _, value, _ in found}
+    if struct is _COLUMN_CHUNK and {_OFFSET_INDEX_OFFSET, _OFFSET_INDEX_LENGTH} <= places.keys():
+        length = index_lengths.get(compact.read_zigzag(data, places[_OFFSET_INDEX_OFFSET]))
+        if length is not None:
+            fields[_OFFSET_INDEX_LENGTH] = compact.TYPE_I32, compact.zigzag(length)
+    return compact.splice(data, start, fields)

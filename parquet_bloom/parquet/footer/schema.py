@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from parquet_bloom.errors import ColumnError, FooterError
 from parquet_bloom.parquet.thrift import ttypes
@@ -17,8 +18,7 @@ from parquet_bloom.values.types import LeafType, LogicalType
 
 MAX_DEPTH = 500
 
-DECIMAL_TYPES = ("INT32", "INT64", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-
+_DECIMALS = ("INT32", "INT64", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _CONVERTED = {
     "UTF8": LogicalType("STRING"),
     "ENUM": LogicalType("ENUM"),
@@ -67,33 +67,22 @@ def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, 
     if not elements:
         raise FooterError("schema: empty, expected a root")
     leaves: list[LeafColumn] = []
-    end = _walk(elements, 0, _Level((), 0, 0), leaves)
+    end = _walk(elements, 0, (), (0, 0), leaves)
     if end != len(elements):
         raise FooterError(f"schema: {len(elements)} elements, expected {end}")
     return tuple(leaves)
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
-    path: tuple[str, ...]
-    definition: int
-    repetition: int
-
-    def below(self, element: ttypes.SchemaElement) -> _Level:
-        optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
-        repeated = element.repetition_type == ttypes.FieldRepetitionType.REPEATED
-        return _Level(
-            (*self.path, element.name or ""),
-            self.definition + (optional or repeated),
-            self.repetition + repeated,
-        )
-
-
 def _walk(
-    elements: Sequence[ttypes.SchemaElement], at: int, level: _Level, leaves: list[LeafColumn]
+    elements: Sequence[ttypes.SchemaElement],
+    at: int,
+    path: tuple[str, ...],
+    levels: tuple[int, int],
+    leaves: list[LeafColumn],
 ) -> int:
-    """Collect the leaves of the group at `at`; returns the position after the group."""
-    if len(level.path) > MAX_DEPTH:
+    """Collect the leaves of the group at `at`; returns the position after the group. `levels`: its
+    definition and repetition level."""
+    if len(path) > MAX_DEPTH:
         raise FooterError(f"schema: nested deeper than {MAX_DEPTH}")
     children = elements[at].num_children or 0
     at += 1
@@ -101,15 +90,15 @@ def _walk(
         if at >= len(elements):
             raise FooterError("schema: ends inside a group")
         element = elements[at]
-        below = level.below(element)
+        optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
+        repeated = element.repetition_type == ttypes.FieldRepetitionType.REPEATED
+        below = (*path, element.name or "")
+        definition, repetition = levels[0] + (optional or repeated), levels[1] + repeated
         if element.type is None:
-            at = _walk(elements, at, below, leaves)
+            at = _walk(elements, at, below, (definition, repetition), leaves)
         else:
-            leaves.append(
-                LeafColumn(
-                    len(leaves), below.path, _leaf_type(element), below.definition, below.repetition
-                )
-            )
+            leaf = _leaf_type(element)
+            leaves.append(LeafColumn(len(leaves), below, leaf, definition, repetition))
             at += 1
     return at
 
@@ -118,9 +107,7 @@ def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
     physical = ttypes.Type._VALUES_TO_NAMES.get(element.type)
     if physical is None:
         raise FooterError(f"schema: column {element.name}: unknown physical type {element.type}")
-    length = element.type_length or 0
-    if physical != "FIXED_LEN_BYTE_ARRAY":
-        length = 0
+    length = (element.type_length or 0) if physical == "FIXED_LEN_BYTE_ARRAY" else 0
     if length < 0:
         raise FooterError(f"schema: column {element.name}: type_length {length} is negative")
     logical = _logical_type(element)
@@ -144,7 +131,7 @@ def _fits(logical: LogicalType, physical: str, length: int) -> bool:
         case "TIMESTAMP":
             return physical == "INT64"
         case "DECIMAL":
-            return physical in DECIMAL_TYPES and logical.precision > 0 and logical.scale >= 0
+            return physical in _DECIMALS and logical.precision > 0 and logical.scale >= 0
         case "STRING" | "ENUM" | "JSON" | "BSON":
             return physical == "BYTE_ARRAY"
         case _:
@@ -160,31 +147,30 @@ def _logical_type(element: ttypes.SchemaElement) -> LogicalType | None:
 
 
 def _from_union(element: ttypes.SchemaElement) -> LogicalType | None:
-    union = element.logicalType
-    if union is None:
-        return None
-    member = next((name for name in union.__slots__ if getattr(union, name) is not None), None)
-    if member is None:
-        return None
-    details = getattr(union, member)
+    member = _member(element.logicalType)
+    details: Any = member and getattr(element.logicalType, member)
     match member:
+        case None:
+            return None
         case "INTEGER":
             return LogicalType(
                 member, bit_width=details.bitWidth or 0, signed=bool(details.isSigned)
             )
         case "TIME" | "TIMESTAMP":
-            return _time_type(member, details)
+            unit = _member(details.unit)
+            return (
+                LogicalType(member, unit=unit, utc=bool(details.isAdjustedToUTC)) if unit else None
+            )
         case "DECIMAL":
             return LogicalType(member, precision=details.precision or 0, scale=details.scale or 0)
         case _:
             return LogicalType(member)
 
 
-def _time_type(name: str, details: ttypes.TimestampType) -> LogicalType | None:
-    unit = details.unit and next(
-        (unit for unit in details.unit.__slots__ if getattr(details.unit, unit) is not None), None
-    )
-    return LogicalType(name, unit=unit, utc=bool(details.isAdjustedToUTC)) if unit else None
+def _member(union: Any) -> str | None:
+    """The name of the member of a Thrift union that is set."""
+    names = union.__slots__ if union else ()
+    return next((name for name in names if getattr(union, name) is not None), None)
 
 
 def _from_converted(element: ttypes.SchemaElement) -> LogicalType | None:
@@ -196,23 +182,20 @@ def _from_converted(element: ttypes.SchemaElement) -> LogicalType | None:
 
 def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
     """The leaf with this dotted path. Raises ColumnError, which suggests similar names."""
-    found = [leaf for leaf in leaves if leaf.name == name]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ColumnError(f"column {name}: {len(found)} leaf columns have this path")
-    below = [leaf.name for leaf in leaves if leaf.name.startswith(f"{name}.")]
+    names = [leaf.name for leaf in leaves]
+    count = names.count(name)
+    if count == 1:
+        return leaves[names.index(name)]
+    if count:
+        raise ColumnError(f"column {name}: {count} leaf columns have this path")
+    below = [leaf for leaf in names if leaf.startswith(f"{name}.")]
     if below:
         raise ColumnError(f"column {name}: a group, expected a leaf column such as {_some(below)}")
     from difflib import get_close_matches
 
-    close = get_close_matches(name, [leaf.name for leaf in leaves], n=3, cutoff=0.5)
-    hint = f"did you mean {_some(close)}" if close else f"the file has {_some(_names(leaves))}"
+    close = get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {_some(close)}" if close else f"the file has {_some(names)}"
     raise ColumnError(f"column {name}: no such leaf column, {hint}")
-
-
-def _names(leaves: Sequence[LeafColumn]) -> list[str]:
-    return [leaf.name for leaf in leaves]
 
 
 def _some(names: Sequence[str]) -> str:

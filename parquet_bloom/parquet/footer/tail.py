@@ -1,4 +1,4 @@
-"""Read the end of a file: the footer, its length, and the magic that tells whether it is encrypted.
+"""Read the end of a file: the footer, its length, and the magic, which tells encrypted footers.
 
 Spec: parquet-format, README.md "File format".
 """
@@ -58,7 +58,7 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
 
 
 def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | None) -> Footer:
-    """The footer in `data`. Imports for encrypted files are made only for them."""
+    """The footer in `data`. Only encrypted files import what they need."""
     if magic == MAGIC_ENCRYPTED:
         from parquet_bloom.parquet.sealed.encrypted_footer import open_sealed_footer
 
@@ -74,8 +74,8 @@ def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | N
 
 
 def check_may_be_plain(keys: Keys | None, where: str) -> None:
-    """Raise EncryptionError if there is a key or AAD prefix that only an encrypted footer needs:
-    whoever can write the file could have removed its encryption, and nothing else would show it."""
+    """Raise EncryptionError if `keys` has a footer key or an AAD prefix, so the file should be
+    encrypted: somebody may have replaced it with a plain one, which nothing else would reveal."""
     if keys is None:
         return
     if keys.aad_prefix is None:

@@ -15,44 +15,39 @@ import cramjam
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 
-Decompressor = Callable[[memoryview, Any], int]
-
 GZIP_MAGIC = b"\x1f\x8b"
 
 
-def decompress(codec: int, data: memoryview, size: int) -> memoryview:
+def decompress(codec: int | None, data: memoryview, size: int) -> memoryview:
     """Decompress `data` into exactly `size` bytes.
 
     Raises PageError if they are damaged or of another size, UnsupportedError for another codec.
     """
-    check_supported(codec)
-    if codec == CompressionCodec.UNCOMPRESSED:
+    name = check_supported(codec)
+    if codec is None or codec == CompressionCodec.UNCOMPRESSED:
         plain, length = data, len(data)
     else:
         out = bytearray(size)
         try:
             length = _CODECS[codec](data, out)
         except cramjam.DecompressionError as error:
-            raise PageError(f"{codec_name(codec)}: {error}") from None
+            raise PageError(f"{name}: {error}") from None
         plain = memoryview(out)
     if length != size:
-        raise PageError(f"{codec_name(codec)}: {length} bytes, expected {size}")
+        raise PageError(f"{name}: {length} bytes, expected {size}")
     return plain
 
 
-def check_supported(codec: int) -> None:
-    """Raise UnsupportedError unless `codec` can be decompressed."""
+def check_supported(codec: int | None) -> str:
+    """The name of a codec. Raises UnsupportedError if it cannot be decompressed."""
+    name = str(CompressionCodec._VALUES_TO_NAMES.get(codec, codec))
     if codec != CompressionCodec.UNCOMPRESSED and codec not in _CODECS:
-        raise UnsupportedError(f"codec {codec_name(codec)} is not supported")
-
-
-def codec_name(codec: int) -> str:
-    """The format's name for a codec, or its number."""
-    return str(CompressionCodec._VALUES_TO_NAMES.get(codec, codec))
+        raise UnsupportedError(f"codec {name} is not supported")
+    return name
 
 
 def _gzip(data: memoryview, out: Any) -> int:
-    """One or several members; some writers produce zlib instead of gzip."""
+    """One or several members; some writers write zlib instead."""
     if data[:2] == GZIP_MAGIC:
         return cramjam.gzip.decompress_into(data, out)
     return cramjam.zlib.decompress_into(data, out)
@@ -88,7 +83,7 @@ def _hadoop_lz4(data: memoryview, out: Any) -> int:
     return done
 
 
-_CODECS: dict[int, Decompressor] = {
+_CODECS: dict[int, Callable[[memoryview, Any], int]] = {
     CompressionCodec.SNAPPY: cramjam.snappy.decompress_raw_into,
     CompressionCodec.GZIP: _gzip,
     CompressionCodec.BROTLI: cramjam.brotli.decompress_into,

@@ -1,9 +1,9 @@
 """Decode the value section of a page, in any encoding, into runs of stored values.
 
-PLAIN is used in place. DELTA_BINARY_PACKED has its own decoder, because DuckDB writes INT32 with
-33-bit deltas that pyarrow cannot read. Every other encoding goes through pyarrow: the section
-becomes the only page of an in-memory file with one required, uncompressed column of the physical
-type without a logical type, and pyarrow returns the stored values.
+PLAIN is used in place. DELTA_BINARY_PACKED has a decoder of ours, because DuckDB writes INT32 with
+33-bit deltas that pyarrow cannot read. For every other encoding, the section becomes the only page
+of an in-memory file with one required, uncompressed column of the physical type without a logical
+type, from which pyarrow returns the stored values.
 
     | PAR1 | PageHeader | value section | FileMetaData | length | PAR1 |
 
@@ -61,8 +61,8 @@ def _delta_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]
 
 
 def _check_decoded_size(values: memoryview) -> None:
-    """Refuse to decode more than a page may take: DELTA_BYTE_ARRAY stores the length of the prefix
-    that a value shares with the previous one, so a few bytes can expand without limit."""
+    """Refuse a page that is too large: each value can repeat a prefix of the previous one, so a few
+    bytes can expand without limit."""
     try:
         size = sum(int(part.sum(dtype="f8")) for part in _kernel.DeltaDecoder(values))
     except ValueError as error:
@@ -77,27 +77,18 @@ def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) ->
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    name = f"encoding {Encoding._VALUES_TO_NAMES.get(encoding, encoding)}"
     try:
         file = pq.ParquetFile(pa.BufferReader(_one_page_file(encoding, leaf, values, count)))
         column = file.read().column(0)
-    except (NotImplementedError, pa.ArrowNotImplementedError) as error:
-        raise UnsupportedError(f"encoding {_name(encoding)}: {_line(error)}") from None
-    except (OSError, pa.ArrowException) as error:
-        problem = f"encoding {_name(encoding)}: {_line(error)}"
-        if encoding not in ttypes.Encoding._VALUES_TO_NAMES:
-            raise UnsupportedError(problem) from None
-        raise PageError(problem) from None
+    except (NotImplementedError, OSError, pa.ArrowException) as error:
+        first_line = next(iter(str(error).splitlines()), type(error).__name__)
+        is_known = encoding in Encoding._VALUES_TO_NAMES
+        is_missing = isinstance(error, NotImplementedError) or not is_known
+        raise (UnsupportedError if is_missing else PageError)(f"{name}: {first_line}") from None
     if len(column) != count:
-        raise PageError(f"encoding {_name(encoding)}: {len(column)} values, expected {count}")
+        raise PageError(f"{name}: {len(column)} values, expected {count}")
     return _run(column.combine_chunks(), leaf)
-
-
-def _name(encoding: int) -> str:
-    return str(ttypes.Encoding._VALUES_TO_NAMES.get(encoding, encoding))
-
-
-def _line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _run(array: Any, leaf: LeafType) -> Run:
@@ -113,48 +104,35 @@ def _run(array: Any, leaf: LeafType) -> Run:
 
 
 def _one_page_file(encoding: int, leaf: LeafType, values: memoryview, count: int) -> bytes:
-    page = ttypes.PageHeader(
+    header = ttypes.PageHeader(
         type=ttypes.PageType.DATA_PAGE,
         uncompressed_page_size=len(values),
         compressed_page_size=len(values),
-        data_page_header=ttypes.DataPageHeader(
-            num_values=count,
-            encoding=encoding,
-            definition_level_encoding=ttypes.Encoding.RLE,
-            repetition_level_encoding=ttypes.Encoding.RLE,
-        ),
+        data_page_header=ttypes.DataPageHeader(count, encoding, Encoding.RLE, Encoding.RLE),
     )
-    pages = compact.encode(page) + bytes(values)
-    footer = compact.encode(_file_meta_data(encoding, leaf, count, len(pages)))
-    return b"".join([MAGIC, pages, footer, len(footer).to_bytes(4, "little"), MAGIC])
-
-
-def _file_meta_data(encoding: int, leaf: LeafType, count: int, size: int) -> ttypes.FileMetaData:
+    page = compact.encode(header) + bytes(values)
     physical = ttypes.Type._NAMES_TO_VALUES[leaf.physical]
-    column = ttypes.ColumnChunk(
-        file_offset=0,
-        meta_data=ttypes.ColumnMetaData(
-            type=physical,
-            encodings=[encoding],
-            path_in_schema=["values"],
-            codec=ttypes.CompressionCodec.UNCOMPRESSED,
-            num_values=count,
-            total_uncompressed_size=size,
-            total_compressed_size=size,
-            data_page_offset=len(MAGIC),
-        ),
+    column = ttypes.ColumnMetaData(
+        type=physical,
+        encodings=[encoding],
+        path_in_schema=["values"],
+        codec=ttypes.CompressionCodec.UNCOMPRESSED,
+        num_values=count,
+        total_uncompressed_size=len(page),
+        total_compressed_size=len(page),
+        data_page_offset=len(MAGIC),
     )
-    return ttypes.FileMetaData(
-        version=2,
-        schema=[
-            ttypes.SchemaElement(name="schema", num_children=1),
-            ttypes.SchemaElement(
-                name="values",
-                type=physical,
-                type_length=leaf.length or None,
-                repetition_type=ttypes.FieldRepetitionType.REQUIRED,
-            ),
-        ],
-        num_rows=count,
-        row_groups=[ttypes.RowGroup(columns=[column], total_byte_size=size, num_rows=count)],
+    chunk = ttypes.ColumnChunk(file_offset=0, meta_data=column)
+    required = ttypes.FieldRepetitionType.REQUIRED
+    footer = compact.encode(
+        ttypes.FileMetaData(
+            version=2,
+            schema=[
+                ttypes.SchemaElement(name="schema", num_children=1),
+                ttypes.SchemaElement(physical, leaf.length or None, required, "values"),
+            ],
+            num_rows=count,
+            row_groups=[ttypes.RowGroup([chunk], total_byte_size=len(page), num_rows=count)],
+        )
     )
+    return b"".join([MAGIC, page, footer, len(footer).to_bytes(4, "little"), MAGIC])

@@ -1,18 +1,47 @@
-"""The location and header of a page."""
+"""Pages of a column chunk: where one is, and reads that prepare for the next one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from parquet_bloom.parquet.thrift.ttypes import PageHeader
+from parquet_bloom.errors import PageError
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.thrift.ttypes import PageHeader
+    from parquet_bloom.storage.source import Source
+
+# Read ahead for a page header. Most take 20 to 60 bytes, but statistics can make one long.
+AHEAD_BYTES = 8 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page whose body takes `size` bytes from `start`. `ordinal` counts the data pages of the
-    chunk from 0; another page has that of the next data page."""
+    """A page whose body takes `size` bytes from `start`. `ordinal`: the number of data pages before
+    it in the chunk."""
 
     header: PageHeader
     start: int
     size: int
     ordinal: int
+
+
+class ReadAhead:
+    """A source up to `end`, and the bytes read last."""
+
+    def __init__(self, source: Source, end: int) -> None:
+        self.end = end
+        self._source = source
+        self._ahead = b""
+        self._start = 0
+
+    def read(self, start: int, size: int) -> memoryview:
+        """`size` bytes from `start`, and whatever has been read after them. Raises PageError if the
+        data ends before."""
+        if start + size > self.end:
+            raise PageError(f"page at {start}: {size} bytes, expected to end by {self.end}")
+        offset = start - self._start
+        if not 0 <= offset <= len(self._ahead) - size:
+            length = min(size + AHEAD_BYTES, self.end - start)
+            self._ahead, self._start, offset = self._source.read_at(start, length), start, 0
+        return memoryview(self._ahead)[offset:]

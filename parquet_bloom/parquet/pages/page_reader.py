@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import PageError
-from parquet_bloom.parquet.pages.page import Page
-from parquet_bloom.parquet.pages.read_ahead import ReadAhead
+from parquet_bloom.parquet.pages.page import Page, ReadAhead
 from parquet_bloom.parquet.thrift.ttypes import PageType
 
 if TYPE_CHECKING:
@@ -21,16 +20,6 @@ LARGE_PAGE_BYTES = 16 << 20
 
 DATA_PAGES = (PageType.DATA_PAGE, PageType.DATA_PAGE_V2)
 _DICTIONARY_FIRST = (PageType.DICTIONARY_PAGE, PageType.DATA_PAGE)
-_DATA_FIRST = (PageType.DATA_PAGE, PageType.DICTIONARY_PAGE)
-_ONLY_DATA = (PageType.DATA_PAGE,)
-
-
-def _pages_end(chunk: ColumnChunk, start: int) -> int:
-    """The end of the pages according to the footer. Writers of 2018 counted a filter that follows
-    the pages as part of the chunk."""
-    end = start + (chunk.total_compressed_size or 0)
-    filter_start = chunk.bloom_filter_offset or 0
-    return filter_start if start < filter_start < end else end
 
 
 class PageReader:
@@ -40,30 +29,27 @@ class PageReader:
         start = chunk.pages_start or 0
         self._modules = chunk.modules
         self._ahead = ReadAhead(source, footer.start)
-        self._at = start
-        self._chunk_end = _pages_end(chunk, start)
+        # Where the next page begins.
+        self.position = start
+        self._chunk_end = start + (chunk.total_compressed_size or 0)
+        # Writers of 2018 counted a filter that follows the pages as part of the chunk.
+        if start < (chunk.bloom_filter_offset or 0) < self._chunk_end:
+            self._chunk_end = chunk.bloom_filter_offset or 0
         self._largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
         self._ordinal = 0
-        self._expected: Sequence[int] = (
-            _DICTIONARY_FIRST if chunk.dictionary_page_offset else _DATA_FIRST
-        )
-
-    @property
-    def position(self) -> int:
-        """Where the next page begins."""
-        return self._at
+        self._expected: Sequence[int] = _DICTIONARY_FIRST
+        if not chunk.dictionary_page_offset:
+            self._expected = _DICTIONARY_FIRST[::-1]
 
     def check_end(self) -> None:
-        """Raise PageError if the chunk has more bytes in the footer than its pages take.
-
-        The opposite is harmless: old writers did not count the dictionary page's header.
-        """
-        if self._at < self._chunk_end:
-            raise PageError(f"pages end at {self._at}, the footer says {self._chunk_end}")
+        """Raise PageError if the pages take less than the footer says; more is harmless, as old
+        writers did not count the dictionary page's header."""
+        if self.position < self._chunk_end:
+            raise PageError(f"pages end at {self.position}, the footer says {self._chunk_end}")
 
     def next_page(self) -> Page:
         """The next page; reads its header only."""
-        start, end = self._at, self._ahead.end
+        start, end = self.position, self._ahead.end
         header, length = self._modules.page_header(
             self._ahead, start, self._ordinal, self._expected
         )
@@ -73,14 +59,13 @@ class PageReader:
         if start + length + body > end:
             raise PageError(f"page at {start}: {body} bytes, expected to end by {end}")
         page = Page(header, start + length, body, self._ordinal)
-        self._at = page.start + page.size
-        self._expected = _ONLY_DATA
+        self.position = page.start + page.size
+        self._expected = (PageType.DATA_PAGE,)
         self._ordinal += header.type in DATA_PAGES
         return page
 
     def body(self, page: Page) -> memoryview:
-        """The body as its writer compressed it; the checksum of the stored bytes is verified if there
-        is one."""
+        """The body as its writer compressed it, with a valid checksum if it has one."""
         stored = self._ahead.read(page.start, page.size)[: page.size]
         crc = page.header.crc
         if crc is not None and zlib.crc32(stored) != crc & 0xFFFFFFFF:

@@ -6,9 +6,9 @@
     v2 body   repetition levels | definition levels | compressed( values )
 
 A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
-dictionary page, so its body is not read at all. A PLAIN page holds only non-null values, so levels
-are skipped and nesting needs no special case; for other encodings, the number of values is counted
-in the levels. One page is in memory at a time.
+dictionary page, so its body is not read. A PLAIN page holds only non-null values, so levels are
+skipped and nesting needs no special case; for other encodings, the values are counted in the
+levels. One page is in memory at a time.
 
 Spec: parquet-format, README.md "Data Pages", Encodings.md.
 """
@@ -26,7 +26,7 @@ from parquet_bloom.parquet.pages.codecs import check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
-from parquet_bloom.parquet.pages.runs import Run
+from parquet_bloom.parquet.pages.runs import Run, checked
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
 if TYPE_CHECKING:
@@ -80,17 +80,14 @@ def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
         raise FormatError(
             f"ColumnMetaData says {stored_type}, the schema {chunk.leaf.type.physical}"
         )
-    _check_num_values(footer, chunk, chunk.num_values)
+    num_rows = footer.row_group_num_rows(chunk.row_group)
+    # A column that is not repeated has one value or null per row.
+    is_flat = chunk.leaf.max_repetition_level == 0
+    if chunk.num_values < 0 or (is_flat and chunk.num_values != num_rows):
+        raise FormatError(f"num_values is {chunk.num_values}, expected {num_rows}")
     if chunk.num_values > 0 and not 4 <= chunk.pages_start < footer.start:
         raise FormatError(f"pages at {chunk.pages_start}, expected between 4 and {footer.start}")
     check_supported(chunk.codec)
-
-
-def _check_num_values(footer: Footer, chunk: ColumnChunk, num_values: int) -> None:
-    """A column that is not repeated has one value or null per row."""
-    num_rows = footer.row_group_num_rows(chunk.row_group)
-    if num_values < 0 or (chunk.leaf.max_repetition_level == 0 and num_values != num_rows):
-        raise FormatError(f"num_values is {num_values}, expected {num_rows}")
 
 
 def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRun]:
@@ -123,10 +120,8 @@ def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
 
 
 def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries: int) -> bytearray:
-    """For each of the dictionary's `num_entries`: 1 if a data page refers to it, else 0.
-
-    A dictionary may have entries that no row uses. Raises as chunk_runs does.
-    """
+    """For each of the dictionary's `num_entries`: 1 if a data page refers to it, else 0. Raises as
+    chunk_runs does."""
     reader = PageReader(source, footer, chunk)
     used = bytearray(num_entries)
     for page in _pages(reader, footer, chunk):
@@ -185,7 +180,6 @@ def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
     details = page.header.dictionary_page_header
     if details is None or details.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
-    assert chunk.codec is not None
     values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size)
     run = plain_run(_strip_padding(values, chunk.leaf.type, details.num_values), chunk.leaf.type)
     if len(run) != details.num_values:
@@ -196,11 +190,8 @@ def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
 
 
 def _strip_padding(values: memoryview, leaf: LeafType, count: int | None) -> memoryview:
-    """PLAIN values without the 8 zero bytes that fastparquet leaves after the last one.
-
-    The end is known only for values of fixed width; for others the padding is read as two empty
-    values, which do no harm.
-    """
+    """PLAIN values of fixed width without the 8 zero bytes that fastparquet adds; among others,
+    these are read as two empty values, which do no harm."""
     end = (leaf.width or 0) * (count or 0)
     return values[:end] if leaf.width and values[end:] == PADDING else values
 
@@ -215,10 +206,11 @@ def _data_runs(reader: PageReader, page: Page, chunk: ColumnChunk, encoding: int
     if leaf.width and values[-len(PADDING) :] == PADDING:
         values = _strip_padding(values, leaf, section.num_non_null())
     run = plain_run(values, leaf)
-    if leaf.width is not None and not section.may_hold(len(run)):
-        raise PageError(
-            f"page at {page.start}: {len(run)} values, its header says {section.num_values}"
-        )
+    if leaf.width is not None:
+        count, most = len(run), section.num_values
+        # Nulls are not stored.
+        if count > most or (section.max_level == 0 and count < most):
+            raise PageError(f"page at {page.start}: {count} values, its header says {most}")
     yield run
 
 
@@ -232,34 +224,23 @@ class _Section:
     levels: memoryview
     bit_packed: bool
 
-    def may_hold(self, count: int) -> bool:
-        """Whether `count` values can be stored: all if there are no nulls, else at most all."""
-        if self.max_level == 0:
-            return count == self.num_values
-        return count <= self.num_values
-
     def num_non_null(self) -> int:
         """The number of stored values, counted in the definition levels."""
         if self.max_level == 0:
             return self.num_values
         count = _kernel.count_bit_packed_levels if self.bit_packed else _kernel.count_levels
-        try:
-            return count(self.levels, self.max_level.bit_length(), self.num_values, self.max_level)
-        except ValueError as error:
-            raise PageError(str(error)) from None
+        width = self.max_level.bit_length()
+        return checked(count, self.levels, width, self.num_values, self.max_level)
 
 
 def _value_section(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
-    body = reader.body(page)
-    if page.header.type == PageType.DATA_PAGE:
-        return _section_v1(body, page, chunk)
-    return _section_v2(body, page, chunk)
+    section = _section_v1 if page.header.type == PageType.DATA_PAGE else _section_v2
+    return section(reader.body(page), page, chunk)
 
 
 def _section_v1(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
     header = page.header.data_page_header
     leaf = chunk.leaf
-    assert chunk.codec is not None
     rest = decompress(chunk.codec, body, page.header.uncompressed_page_size)
     if leaf.max_repetition_level:
         encoding = header.repetition_level_encoding
@@ -284,8 +265,7 @@ def _split_levels(
     if encoding == Encoding.BIT_PACKED:
         start, end = 0, (num_values * max_level.bit_length() + 7) // 8
     elif encoding == Encoding.RLE:
-        start = 4
-        end = 4 + int.from_bytes(data[:4], "little")
+        start, end = 4, 4 + int.from_bytes(data[:4], "little")
     else:
         raise UnsupportedError(f"levels in encoding {encoding} are not supported")
     if end > len(data):
@@ -306,7 +286,6 @@ def _section_v2(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
     if size < 0:
         raise PageError(f"levels take {end} bytes, the whole page {size + end}")
     if header.is_compressed is not False and (size or len(values)):
-        assert chunk.codec is not None
         values = decompress(chunk.codec, values, size)
     return _Section(
         values,

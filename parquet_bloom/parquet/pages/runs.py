@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from parquet_bloom.errors import PageError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -16,39 +16,49 @@ if TYPE_CHECKING:
 
     from parquet_bloom.filters.hashers import Hasher, Hashes
 
-
 MILLIS_PER_DAY = 86_400_000
 DAYS_PER_MONTH = 30
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # The length before each value of a PLAIN BYTE_ARRAY.
 LENGTH_BYTES = 4
 
 
-class Run(Protocol):
+class Run(ABC):
     """Non-null values; `len` is their number. Methods raise PageError for damage."""
 
+    @abstractmethod
     def __len__(self) -> int: ...
 
+    @abstractmethod
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
         """Insert every value; returns their number."""
 
+    @abstractmethod
     def hashes(self) -> NDArray[np.uint64]:
-        """The hash of every value, in order."""
+        """The XXH64 of every value, in order."""
 
+    @abstractmethod
     def hashed_by(self, hasher: Hasher) -> Hashes:
-        """The same with another hash function."""
+        """The hash of every value by another function."""
+
+    @abstractmethod
+    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+        """The stored bytes of the values at these positions, 0 to len - 1; BYTE_ARRAY without the
+        length."""
 
     def values(self) -> Iterator[bytes]:
-        """The stored bytes of every value, in order; BYTE_ARRAY without the length."""
-
-    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
-        """The stored bytes of the values at these positions, 0 to len - 1."""
+        """The stored bytes of every value, in order."""
+        return self.take(range(len(self)))
 
     def float_specials(self) -> int:
         """HAS_ZERO | HAS_NAN, if the values are floating point numbers."""
+        return 0
 
 
-class FixedRun:
+class FixedRun(Run):
     """Consecutive values of `width` bytes."""
 
     def __init__(self, data: memoryview, width: int) -> None:
@@ -68,9 +78,6 @@ class FixedRun:
 
     def hashed_by(self, hasher: Hasher) -> Hashes:
         return hasher.fixed(self._data, self._width)
-
-    def values(self) -> Iterator[bytes]:
-        return self.take(range(len(self)))
 
     def take(self, positions: Iterable[int]) -> Iterator[bytes]:
         for position in positions:
@@ -102,48 +109,37 @@ class FixedRun:
         return FixedRun(np.stack(parts, axis=1).astype("<u4").data.cast("B"), 12)
 
 
-@contextmanager
-def _raise_page_errors() -> Iterator[None]:
+def checked(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Call a function of the kernel, whose ValueError is a PageError."""
     try:
-        yield
+        return work(*args, **named)
     except ValueError as error:
         raise PageError(str(error)) from None
 
 
-class PrefixedRun:
+class PrefixedRun(Run):
     """Length-prefixed BYTE_ARRAY values that fill `data`."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
 
     def __len__(self) -> int:
-        with _raise_page_errors():
-            return _kernel.count_byte_array(self._data)
+        return checked(_kernel.count_byte_array, self._data)
 
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
-        with _raise_page_errors():
-            return filter.insert_byte_array(self._data)
+        return checked(filter.insert_byte_array, self._data)
 
     def hashes(self) -> NDArray[np.uint64]:
-        with _raise_page_errors():
-            return _kernel.hash_byte_array(self._data)
+        return checked(_kernel.hash_byte_array, self._data)
 
     def hashed_by(self, hasher: Hasher) -> Hashes:
-        with _raise_page_errors():
-            starts = _kernel.byte_array_starts(self._data)
+        starts = checked(_kernel.byte_array_starts, self._data)
         return hasher.slices(self._data, starts, LENGTH_BYTES)
 
-    def values(self) -> Iterator[bytes]:
-        return self.take(range(len(self)))
-
     def take(self, positions: Iterable[int]) -> Iterator[bytes]:
-        with _raise_page_errors():
-            starts = _kernel.byte_array_starts(self._data)
+        starts = checked(_kernel.byte_array_starts, self._data)
         for position in positions:
             yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES])
-
-    def float_specials(self) -> int:
-        return 0
 
 
 def run_of(values: Sequence[bytes], width: int | None) -> Run:
@@ -156,7 +152,7 @@ def run_of(values: Sequence[bytes], width: int | None) -> Run:
     return SlicedRun(data, np.cumsum([0, *map(len, values)], dtype=np.int64))
 
 
-class SlicedRun:
+class SlicedRun(Run):
     """Values data[offsets[i]:offsets[i + 1]], the layout of Arrow's variable-length binary."""
 
     def __init__(self, data: memoryview, offsets: NDArray[np.int64]) -> None:
@@ -176,12 +172,6 @@ class SlicedRun:
     def hashed_by(self, hasher: Hasher) -> Hashes:
         return hasher.slices(self._data, self._offsets, 0)
 
-    def values(self) -> Iterator[bytes]:
-        return self.take(range(len(self)))
-
     def take(self, positions: Iterable[int]) -> Iterator[bytes]:
         for position in positions:
             yield bytes(self._data[self._offsets[position] : self._offsets[position + 1]])
-
-    def float_specials(self) -> int:
-        return 0

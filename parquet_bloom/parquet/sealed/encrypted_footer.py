@@ -11,6 +11,7 @@ Spec: parquet-format, Encryption.md section 5; parquet.thrift `FileCryptoMetaDat
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from parquet_bloom.encryption.cipher import (
     MAX_ORDINAL,
@@ -27,50 +28,52 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules, named
-from parquet_bloom.parquet.sealed.protection import MAGIC, MAGIC_ENCRYPTED, EncryptedChunk, tail_end
+from parquet_bloom.parquet.sealed.protection import (
+    MAGIC,
+    MAGIC_ENCRYPTED,
+    EncryptedChunk,
+    Protection,
+    tail_end,
+)
 from parquet_bloom.parquet.sealed.sealed_modules import SealedModules
 from parquet_bloom.parquet.thrift import ttypes
 
 
-class ChunkKeys:
-    """The keys of a file's encrypted column chunks; each is looked up once."""
+def modules_of_chunks(
+    cipher: FileCipher, footer_key: Key | str, keys: Keys
+) -> Callable[[EncryptedChunk], Modules]:
+    """A function that returns how an encrypted chunk is stored, and looks each key up once; it
+    raises EncryptionError if a KMS fails. `footer_key`: a str is the reason why there is none."""
 
-    def __init__(self, cipher: FileCipher, footer_key: Key | str, keys: Keys) -> None:
-        """`footer_key`: a str is the reason why there is none."""
-        self._cipher = cipher
-        self._footer_key = footer_key
-        self._keys = keys
-        self._found: dict[tuple[tuple[str, ...], bytes], Key | str] = {}
-
-    def modules(self, chunk: EncryptedChunk) -> Modules:
-        """Raises EncryptionError if a KMS fails."""
-        if (chunk.path, chunk.crypto) not in self._found:
-            self._found[chunk.path, chunk.crypto] = self._find(chunk)
-        key = self._found[chunk.path, chunk.crypto]
-        if isinstance(key, str):
-            return LockedModules(key)
-        ordinal = chunk.row_group if chunk.ordinal is None else chunk.ordinal
-        return SealedModules(self._cipher, key, ordinal, chunk.column, _doubt(chunk))
-
-    def _find(self, chunk: EncryptedChunk) -> Key | str:
+    @cache
+    def key_of(path: tuple[str, ...], encoded: bytes) -> Key | str:
         try:
-            crypto, _ = compact.decode(ttypes.ColumnCryptoMetaData, chunk.crypto)
+            crypto, _ = compact.decode(ttypes.ColumnCryptoMetaData, encoded)
         except (FormatError, _kernel.ScanError) as error:
             return f"crypto_metadata: {error}"
         if crypto.ENCRYPTION_WITH_FOOTER_KEY is not None:
-            return self._footer_key
+            return footer_key
         own = crypto.ENCRYPTION_WITH_COLUMN_KEY
         if own is None:
             return "crypto_metadata names no key"
         try:
-            return self._keys.column_key(chunk.path, own.key_metadata)
+            return keys.column_key(path, own.key_metadata)
         except MissingKeyError as error:
             return str(error)
 
+    def modules(chunk: EncryptedChunk) -> Modules:
+        key = key_of(chunk.path, chunk.crypto)
+        if isinstance(key, str):
+            return LockedModules(key)
+        ordinal = chunk.row_group if chunk.ordinal is None else chunk.ordinal
+        return SealedModules(cipher, key, ordinal, chunk.column, _doubt(chunk))
+
+    return modules
+
 
 def _doubt(chunk: EncryptedChunk) -> str:
-    """Why readers may expect another ordinal than we would seal with: some use the ordinal stored in
-    the row group, some its position, some 0 if none is stored."""
+    """Why readers may not be able to open what we seal: they take the ordinal stored in the row
+    group, or its position, or 0 if none is stored."""
     if chunk.ordinal == chunk.row_group and max(chunk.row_group, chunk.column) <= MAX_ORDINAL:
         return ""
     return (
@@ -79,70 +82,50 @@ def _doubt(chunk: EncryptedChunk) -> str:
     )
 
 
-class SealedFooter:
+class SealedFooter(Protection):
     """The encrypted footer of a file that starts and ends with PARE."""
 
-    is_encrypted = True
     hides_footer = True
-    unverified = ""
 
     def __init__(self, crypto: bytes, cipher: FileCipher, key: Key, keys: Keys) -> None:
         """`crypto`: the FileCryptoMetaData."""
+        super().__init__(modules_of_chunks(cipher, key, keys))
         self.fixed = MAGIC_ENCRYPTED + crypto
         self.has_untagged_pages = cipher.algorithm is Algorithm.AES_GCM_CTR_V1
-        self.modules = ChunkKeys(cipher, key, keys).modules
         self._crypto = crypto
         self._cipher = cipher
         self._key = key
-
-    def doubt(self, path: tuple[str, ...]) -> str:
-        return ""
 
     def tail(self, raw: bytes) -> bytes:
         footer = self._crypto + self._cipher.seal(self._key, Module.FOOTER, raw)
         return footer + tail_end(len(footer), MAGIC_ENCRYPTED)
 
-    def check_writable(self) -> None:
-        return
 
-
-class SignedFooter:
+class SignedFooter(Protection):
     """A plaintext footer whose signature has been verified."""
 
-    is_encrypted = True
-    hides_footer = False
     fixed = MAGIC
-    unverified = ""
 
     def __init__(self, cipher: FileCipher, key: Key, keys: Keys) -> None:
+        super().__init__(modules_of_chunks(cipher, key, keys))
         self.has_untagged_pages = cipher.algorithm is Algorithm.AES_GCM_CTR_V1
-        self.modules = ChunkKeys(cipher, key, keys).modules
         self._cipher = cipher
         self._key = key
-
-    def doubt(self, path: tuple[str, ...]) -> str:
-        return ""
 
     def tail(self, raw: bytes) -> bytes:
         footer = raw + self._cipher.sign(self._key, raw)
         return footer + tail_end(len(footer), MAGIC)
 
-    def check_writable(self) -> None:
-        return
 
-
-class UnverifiedFooter:
+class UnverifiedFooter(Protection):
     """A plaintext footer whose signature cannot be verified, for `reason`."""
 
-    is_encrypted = True
-    hides_footer = False
     fixed = MAGIC
-    has_untagged_pages = False
 
     def __init__(
         self, reason: str, modules: Callable[[EncryptedChunk], Modules], keys: Keys
     ) -> None:
-        self.modules = modules
+        super().__init__(modules)
         self.unverified = reason
         self._keys = keys
 
@@ -164,11 +147,8 @@ class UnverifiedFooter:
 
 
 def open_sealed_footer(data: bytes, start: int, where: str, keys: Keys | None) -> Footer:
-    """Decrypt the footer in `data`, which follows a FileCryptoMetaData.
-
-    Raises MissingKeyError, TamperedError, FooterError, and UnsupportedError for encryption that
-    violates the format.
-    """
+    """Decrypt the footer in `data`, which follows a FileCryptoMetaData. Raises MissingKeyError,
+    TamperedError, FooterError, and UnsupportedError for encryption that violates the format."""
     keys = keys or Keys()
     try:
         crypto, end = compact.decode(ttypes.FileCryptoMetaData, data)
@@ -185,10 +165,8 @@ def open_sealed_footer(data: bytes, start: int, where: str, keys: Keys | None) -
 
 
 def verify_signed_footer(footer: Footer, keys: Keys | None) -> Footer:
-    """The footer without its signature, which is verified if there is a key for it.
-
-    Raises TamperedError if the signature is wrong, FooterError if there is none.
-    """
+    """The footer without its signature, which is verified if there is a key for it. Raises
+    TamperedError if the signature is wrong, FooterError if there is none."""
     keys = keys or Keys()
     where = footer.where
     raw = _strip_padding(footer.raw, where)
@@ -203,9 +181,7 @@ def verify_signed_footer(footer: Footer, keys: Keys | None) -> Footer:
     return Footer(raw, footer.start, where, protection)
 
 
-def _signed(
-    footer: Footer, raw: bytes, signature: bytes, keys: Keys
-) -> SignedFooter | UnverifiedFooter:
+def _signed(footer: Footer, raw: bytes, signature: bytes, keys: Keys) -> Protection:
     try:
         cipher = file_cipher(footer.encryption_algorithm, keys.aad_prefix)
     except (MissingKeyError, UnsupportedError) as error:
@@ -214,7 +190,7 @@ def _signed(
     try:
         key = keys.footer_key(footer.footer_signing_key_metadata)
     except MissingKeyError as error:
-        return UnverifiedFooter(str(error), ChunkKeys(cipher, str(error), keys).modules, keys)
+        return UnverifiedFooter(str(error), modules_of_chunks(cipher, str(error), keys), keys)
     cipher.check_signature(key, raw, signature)
     return SignedFooter(cipher, key, keys)
 

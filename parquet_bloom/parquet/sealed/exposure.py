@@ -1,4 +1,4 @@
-"""What a footer shows of encrypted columns to those who do not have their keys, and what it hides."""
+"""What a footer reveals about encrypted columns without their keys, and what it hides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn
 
-# Fields of a ColumnMetaData that tell of values; readers without the key need none of them.
+# Fields of a ColumnMetaData that reveal something about values; nobody needs them without the key.
 STATISTICS: Final = 12
 BLOOM_FILTER_OFFSET: Final = 14
 TELLING: Final = {13: "encoding_stats", 16: "size_statistics", 17: "geospatial_statistics"}
@@ -18,45 +18,39 @@ TELLING: Final = {13: "encoding_stats", 16: "size_statistics", 17: "geospatial_s
 def shown_fields(
     footer: Footer, leaves: Sequence[LeafColumn]
 ) -> Iterator[tuple[LeafColumn, list[frozenset[int]]]]:
-    """For each leaf column the ids of fields that its copy of the ColumnMetaData shows, for each row
-    group in which it is encrypted."""
+    """For each leaf column and each row group in which it is encrypted, the ids of the fields that
+    the readable copy of its ColumnMetaData has."""
     if not footer.protection.is_encrypted:
         return
-    encrypted = footer.chunks.every("has_crypto_metadata")
-    width = len(footer.leaves)
     for leaf in leaves:
-        yield (
-            leaf,
-            [
-                footer.shown_fields(row_group, leaf.index)
-                for row_group in range(footer.num_row_groups)
-                if encrypted[row_group * width + leaf.index]
-            ],
-        )
+        groups = _encrypted_groups(footer, leaf)
+        yield leaf, [footer.shown_fields(row_group, leaf.index) for row_group in groups]
 
 
 def doubted_columns(footer: Footer, leaves: Sequence[LeafColumn]) -> Iterator[tuple[str, str]]:
-    """Columns that the footer shows as not encrypted, and why that is doubtful."""
-    encrypted = footer.chunks.every("has_crypto_metadata")
-    width = len(footer.leaves)
+    """Columns that may be encrypted although the footer says that they are not, and why."""
     for leaf in leaves:
         doubt = footer.protection.doubt(leaf.path)
-        if doubt and not all(encrypted[leaf.index :: width]):
+        if doubt and len(_encrypted_groups(footer, leaf)) < footer.num_row_groups:
             yield leaf.name, doubt
 
 
 def hidden_filters(footer: Footer, leaves: Sequence[LeafColumn]) -> Iterator[tuple[str, int]]:
-    """Columns of which nobody knows without a key whether they have filters, and in how many row
-    groups."""
-    encrypted = footer.chunks.every("has_crypto_metadata")
-    offsets = footer.chunks.every("bloom_filter_offset")
-    width = len(footer.leaves)
+    """Columns whose filters, if any, cannot be seen without a key, and in how many row groups."""
     for leaf in leaves:
         hidden = sum(
-            footer.chunk(row_group, leaf).is_locked
-            for row_group in range(footer.num_row_groups)
-            if encrypted[row_group * width + leaf.index]
-            and offsets[row_group * width + leaf.index] == _kernel.ABSENT
+            footer.chunks.one("bloom_filter_offset", row_group, leaf.index) == _kernel.ABSENT
+            and footer.chunk(row_group, leaf).is_locked
+            for row_group in _encrypted_groups(footer, leaf)
         )
         if hidden:
             yield leaf.name, hidden
+
+
+def _encrypted_groups(footer: Footer, leaf: LeafColumn) -> list[int]:
+    """The row groups in which a leaf column is encrypted."""
+    return [
+        row_group
+        for row_group in range(footer.num_row_groups)
+        if footer.chunks.one("has_crypto_metadata", row_group, leaf.index)
+    ]

@@ -4,13 +4,13 @@
     sealed    each header and each body in an envelope of its own (see sealed_modules)
     locked    sealed, and there is no key
 
-Readers go through the chunk's Modules and need not know which it is.
+Readers use the chunk's Modules and need not know which it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from parquet_bloom.errors import EncryptionError, MissingKeyError, PageError, UnsupportedError
 from parquet_bloom.native import _kernel
@@ -18,10 +18,7 @@ from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift.ttypes import PageHeader
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from parquet_bloom.parquet.pages.page import Page
-    from parquet_bloom.parquet.pages.read_ahead import ReadAhead
+    from parquet_bloom.parquet.pages.page import Page, ReadAhead
     from parquet_bloom.storage.source import Source
 
 MAX_PAGE_HEADER_BYTES = 16 << 20
@@ -47,9 +44,7 @@ class named:
     def __enter__(self) -> None:
         return
 
-    def __exit__(
-        self, kind: object, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, EncryptionError | UnsupportedError):
             raise at(self._where, error) from None
 
@@ -60,11 +55,8 @@ def at(where: str, error: Exception) -> Exception:
 
 
 class Modules(Protocol):
-    """How the parts of one column chunk are stored.
-
-    Methods that read raise MissingKeyError if there is no key, TamperedError if decryption fails;
-    the caller adds where.
-    """
+    """How the parts of one column chunk are stored. Methods that read raise MissingKeyError if
+    there is no key, TamperedError if decryption fails; callers add the place to the message."""
 
     @property
     def bitset_overhead(self) -> int:
@@ -79,11 +71,9 @@ class Modules(Protocol):
     def page_header(
         self, ahead: ReadAhead, at: int, ordinal: int, expected: Sequence[int]
     ) -> tuple[PageHeader, int]:
-        """The page header at `at`, and its size in the file.
-
-        `ordinal`: the number of data pages before it. `expected`: the PageTypes that it may have,
-        the likeliest first. Raises PageError if there is none.
-        """
+        """The page header at `at`, and its size in the file. `ordinal`: the number of data pages
+        before it. `expected`: the PageTypes that it may have, the likeliest first. Raises PageError
+        if there is none."""
 
     def page_body(self, stored: memoryview, page: Page) -> memoryview:
         """The page as its writer compressed it."""
@@ -174,37 +164,12 @@ class LockedModules:
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    def _refuse(self) -> NoReturn:
-        raise MissingKeyError(f"encrypted: {self._reason}")
-
-    def check_readable(self) -> None:
-        self._refuse()
-
-    def check_writable(self) -> None:
-        self._refuse()
-
-    def page_header(
-        self, ahead: ReadAhead, at: int, ordinal: int, expected: Sequence[int]
-    ) -> tuple[PageHeader, int]:
-        self._refuse()
-
-    def page_body(self, stored: memoryview, page: Page) -> memoryview:
-        self._refuse()
-
-    def filter_header(self, source: Source, offset: int, end: int) -> tuple[bytes, int]:
-        self._refuse()
-
     def another_module(self, source: Source, offset: int, end: int) -> str | None:
         return None
 
-    def bits(self, source: Source, offset: int, num_bytes: int) -> ReadBits:
-        self._refuse()
+    def _refuse(self, *args: Any, **named: Any) -> NoReturn:
+        raise MissingKeyError(f"encrypted: {self._reason}")
 
-    def seal_filter(self, header: bytes, bitset: memoryview) -> tuple[bytes, bytes | memoryview]:
-        self._refuse()
-
-    def open_meta_data(self, sealed: bytes) -> bytes:
-        self._refuse()
-
-    def seal_meta_data(self, meta_data: bytes) -> bytes:
-        self._refuse()
+    check_readable = check_writable = _refuse
+    page_header = page_body = filter_header = bits = _refuse
+    seal_filter = open_meta_data = seal_meta_data = _refuse

@@ -1,11 +1,10 @@
-"""The column chunks of a footer, each with its ColumnMetaData, even if that is sealed.
+"""The column chunks of a footer with their ColumnMetaData, sealed or not.
 
     text     | FileMetaData as stored | list of ColumnChunk, each with only the ColumnMetaData
              |                        | decrypted from encrypted_column_metadata, in file order
 
-Positions in the table refer to `text`, so that readers need not know which of the two parts holds a
-ColumnMetaData. An edit seals those in the second part again, puts them back in place, and keeps
-every other byte of the footer.
+Positions in the table refer to `text`, so readers need not know which part has a ColumnMetaData. An
+edit seals those in the second part again, puts them back in place, and keeps every other byte.
 
 Spec: parquet-format, Encryption.md section 5.
 """
@@ -52,34 +51,7 @@ class Edit:
     `is_shown` all of them."""
 
     fields: Fields
-    is_shown: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SealedMetaData:
-    """A ColumnChunk from `start` to `end` whose ColumnMetaData is sealed; `copy_start` is the start
-    of its redacted plaintext copy, None if there is none."""
-
-    start: int
-    end: int
-    copy_start: int | None
-    modules: Modules
-
-    def edited(self, raw: bytes, meta_data: bytes, edit: Edit, seal: Seal) -> bytes:
-        """The ColumnChunk with a new ColumnMetaData."""
-        sealed = seal(self.modules, meta_data)
-        binary = compact.varint(len(sealed)) + sealed
-        new = {_ENCRYPTED_COLUMN_METADATA: (compact.TYPE_BINARY, binary)}
-        if self.copy_start is not None:
-            present = {field[0] for field in _kernel.fields(raw, self.copy_start)}
-            shown = {
-                number: field
-                for number, field in edit.fields.items()
-                if edit.is_shown or number in present
-            }
-            copy = compact.splice(raw, self.copy_start, shown)
-            new[_META_DATA] = (compact.TYPE_STRUCT, copy)
-        return compact.splice(raw, self.start, new)
+    is_shown: bool = False
 
 
 class OpenedChunks:
@@ -94,20 +66,18 @@ class OpenedChunks:
         ordinal_of: Callable[[int], int | None],
         scanned: ChunkTable,
     ) -> None:
-        """`raw`: FileMetaData of the file that messages call `where`. `ordinal_of`: the ordinal
-        stored in a row group. `scanned`: the result of scanning `raw`; the numbers of decrypted
-        chunks are filled in.
-
-        Raises EncryptionError if decryption fails, FooterError if the plaintext is not a
-        ColumnMetaData.
-        """
+        """`raw`: FileMetaData. `where` names the file. `ordinal_of`: the ordinal stored in a row
+        group. `scanned`: the result of scanning `raw`; takes the numbers of decrypted chunks.
+        Raises EncryptionError if decryption fails, FooterError if the plaintext is no
+        ColumnMetaData."""
         self.table = scanned
         self._raw = raw
         self._protection = protection
         self._where = where
         self._leaves = leaves
         self._modules: dict[ChunkKey, Modules] = {}
-        self._sealed: dict[ChunkKey, SealedMetaData] = {}
+        # For each sealed ColumnMetaData, the start of its redacted plaintext copy, if there is one.
+        self._copies: dict[ChunkKey, int | None] = {}
         self._opened: dict[ChunkKey, bytes] = {}
         is_encrypted = scanned.every("has_crypto_metadata")
         for index in compress(range(len(is_encrypted)), is_encrypted):
@@ -122,57 +92,44 @@ class OpenedChunks:
             self._take_opened()
 
     def modules(self, row_group: int, column: int) -> Modules:
-        """How a chunk is stored."""
         return self._modules.get((row_group, column), PLAIN)
 
     def shown(self, row_group: int, column: int) -> int | None:
-        """The position of an encrypted chunk's ColumnMetaData that can be read without the chunk's
+        """The position of the ColumnMetaData of an encrypted chunk that can be read without its
         key; None if there is none."""
-        sealed = self._sealed.get((row_group, column))
-        if sealed is not None:
-            return sealed.copy_start
-        start = self.table.of(row_group, column)["meta_start"]
+        if (row_group, column) in self._copies:
+            return self._copies[row_group, column]
+        start = self.table.one("meta_start", row_group, column)
         return None if self._protection.hides_footer or start == _kernel.ABSENT else start
 
     def _add(self, key: ChunkKey, ordinal: int | None) -> None:
-        start, end = self.table.span(*key)
-        fields = self._spans(start)
+        start = self.table.one("start", *key)
+        fields = {
+            number: (value, end)
+            for number, kind, _, value, end in _kernel.fields(self._raw, start)
+            if kind == _KINDS.get(number)
+        }
         crypto = self._raw[slice(*fields.get(_CRYPTO_METADATA, (0, 0)))]
         chunk = EncryptedChunk(*key, ordinal, self._leaves[key[1]].path, crypto)
         modules = self._modules[key] = self._protection.modules(chunk)
         if _ENCRYPTED_COLUMN_METADATA not in fields:
             return
-        copy_start, _ = fields.get(_META_DATA, (None, None))
-        self._sealed[key] = SealedMetaData(start, end, copy_start, modules)
+        self._copies[key], _ = fields.get(_META_DATA, (None, None))
         if not isinstance(modules, LockedModules):
-            sealed = self._binary(fields[_ENCRYPTED_COLUMN_METADATA])
-            self._opened[key] = self._meta_data(key, modules.open_meta_data(sealed))
-
-    def _spans(self, start: int) -> dict[int, tuple[int, int]]:
-        """The spans of a ColumnChunk's fields for encryption."""
-        return {
-            number: (value, end)
-            for number, kind, _, value, end in _kernel.fields(self._raw, start)
-            if kind == _KINDS.get(number)
-        }
+            value, end = fields[_ENCRYPTED_COLUMN_METADATA]
+            _, value = compact.read_varint(self._raw, value)
+            opened = modules.open_meta_data(self._raw[value:end])
+            try:
+                # Without the zeros that writers pad it with.
+                self._opened[key] = opened[: _kernel.struct_end(opened)]
+            except _kernel.ScanError as error:
+                raise FooterError(
+                    f"{self._named(key)}: no ColumnMetaData: {error.problem}"
+                ) from None
 
     def _named(self, key: ChunkKey) -> str:
         """The chunk's name in messages."""
         return f"{self._where}: row group {key[0]}, column {self._leaves[key[1]].name}"
-
-    def _binary(self, span: tuple[int, int]) -> bytes:
-        """A binary value without its length prefix."""
-        value, end = span
-        while self._raw[value] >= 0x80:
-            value += 1
-        return self._raw[value + 1 : end]
-
-    def _meta_data(self, key: ChunkKey, opened: bytes) -> bytes:
-        """A decrypted ColumnMetaData without the zeros that writers pad it with."""
-        try:
-            return opened[: _kernel.struct_end(opened)]
-        except _kernel.ScanError as error:
-            raise FooterError(f"{self._named(key)}: no ColumnMetaData: {error.problem}") from None
 
     def _take_opened(self) -> None:
         """Enter the decrypted ColumnMetaData into `text` and `table`."""
@@ -197,11 +154,23 @@ class OpenedChunks:
 
     def _edit(self, key: ChunkKey, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
         """The start and end of the bytes to replace, and the new bytes."""
-        found = self.table.of(*key)
-        start, end = found["meta_start"], found["meta_end"]
+        start, end = (self.table.one(field, *key) for field in ("meta_start", "meta_end"))
         meta_data = compact.splice(self.text, start, edit.fields)
-        sealed = self._sealed.get(key)
-        if sealed is None:
+        if key not in self._copies:
             return start, end, meta_data
         with named(self._named(key)):
-            return sealed.start, sealed.end, sealed.edited(self._raw, meta_data, edit, seal)
+            sealed = seal(self._modules[key], meta_data)
+        binary = compact.varint(len(sealed)) + sealed
+        new = {_ENCRYPTED_COLUMN_METADATA: (compact.TYPE_BINARY, binary)}
+        copy_start = self._copies[key]
+        if copy_start is not None:
+            present = {field[0] for field in _kernel.fields(self._raw, copy_start)}
+            shown = {
+                number: field
+                for number, field in edit.fields.items()
+                if edit.is_shown or number in present
+            }
+            copy = compact.splice(self._raw, copy_start, shown)
+            new[_META_DATA] = (compact.TYPE_STRUCT, copy)
+        start, end = (self.table.one(field, *key) for field in ("start", "end"))
+        return start, end, compact.splice(self._raw, start, new)

@@ -10,9 +10,9 @@ Spec: parquet-format, README.md "File format", Encryption.md section 5.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from parquet_bloom.errors import EncryptionError
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
@@ -25,11 +25,9 @@ UNSIGNED = "columns are encrypted, but the footer neither says how nor is signed
 
 @dataclass(frozen=True, slots=True)
 class EncryptedChunk:
-    """What identifies the key of an encrypted column chunk, and its AAD.
-
-    `ordinal`: the one stored in its row group, None if there is none. `row_group` and `column` are
-    positions. `crypto`: the chunk's encoded crypto_metadata.
-    """
+    """What identifies the key of an encrypted column chunk, and its AAD. `row_group` and `column`
+    are positions; `ordinal` is stored in the row group, or None; `crypto` is the encoded
+    crypto_metadata."""
 
     row_group: int
     column: int
@@ -38,67 +36,49 @@ class EncryptedChunk:
     crypto: bytes
 
 
-class Protection(Protocol):
+class Protection(ABC):
     """How a footer is protected.
 
     `hides_footer`: it cannot be read without its key. `has_untagged_pages`: encrypted pages can be
-    altered without a key, and undetected. `unverified`: why the footer may not be the one that was
-    signed; empty if it is. `fixed`: the part of the tail that an edit must keep.
+    altered without a key, and nobody notices. `unverified`: why the footer may not be the one that
+    was signed; empty if it is. `fixed`: the part of the tail that an edit must keep.
     """
 
-    @property
-    def is_encrypted(self) -> bool: ...
-
-    @property
-    def hides_footer(self) -> bool: ...
-
-    @property
-    def has_untagged_pages(self) -> bool: ...
-
-    @property
-    def unverified(self) -> str: ...
-
-    @property
-    def fixed(self) -> bytes: ...
-
-    def doubt(self, path: tuple[str, ...]) -> str:
-        """Why the footer's claim that the leaf column at `path` is in plaintext is in doubt; empty if
-        it is not."""
-
-    def tail(self, raw: bytes) -> bytes:
-        """FileMetaData with what precedes and follows it, to the end of the file.
-
-        Raises EncryptionError if there is no key for it.
-        """
-
-    def check_writable(self) -> None:
-        """Raise EncryptionError or UnsupportedError if the footer cannot be replaced."""
-
-    @property
-    def modules(self) -> Callable[[EncryptedChunk], Modules]:
-        """A function that returns how an encrypted chunk is stored."""
-
-
-class Unprotected:
-    """For a file that is not encrypted."""
-
-    is_encrypted = False
+    is_encrypted = True
     hides_footer = False
     has_untagged_pages = False
     unverified = ""
     fixed = b""
 
+    def __init__(self, modules: Callable[[EncryptedChunk], Modules]) -> None:
+        """`modules`: returns how an encrypted chunk is stored."""
+        self.modules = modules
+
     def doubt(self, path: tuple[str, ...]) -> str:
+        """Why the leaf column at `path` may not be in plaintext, although the footer says so; empty
+        if it is."""
         return ""
+
+    @abstractmethod
+    def tail(self, raw: bytes) -> bytes:
+        """FileMetaData with what precedes and follows it, to the end of the file. Raises
+        EncryptionError if there is no key for it."""
+
+    def check_writable(self) -> None:
+        """Raise EncryptionError if the footer cannot be replaced."""
+        return
+
+
+class Unprotected(Protection):
+    """For a file that is not encrypted."""
+
+    is_encrypted = False
+
+    def __init__(self) -> None:
+        super().__init__(lambda chunk: LockedModules(UNSIGNED))
 
     def tail(self, raw: bytes) -> bytes:
         return raw + tail_end(len(raw), MAGIC)
-
-    def check_writable(self) -> None:
-        return
-
-    def modules(self, chunk: EncryptedChunk) -> Modules:
-        return LockedModules(UNSIGNED)
 
 
 class UnsignedFooter(Unprotected):

@@ -38,8 +38,7 @@ from parquet_bloom.parquet.sealed.modules import (
 from parquet_bloom.parquet.thrift.ttypes import PageHeader, PageType
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.pages.page import Page
-    from parquet_bloom.parquet.pages.read_ahead import ReadAhead
+    from parquet_bloom.parquet.pages.page import Page, ReadAhead
     from parquet_bloom.storage.source import Source
 
 _HEADERS = {
@@ -83,9 +82,6 @@ class SealedModules:
         self.check_writable()
         return self.cipher.seal(self.key, module, plaintext, self.row_group, self.column)
 
-    # --------------------------------------------------------------------------------------------
-    # Pages
-
     def page_header(
         self, ahead: ReadAhead, at: int, ordinal: int, expected: Sequence[int]
     ) -> tuple[PageHeader, int]:
@@ -122,9 +118,6 @@ class SealedModules:
             raise TamperedError(f"page at {page.start}: {error}") from None
         return memoryview(bytes(stored[:levels]) + opened if levels else opened)
 
-    # --------------------------------------------------------------------------------------------
-    # The filter
-
     def filter_header(self, source: Source, offset: int, end: int) -> tuple[bytes, int]:
         try:
             envelope = _short_envelope(source, offset, end)
@@ -157,9 +150,6 @@ class SealedModules:
             self._seal(Module.BLOOM_FILTER_BITSET, bitset),
         )
 
-    # --------------------------------------------------------------------------------------------
-    # The ColumnMetaData
-
     def open_meta_data(self, sealed: bytes) -> bytes:
         return self._open(Module.COLUMN_META_DATA, memoryview(sealed))
 
@@ -175,7 +165,7 @@ def _short_envelope(source: Source, offset: int, end: int) -> memoryview:
 
 
 def _plain_levels(stored: memoryview, page: Page) -> int:
-    """The size of the levels in front of the envelope; 0 if they are inside it."""
+    """The size of the levels before the envelope; 0 if they are inside it."""
     header = page.header.data_page_header_v2
     if page.header.type != PageType.DATA_PAGE_V2 or header is None or _envelope_at(stored, 0):
         return 0

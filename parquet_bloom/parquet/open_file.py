@@ -1,0 +1,105 @@
+"""An open Parquet file: its footer, row groups, leaf columns and column chunks.
+
+`file.ParquetFile` adds what is done with filters; what does it takes an OpenFile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Self
+
+from parquet_bloom.errors import ColumnError
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import Footer
+from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
+from parquet_bloom.parquet.footer.tail import read_footer
+from parquet_bloom.storage.source import Source
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import Selection
+    from parquet_bloom.parquet.legacy_kind import LegacyKind
+
+
+class OpenFile:
+    def __init__(
+        self, source: Source, keys: Keys | None = None, legacy: LegacyKind | None = None
+    ) -> None:
+        """Read the footer. `keys`: those for this file. `legacy`: finds legacy filters, which are
+        ignored without it.
+
+        Raises FormatError if it is not a Parquet file or is damaged, EncryptionError if it is
+        encrypted and cannot be decrypted.
+        """
+        self.source = source
+        self.path = source.path
+        self.keys = keys
+        self.legacy = legacy
+        self.footer: Footer = read_footer(source, keys)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.source.close()
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.footer.protection.is_encrypted
+
+    @property
+    def num_row_groups(self) -> int:
+        return self.footer.num_row_groups
+
+    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+        """These row groups in order, or all for None. Raises ColumnError if one is missing."""
+        if wanted is None:
+            return tuple(range(self.num_row_groups))
+        for row_group in wanted:
+            if not 0 <= row_group < self.num_row_groups:
+                raise ColumnError(
+                    f"{self.path}: row group {row_group}: expected 0 to {self.num_row_groups - 1}"
+                )
+        return tuple(sorted(set(wanted)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The dotted paths of the leaf columns."""
+        return tuple(leaf.name for leaf in self.footer.leaves)
+
+    def column(self, name: str) -> LeafColumn:
+        """The leaf column with this dotted path. Raises ColumnError, suggesting similar names."""
+        try:
+            return find_column(self.footer.leaves, name)
+        except ColumnError as error:
+            raise ColumnError(f"{self.path}: {error}") from None
+
+    def select(self, names: Sequence[str] | None) -> tuple[LeafColumn, ...]:
+        """These leaf columns in schema order, each once, or all for None. Raises ColumnError."""
+        if names is None:
+            return self.footer.leaves
+        wanted = {self.column(name).index for name in names}
+        return tuple(leaf for leaf in self.footer.leaves if leaf.index in wanted)
+
+    def chunk(self, row_group: int, column: str) -> ColumnChunk:
+        """The column chunk; raises ColumnError if there is no such row group or column."""
+        (part,) = self.parts([row_group])
+        return self.footer.chunk(part, self.column(column))
+
+    def chunk_at(self, key: ChunkKey) -> ColumnChunk:
+        """The chunk in a row group of the leaf column with an index."""
+        row_group, column = key
+        return self.footer.chunk(row_group, self.footer.leaves[column])
+
+    def chunks(self, part: int, columns: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:
+        """The chunks of these columns in one row group."""
+        return (self.footer.chunk(part, column) for column in columns)
+
+    def selected(self, selection: Selection) -> Iterator[ColumnChunk]:
+        """The chunks of a selection, in file order. Raises ColumnError at once."""
+        columns, parts = self.select(selection.columns), self.parts(selection.parts)
+        return (chunk for part in parts for chunk in self.chunks(part, columns))
