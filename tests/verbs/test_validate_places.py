@@ -52,7 +52,7 @@ def test_what_lies_in_another_file_is_not_looked_for_in_this_one(write):
     path = write(edited(with_meta(sound(), 0, 0, bloom_filter_offset=1), edit))
     (found,) = validate(path).findings
     assert (found.rule, found.row_group, found.column) == ("PB408", 0, "a")
-    assert found.message == "the values were not looked up: the column chunk lies in another file"
+    assert found.message == "the values were not looked up: the column chunk is in another file"
 
 
 @pytest.mark.parametrize("deep", [False, True])
