@@ -32,10 +32,10 @@ _IGNORED_BY = {
 
 # What happens to readers if a filter lacks a form of the values, by rule.
 _LACKING_FORMS = {
-    "PB209": "DuckDB looks up FLOAT16 values as FLOAT, and loses rows if a filter has them only in"
+    "PB209": "DuckDB looks up FLOAT16 values as FLOAT, and loses rows if a filter only has the form of"
     " two bytes",
     "PB210": f"with the key {DUCKDB_INTERVALS}, DuckDB looks up 60 days as 2 months, and loses rows"
-    " if a filter has them only as they are stored",
+    " if a filter only has the stored form",
 }
 
 

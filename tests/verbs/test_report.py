@@ -99,7 +99,7 @@ def test_not_deep(path):
     assert [column.column for column in shallow.columns] == ["half", "flag"]
     assert "PB401" not in {finding.rule for finding in shallow.validation.findings}
     text = Document(render_report(shallow)).text
-    assert "Stored values were not looked up: only footer and filters were read." in text
+    assert "Stored values were not looked up: only the footer and the filters were read." in text
     assert f"Advice None: {NOT_DEEP}" in text
 
 
