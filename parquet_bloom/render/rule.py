@@ -30,8 +30,8 @@ _INTRODUCTION: Final = """\
 Each rule has an id that is never reused. The hundreds stand for kinds: structure, portability,
 quality, truth, security, ORC files, and legacy filters. An **error** means that readers lose rows,
 fail or leak, or that a filter misses your requirements; a **warning**, that some readers stumble or
-that the filter is not worth its bytes; a **note** is good to know. Rules that need the stored values
-are left out with `--no-deep`:
+that the filter is not worth its bytes; a **note** is good to know. Rules that need the stored
+values are left out with `--no-deep`:
 
 {values}
 
