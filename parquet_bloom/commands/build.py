@@ -65,7 +65,7 @@ def build(
     from dataclasses import replace
 
     from parquet_bloom.options import BuildOptions
-    from parquet_bloom.render.build import write_build
+    from parquet_bloom.render.changes import write_build
     from parquet_bloom.render.terminal import progress, write_json
     from parquet_bloom.verbs.build import build_file
     from parquet_bloom.verbs.documents import document_of

@@ -36,7 +36,7 @@ def diff(
     Example:
       pbloom diff events.parquet events.bloom.parquet
     """
-    from parquet_bloom.render.diff import write_differences, write_filters
+    from parquet_bloom.render.diff import write_diff
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.verbs.diff import diff as diff_files
     from parquet_bloom.verbs.documents import document_of
@@ -45,5 +45,5 @@ def diff(
     if as_json:
         write_json(document_of(report))
     else:
-        (write_filters if with_same else write_differences)(report)
+        write_diff(report, with_same)
     sys.exit(FINE if report.same else NO)

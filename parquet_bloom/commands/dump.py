@@ -54,8 +54,7 @@ def dump(
     Example:
       pbloom dump events.bloom.parquet -c user_id -g 0 --format hex
     """
-    from parquet_bloom.render.terminal import write_bytes
-    from parquet_bloom.render.unverified import complain_if_unverified
+    from parquet_bloom.render.terminal import complain_if_unverified, write_bytes
     from parquet_bloom.verbs.dump import dump as dump_filter
     from parquet_bloom.verbs.dump import save
 

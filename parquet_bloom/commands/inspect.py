@@ -47,8 +47,7 @@ def inspect(
     if histogram and index_groups:
         raise click.UsageError("--histogram: not with --index-groups")
     from parquet_bloom.render.inspect import write_inspection
-    from parquet_bloom.render.terminal import write_json
-    from parquet_bloom.render.unverified import complain_if_unverified
+    from parquet_bloom.render.terminal import complain_if_unverified, write_json
     from parquet_bloom.verbs.documents import document_of
     from parquet_bloom.verbs.inspect import inspect as inspect_file
 

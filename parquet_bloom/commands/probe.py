@@ -55,8 +55,7 @@ def probe(
       pbloom probe events.bloom.parquet -c user_id -v 123456
     """
     from parquet_bloom.render.probe import write_explanations, write_groups_to_read, write_probe
-    from parquet_bloom.render.terminal import write_json
-    from parquet_bloom.render.unverified import complain_if_unverified
+    from parquet_bloom.render.terminal import complain_if_unverified, write_json
     from parquet_bloom.verbs.documents import document_of
     from parquet_bloom.verbs.probe import probe as probe_file
 

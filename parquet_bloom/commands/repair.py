@@ -78,7 +78,7 @@ def repair(
       pbloom repair events.bloom.parquet --rebuild --in-place
     """
     from parquet_bloom.options import RepairOptions
-    from parquet_bloom.render.repair import write_repair
+    from parquet_bloom.render.changes import write_repair
     from parquet_bloom.render.terminal import progress, write_json
     from parquet_bloom.verbs.documents import document_of
     from parquet_bloom.verbs.repair import repair_file

@@ -43,7 +43,7 @@ def strip(
       pbloom strip events.bloom.parquet -o events.plain.parquet
     """
     from parquet_bloom.options import Selection
-    from parquet_bloom.render.strip import write_strip
+    from parquet_bloom.render.changes import write_strip
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.verbs.documents import document_of
     from parquet_bloom.verbs.strip import strip_file

@@ -112,15 +112,17 @@ def _write_all(
     policy: Policy,
 ) -> None:
     """What can be written only when all files are done."""
+    from parquet_bloom.render.terminal import write_bytes, write_json
+
     if output_format == "github":
         from parquet_bloom.render.findings_github import write_github_failures
 
         write_github_failures(failures)
     elif output_format == "sarif":
-        from parquet_bloom.render.findings_sarif import write_sarif
+        from parquet_bloom.render.findings_sarif import sarif_log
 
-        write_sarif(reports, failures)
+        write_json(sarif_log(reports, failures))
     elif output_format == "junit":
-        from parquet_bloom.render.findings_junit import write_junit
+        from parquet_bloom.render.findings_junit import junit_xml
 
-        write_junit(reports, failures, policy)
+        write_bytes(junit_xml(reports, failures, policy))

@@ -1,1 +1,1 @@
-"""What a person, or another program, sees: one file per command, beside what they share."""
+"""What a person, or another program, sees: one file per command or output format."""

@@ -14,15 +14,12 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 
 HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")
-# Where lines are 80 characters long.
+# For terminals of 80 characters.
 NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read")
 
 
 def write_advice(report: AdviceReport) -> None:
-    """One line about the files of a table, then one row per column.
-
-    On a terminal the reasons come below, where they have the width for it.
-    """
+    """One line about the files, then one row per column; on a terminal, the reasons follow below."""
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
     names = ", ".join(report.recommended)
@@ -66,7 +63,7 @@ def _read(by_statistics: float | None, with_filter: float | None) -> str:
 
 
 def write_details(report: AdviceReport) -> None:
-    """For each column that may have a filter: who uses it, and what to tell writers."""
+    """For each column that may deserve a filter: which engines use it, and settings for writers."""
     for advice in report.columns:
         if advice.verdict == "skip":
             continue

@@ -1,8 +1,8 @@
-"""The shapes of the report's charts, as SVG path data: numbers only, so nothing needs escaping."""
+"""The shapes of the report's charts as SVG path data: only numbers, so nothing needs escaping."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 from math import ceil, log2, sqrt
@@ -10,13 +10,13 @@ from math import ceil, log2, sqrt
 # Of a map: shades between empty and full.
 SHADES = 32
 EMPTY, FULL = 0, SHADES + 1
-# Light enough to be seen beside the dark, dark enough to be seen on paper.
+# The opacity of the lightest shade: unlike the dark ones, but visible on paper.
 PALEST = 0.08
 
-# Of a histogram, in units of its own; about a pixel each.
+# Of a histogram, in units of about a pixel.
 WIDTH, HEIGHT = 320, 96
 MOST_BARS = 64
-# Beyond these quantiles nobody sees the expected curve.
+# Beyond these quantiles the expected curve is invisible.
 TAIL = 0.001
 
 # Of a strip.
@@ -89,7 +89,7 @@ def _runs(row: Sequence[int], level: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Blocks with `low` to `high` bits set, both counted in, and how many are expected."""
+    """How many blocks have `low` to `high` bits set, both included, and how many are expected to."""
 
     low: int
     high: int
@@ -98,8 +98,8 @@ class Bin:
 
 
 def bins(counts: Sequence[int], expected: Sequence[float], most: int) -> list[Bin]:
-    """The part of two histograms, of the same length and sum, where either has something: in up to
-    `most` bins of the same width, of which the last may reach beyond that part."""
+    """The part of two histograms, of the same length and sum, where either is not empty: in up to
+    `most` bins of equal width; the last one may reach further."""
     low, high = _domain(counts, expected)
     step = ceil((high - low + 1) / most)
     return [
@@ -114,7 +114,7 @@ def bins(counts: Sequence[int], expected: Sequence[float], most: int) -> list[Bi
 
 
 def _domain(counts: Sequence[int], expected: Sequence[float]) -> tuple[int, int]:
-    """The first and the last place where there is a block or may well be one."""
+    """The first and last number of bits that blocks have, or may well have."""
     total = sum(expected)
     least, most = TAIL * total, (1 - TAIL) * total
     usual = [
@@ -128,10 +128,10 @@ def _domain(counts: Sequence[int], expected: Sequence[float]) -> tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class HistogramChart:
-    """Blocks by bits set, WIDTH by HEIGHT: `bars`, and `curve` for what is expected.
+    """Blocks by bits set, WIDTH by HEIGHT: `bars`, and a `curve` of what is expected.
 
-    The bars begin at `low` bits and end at `high`, both counted in; the highest of bars and curve
-    is `most` blocks, as high as the chart.
+    The bars go from `low` to `high` bits, both included; the highest point of bars and curve is
+    `most` blocks, and touches the top.
     """
 
     bars: str
@@ -146,36 +146,29 @@ def histogram_chart(counts: Sequence[int], expected: Sequence[float]) -> Histogr
     found = bins(counts, expected, MOST_BARS)
     most = max(max(one.count, one.expected) for one in found)
     width, scale = WIDTH / len(found), HEIGHT / most
+    gap = 1 if width > 3 else 0
+    bars = (
+        f"M{place * width:.1f} {HEIGHT}v{-one.count * scale:.2f}h{width - gap:.1f}"
+        f"v{one.count * scale:.2f}z"
+        for place, one in enumerate(found)
+        if one.count
+    )
+    curve = (
+        f"{(place + 0.5) * width:.1f} {HEIGHT - one.expected * scale:.2f}"
+        for place, one in enumerate(found)
+    )
     return HistogramChart(
-        bars=_bars([one.count for one in found], width, scale),
-        curve=_curve([one.expected for one in found], width, scale),
+        bars="".join(bars),
+        curve="M" + "L".join(curve),
         low=found[0].low,
         high=found[-1].high,
         most=most,
     )
 
 
-def _bars(heights: Iterable[float], width: float, scale: float) -> str:
-    gap = 1 if width > 3 else 0
-    return "".join(
-        f"M{place * width:.1f} {HEIGHT}v{-height * scale:.2f}h{width - gap:.1f}"
-        f"v{height * scale:.2f}z"
-        for place, height in enumerate(heights)
-        if height
-    )
-
-
-def _curve(heights: Sequence[float], width: float, scale: float) -> str:
-    points = [
-        f"{(place + 0.5) * width:.1f} {HEIGHT - height * scale:.2f}"
-        for place, height in enumerate(heights)
-    ]
-    return "M" + "L".join(points)
-
-
 def strip_chart(present: Sequence[bool]) -> str:
-    """Which row groups have a filter, 100 by 8: a stripe for each, or for neighbours together, as
-    high as the share of them that has one."""
+    """Which row groups have a filter, 100 by 8: a stripe for each or for several neighbours, as high
+    as the share that has one."""
     stripes = min(len(present), MOST_STRIPES)
     width = 100 / stripes
     edges = [place * len(present) // stripes for place in range(stripes + 1)]

@@ -14,17 +14,13 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 
 
-def write_differences(report: FileDiff) -> None:
-    """What differs, and what is not compared; nothing if there is neither."""
-    _write(report, [item for item in report.filters if item.status != "same"])
+_HEADER = ("column", "filter", "size a", "size b", "FPP a", "FPP b", "bits only a", "bits only b",
+           "difference")  # fmt: skip
 
 
-def write_filters(report: FileDiff) -> None:
-    """The same, and the filters that do not."""
-    _write(report, report.filters)
-
-
-def _write(report: FileDiff, filters: Sequence[FilterDiff]) -> None:
+def write_diff(report: FileDiff, with_same: bool) -> None:
+    """What differs and what was not compared, if anything; `with_same`: also equal filters."""
+    filters = [item for item in report.filters if with_same or item.status != "same"]
     units = UNITS[report.format]
     for what, a, b in (
         (f"{units.part}s", report.num_parts_a, report.num_parts_b),
@@ -37,17 +33,13 @@ def _write(report: FileDiff, filters: Sequence[FilterDiff]) -> None:
             write_line(f"column {column}: only in {side}")
     if filters:
         places = (units.part, f"{units.group}s") if units.has_groups else (units.part,)
-        write_table(
-            (*places, "column", "filter", "size a", "size b", "FPP a", "FPP b", "bits only a",
-             "bits only b", "difference"),
-            [_row(alike) for alike in _runs(filters)],
-        )  # fmt: skip
+        write_table((*places, *_HEADER), [_row(alike) for alike in _runs(filters)])
     for note in report.notes:
         write_line(f"note: {note}")
 
 
 def _runs(filters: Iterable[FilterDiff]) -> list[list[FilterDiff]]:
-    """What is told in one row each: neighbouring groups of a column, unless their bits differ."""
+    """What one row shows each: neighbouring groups of a column, unless their bits differ."""
     runs: list[list[FilterDiff]] = []
     for item in filters:
         if runs and _continues(runs[-1][-1], item):
@@ -67,7 +59,7 @@ def _continues(before: FilterDiff, item: FilterDiff) -> bool:
 
 
 def _row(alike: Sequence[FilterDiff]) -> Row:
-    """Some groups of a column in a part: their sizes together, the mean of their FPPs."""
+    """Some groups of a column in a part: their total size and mean FPP."""
     first = alike[0]
     sides = [[item.a for item in alike if item.a], [item.b for item in alike if item.b]]
     only_a = [item.bits_only_a for item in alike if item.bits_only_a is not None]

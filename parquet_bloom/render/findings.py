@@ -1,30 +1,27 @@
 """What `pbloom validate` prints for people: one line for what is wrong the same way in many places.
 
-A file of 1,000 row groups has everything 1,000 times. Findings of one rule in one leaf column are a
-group if their messages differ in numbers only.
+In a file of 1,000 row groups, everything is wrong 1,000 times. Findings of one rule in one leaf column
+form a group if their messages differ only in numbers.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from parquet_bloom.container import Place, number_of
+from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.terminal import write_line
-from parquet_bloom.render.wording import numbered
+from parquet_bloom.render.wording import where, without_numbers
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.rule import Severity, rules
+from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.validate import ValidationReport
-
-_NUMBER = re.compile(r"\d+([.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """One rule broken in one leaf column, or where it is about all; never empty."""
+    """Like findings of one rule, in one leaf column or about the file; never empty."""
 
     findings: tuple[Finding, ...]
 
@@ -33,15 +30,10 @@ class FindingGroup:
         return self.findings[0]
 
     @property
-    def heading(self) -> str:
-        """`error PB111 length-missing`"""
-        return f"{self.first.severity} {rule_title(self.first.rule)}"
-
-    @property
     def text(self) -> str:
         """Where, and what: `column user_id, row groups 0, 1: the message (expected 47, found 12)`.
 
-        Where they differ, the first stands for all, and says so.
+        If they differ, the first stands for all, and the text says so.
         """
         where, what = place_of(self.findings), statement(self.first)
         if any(statement(other) != what for other in self.findings):
@@ -50,7 +42,7 @@ class FindingGroup:
 
     @property
     def diagnosis(self) -> str | None:
-        """What the writer seems to have done instead, counted over all of the group."""
+        """What the writer seems to have done instead, counted over the whole group."""
         found = [item.diagnosis for item in self.findings if item.diagnosis is not None]
         if not found:
             return None
@@ -59,8 +51,8 @@ class FindingGroup:
 
     @property
     def lines(self) -> list[str]:
-        """All of it, the diagnosis on a line of its own."""
-        lines = [f"{self.heading}: {self.text}"]
+        """The text after severity and rule; the diagnosis, if any, on a line of its own."""
+        lines = [f"{self.first.severity} {self.first.definition.heading}: {self.text}"]
         return lines if self.diagnosis is None else [*lines, f"    {self.diagnosis}"]
 
 
@@ -80,37 +72,26 @@ def _likeness(finding: Finding) -> tuple[str | None, ...]:
         finding.severity,
         finding.rule,
         finding.column,
-        _NUMBER.sub("#", finding.message),
+        without_numbers(finding.message),
         None if finding.diagnosis is None else finding.diagnosis.hypothesis,
     )
 
 
-def rule_title(rule: str) -> str:
-    """`PB111 length-missing`"""
-    return rules()[rule].heading
+def grouped_by_rule(findings: Iterable[Finding]) -> list[list[FindingGroup]]:
+    """The groups of each rule that is broken, the most severe first."""
+    rules: dict[str, list[FindingGroup]] = {}
+    for group in grouped(findings):
+        rules.setdefault(group.first.rule, []).append(group)
+    return list(rules.values())
 
 
 def place_of(findings: Sequence[Finding]) -> str:
-    """Where findings of one column, or of none, are; empty for what is about the whole file."""
+    """Where findings of one column, or of none, are; empty if they are about the whole file."""
     return where(findings[0].column, [each.place for each in findings if each.place])
 
 
-def where(column: str | None, places: Sequence[Place]) -> str:
-    """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`"""
-    words = [] if column is None else [f"column {column}"]
-    parts = {place.part for place in places}
-    groups = [place.group for place in places if place.group is not None]
-    if places:
-        words.append(numbered(places[0].units.part, parts))
-    if groups and len(parts) == 1:
-        words.append(numbered(places[0].units.group, groups))
-    elif groups:
-        words.append(number_of(len(groups), places[0].units.group))
-    return ", ".join(words)
-
-
 def statement(finding: Finding) -> str:
-    """The message with what was expected and found, and for example."""
+    """The message with what was expected and found, and examples."""
     if not finding.examples:
         return finding.statement
     return f"{finding.statement}; for example {', '.join(finding.examples)}"
@@ -127,23 +108,19 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 
 def summary(report: ValidationReport) -> str:
-    """`a.parquet: 3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
+    """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
     counts = Counter(item.severity for item in report.findings)
-    found = [
-        number_of(counts[str(severity)], str(severity))
-        for severity in sorted(Severity, reverse=True)
-        if counts[str(severity)]
-    ]
+    severities = map(str, sorted(Severity, reverse=True))
+    found = [number_of(counts[each], each) for each in severities if counts[each]]
     return (
-        f"{report.path}: {', '.join(found) or 'no findings'}"
-        f" in {number_of(report.checked.filters, 'filter')}"
+        f"{', '.join(found) or 'no findings'} in {number_of(report.checked.filters, 'filter')}"
         f" and {number_of(report.checked.values, 'value')}: {'ok' if report.ok else 'not ok'}"
     )
 
 
 def write_validation(report: ValidationReport) -> None:
-    """One line about the file, then one for each group of findings."""
-    write_line(summary(report))
+    """One line about the file, then one per group of findings."""
+    write_line(f"{report.path}: {summary(report)}")
     for group in grouped(report.findings):
         for line in group.lines:
             write_line(f"  {line}")

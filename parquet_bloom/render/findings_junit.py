@@ -2,8 +2,8 @@
 
     testsuites > testsuite (a file) > testcase (a rule) > failure | skipped | system-out
 
-A finding that fails the file is a failure, any other is output of a test that passed. A file that
-cannot be checked is an error.
+Findings that fail the file are failures; others are output of a test that passed. A file that cannot
+be checked is an error.
 
 Source: the attributes and elements that Jenkins' junit-10.xsd and
 https://docs.gitlab.com/ci/testing/unit_test_reports have in common.
@@ -17,13 +17,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from parquet_bloom.render.findings import FindingGroup, grouped
-from parquet_bloom.render.terminal import printable, write_bytes
+from parquet_bloom.render.terminal import printable
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import rules_of
 from parquet_bloom.verbs.validate import Failure, ValidationReport
 
-# What XML 1.0 cannot hold, not even as a reference: https://www.w3.org/TR/xml/#charsets
+# What XML 1.0 cannot have, not even as a reference: https://www.w3.org/TR/xml/#charsets
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 # Attributes of a suite, and the elements that they count.
@@ -38,17 +38,10 @@ def junit_xml(
     root = ET.Element("testsuites", {"name": "pbloom validate"})
     root.extend(_suite(report, policy) for report in reports)
     root.extend(_failed_suite(failure) for failure in failures)
-    for name in ("tests", "failures", "errors"):
-        root.set(name, _count(root, name))
+    _count(root, "tests", "failures", "errors")
     ET.indent(root)
     document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
-
-
-def write_junit(
-    reports: Sequence[ValidationReport], failures: Sequence[Failure], policy: Policy
-) -> None:
-    write_bytes(junit_xml(reports, failures, policy))
 
 
 def _suite(report: ValidationReport, policy: Policy) -> ET.Element:
@@ -64,7 +57,8 @@ def _suite(report: ValidationReport, policy: Policy) -> ET.Element:
             ET.SubElement(case, "skipped", {"message": "ignored"})
         elif rule.needs_values and not report.checked.values:
             ET.SubElement(case, "skipped", {"message": "no value was looked up"})
-    return _counted(suite)
+    _count(suite, *_COUNTED)
+    return suite
 
 
 def _failed_suite(failure: Failure) -> ET.Element:
@@ -72,7 +66,8 @@ def _failed_suite(failure: Failure) -> ET.Element:
     case = _case(suite, failure.path, "can be checked")
     message = _xml(failure.message)
     ET.SubElement(case, "error", {"type": "error", "message": message}).text = message
-    return _counted(suite)
+    _count(suite, *_COUNTED)
+    return suite
 
 
 def _case(suite: ET.Element, path: str, name: str) -> ET.Element:
@@ -83,7 +78,7 @@ def _add_findings(case: ET.Element, findings: Sequence[Finding], policy: Policy)
     failing = grouped(item for item in findings if policy.fails(item))
     others = grouped(item for item in findings if not policy.fails(item))
     if failing:
-        # Some viewers show the message only, others the text only.
+        # Some viewers show only the message, others only the text.
         about = {"type": failing[0].first.severity, "message": _xml(failing[0].text)}
         ET.SubElement(case, "failure", about).text = _lines(failing)
     if others:
@@ -94,16 +89,12 @@ def _lines(groups: Sequence[FindingGroup]) -> str:
     return "\n".join(_xml(line) for group in groups for line in group.lines)
 
 
-def _counted(suite: ET.Element) -> ET.Element:
-    for name in _COUNTED:
-        suite.set(name, _count(suite, name))
-    return suite
-
-
-def _count(element: ET.Element, name: str) -> str:
-    return str(sum(1 for _ in element.iter(_COUNTED[name])))
+def _count(element: ET.Element, *names: str) -> None:
+    """Set the attributes of these names."""
+    for name in names:
+        element.set(name, str(sum(1 for _ in element.iter(_COUNTED[name]))))
 
 
 def _xml(text: str) -> str:
-    """`text` with what is neither printable nor XML as escapes."""
+    """`text` with everything escaped that is not printable or not XML."""
     return _NO_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", printable(text))

@@ -2,11 +2,11 @@
 
     version, runs: [ tool.driver: name, version, rules     the rules that are broken
                      invocations: toolExecutionNotifications     files that could not be checked
-                     artifacts                             the files that were
+                     artifacts                             files that were
                      results: ruleId, level, message, locations, partialFingerprints ]
 
-GitHub refuses a run of more than 25,000 results, wants a region even for a file that has no lines,
-and tells alerts apart by the fingerprint `primaryLocationLineHash` alone.
+GitHub refuses runs of more than 25,000 results, requires a region even for files without lines, and
+distinguishes alerts by the fingerprint `primaryLocationLineHash` alone.
 
 Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html;
 https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support
@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 from parquet_bloom import __version__
 from parquet_bloom.render.findings import explanation, place_of, statement
-from parquet_bloom.render.terminal import printable, write_json
+from parquet_bloom.render.terminal import printable
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.storage.source import is_url, local_path
@@ -36,60 +36,47 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 
-# What GitHub takes.
+# GitHub takes no more.
 MAX_RESULTS = 25_000
 
-# The folder of the command, which paths start from.
+# The working folder of the command, to which paths are relative.
 _BASE = "%SRCROOT%"
 
-# Reserved characters and what is already an escape stand for themselves in a URL.
+# Reserved characters and existing escapes stay as they are in a URL.
 _URL_CHARACTERS = ":/?#[]@!$&'()*+,;=%"
 
 Object = dict[str, Any]
 
 
 def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) -> Object:
-    """One run over all files, the most severe results first; what is beyond MAX_RESULTS is not in
-    it, and a notification says so."""
+    """One run over all files, the most severe results first. Results beyond MAX_RESULTS are left out,
+    and a notification says so."""
     found = sorted(
         ((report.path, finding) for report in reports for finding in report.findings),
         key=lambda item: -item[1].rank,
     )
     kept = found[:MAX_RESULTS]
     broken = sorted({finding.rule for _, finding in kept})
-    locations = [_artifact_location(report.path) for report in reports]
     # A file that is named twice is one artifact.
-    artifacts = {location["uri"]: location for location in locations}
-    return {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "pbloom",
-                        "version": __version__,
-                        "semanticVersion": __version__,
-                        "rules": [_rule(rule) for rule in broken],
-                    }
-                },
-                "invocations": [_invocation(failures, len(found))],
-                "originalUriBaseIds": {
-                    _BASE: {"description": _message("The folder that pbloom was run in.")}
-                },
-                "artifacts": [
-                    {"location": location, "roles": ["analysisTarget"]}
-                    for location in artifacts.values()
-                ],
-                "results": list(_results(kept, broken, list(artifacts))),
-            }
-        ],
+    artifacts = {
+        location["uri"]: {"location": location, "roles": ["analysisTarget"]}
+        for location in (_artifact_location(report.path) for report in reports)
     }
-
-
-def write_sarif(reports: Sequence[ValidationReport], failures: Sequence[Failure]) -> None:
-    """One document, on one line."""
-    write_json(sarif_log(reports, failures))
+    driver = {
+        "name": "pbloom",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": [_rule(rule) for rule in broken],
+    }
+    base = {"description": _message("The folder that pbloom was run in.")}
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [_invocation(failures, len(found))],
+        "originalUriBaseIds": {_BASE: base},
+        "artifacts": list(artifacts.values()),
+        "results": list(_results(kept, broken, list(artifacts))),
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(rule: str) -> Object:
@@ -132,12 +119,16 @@ def _results(
         artifact["index"] = artifact_index[artifact["uri"]]
         fingerprint = _fingerprint(artifact["uri"], finding)
         seen[fingerprint] += 1
+        place = {"artifactLocation": artifact, "region": {"startLine": 1}}
+        location: Object = {"physicalLocation": place}
+        if where := place_of([finding]):
+            location["logicalLocations"] = [{"fullyQualifiedName": where}]
         yield {
             "ruleId": finding.rule,
             "ruleIndex": rule_index[finding.rule],
             "level": finding.severity,
             "message": _message(_text(finding)),
-            "locations": [_location(artifact, finding)],
+            "locations": [location],
             "partialFingerprints": {
                 "primaryLocationLineHash": f"{fingerprint}:{seen[fingerprint]}"
             },
@@ -166,33 +157,23 @@ def _sentence(text: str) -> str:
 
 
 def _message(text: str) -> Object:
-    """Plain text, in which braces and links mean something unless they are escaped."""
+    """A message of plain text; braces and links are escaped, which SARIF would interpret."""
     text = printable(text).replace("{", "{{").replace("}", "}}")
     return {"text": re.sub(r"\[(?=[^\]]*\]\()", r"\\[", text)}
 
 
-def _location(artifact: Object, finding: Finding) -> Object:
-    location: Object = {
-        "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}
-    }
-    where = place_of([finding])
-    if where:
-        location["logicalLocations"] = [{"fullyQualifiedName": where}]
-    return location
-
-
 def _artifact_location(path: str) -> Object:
-    """A URL as it is; a path as a URI, relative to the folder of the command if it is relative."""
+    """A URL as it is; a path as a URI, and a relative one relative to the working folder."""
     if is_url(path):
         return {"uri": quote(os.fsencode(path), safe=_URL_CHARACTERS)}
     if local_path(path).is_absolute():
         return {"uri": local_path(path).as_uri()}
-    # A name need not be UTF-8.
+    # File names need not be UTF-8.
     return {"uri": quote(os.fsencode(posixpath.normpath(path))), "uriBaseId": _BASE}
 
 
 def _fingerprint(uri: str, finding: Finding) -> str:
-    """The same as long as rule, file, row group (or stripe and index group) and column are."""
+    """It depends on rule, file, column, and row group or stripe and index group, and nothing else."""
     group = finding.row_group if finding.stripe is None else (finding.stripe, finding.index_group)
     where = (finding.rule, uri, group, finding.column)
     return sha256(repr(where).encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 MOST_BARS = 16
 COLUMNS = ("bits set", "blocks", "expected")
 GAP = "  "
-# What is left of a line for a bar, whatever the terminal says.
+# The least that a line has for a bar, however narrow the terminal.
 LEAST_ROOM = 10
-# Rows where fewer blocks are expected, and none is, say nothing.
+# Rows without a block where fewer than this are expected are left out.
 FEW = 0.5
 
 BAR, MARK = "█", "│"
-# The last part of a bar, in eighths of a character; less than one is nothing.
+# The end of a bar, in eighths of a character.
 ENDS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
-# Where the terminal has no such characters.
+# For terminals without such characters.
 IN_ASCII = str.maketrans(
     {BAR: "#", MARK: "|"} | dict.fromkeys(ENDS[1:4], " ") | dict.fromkeys(ENDS[4:], "#")
 )
 
 
 class HistogramWriter:
-    """Writes a chart for each filter on a terminal; in a pipe one table of all counts."""
+    """Writes a chart per filter on a terminal; in a pipe, one table of all counts."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -46,7 +46,7 @@ class HistogramWriter:
         self._is_terminal = sys.stdout.isatty()
 
     def take(self, found: FilterOccupancy, column: ChunkDescription) -> None:
-        """Write what is found of one filter."""
+        """Write about one filter."""
         self._begin(found.place.units)
         if self._is_terminal:
             _write_chart(found, column)
@@ -54,25 +54,23 @@ class HistogramWriter:
             _write_counts(found)
 
     def finish(self, inspection: FileInspection) -> None:
-        """Write what cannot be drawn, and why."""
+        """Write which filters cannot be drawn, and why."""
         self._begin(UNITS[inspection.format])
         for line in _unusable(inspection):
             write_line(line)
 
     def _begin(self, units: Units) -> None:
-        """Not before it is known that there is something to say of the file."""
+        """Write the heading, once it is known that the file can be read."""
         if self._is_begun:
             return
         self._is_begun = True
-        write_line(
-            f"{self._path}: blocks by the number of bits set, of 256, and as many as are expected"
-        )
+        write_line(f"{self._path}: blocks by number of bits set, of 256, and how many are expected")
         if not self._is_terminal:
             write_line(units.part, "column", *COLUMNS)
 
 
 def write_histograms_json(inspection: FileInspection, found: Iterable[FilterOccupancy]) -> None:
-    """What `--json` alone writes, and under the key `occupancy` all that is known of the blocks."""
+    """What `--json` alone writes, and in `occupancy` all that is known about the blocks."""
     units = UNITS[inspection.format]
     occupancy = [plain(each, units) for each in found]
     write_json({**document_of(inspection), "occupancy": occupancy})
@@ -94,7 +92,7 @@ def _write_chart(found: FilterOccupancy, column: ChunkDescription) -> None:
 
 
 def heading(occupancy: FilterOccupancy, column: ChunkDescription) -> str:
-    """Which filter it is, and the numbers that belong to it."""
+    """Which filter it is, and its numbers."""
     found = column.filter
     assert found is not None
     parts = [
@@ -109,20 +107,16 @@ def heading(occupancy: FilterOccupancy, column: ChunkDescription) -> str:
 
 
 def chart(counts: Sequence[int], expected: Sequence[float], width: int) -> list[str]:
-    """Lines of up to `width` (at least some 40) characters: for some neighbouring numbers of bits a
-    bar, and a mark where it is expected to end."""
+    """Lines of up to `width` (at least about 40) characters: a bar for each run of numbers of bits,
+    and a mark where it is expected to end."""
     found = bins(counts, expected, MOST_BARS)
     cells = [COLUMNS, *(_cells(one) for one in found)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     room = max(LEAST_ROOM, width - sum(widths) - len(GAP) * len(widths))
     scale = room / max(max(one.count, one.expected) for one in found)
     bars = ["", *(_bar(one.count * scale, one.expected * scale, room) for one in found)]
-    return [
-        GAP.join(
-            [*(cell.rjust(wide) for cell, wide in zip(row, widths, strict=True)), bar]
-        ).rstrip()
-        for row, bar in zip(cells, bars, strict=True)
-    ]
+    justified = [map(str.rjust, row, widths) for row in cells]
+    return [GAP.join([*row, bar]).rstrip() for row, bar in zip(justified, bars, strict=True)]
 
 
 def _cells(one: Bin) -> tuple[str, ...]:
@@ -131,7 +125,7 @@ def _cells(one: Bin) -> tuple[str, ...]:
 
 
 def _bar(length: float, mark: float, room: int) -> str:
-    """A bar of `length` characters with a mark behind `mark` of them; neither exceeds `room`."""
+    """A bar of `length` characters with a mark after `mark` of them; neither exceeds `room`."""
     whole, eighths = divmod(round(length * 8), 8)
     characters = list((BAR * whole + ENDS[eighths]).ljust(room))
     characters[min(int(mark), room - 1)] = MARK
@@ -147,7 +141,7 @@ def _has_blocks(encoding: str) -> bool:
 
 
 def _unusable(inspection: FileInspection) -> Iterator[str]:
-    """Where there is a filter that cannot be used, and why."""
+    """Which filters cannot be used, and why."""
     for part in inspection.parts:
         for column in part.columns:
             if column.reason and not column.reason.startswith(NO_FILTER):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
-from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.terminal import write_line, write_table
 from parquet_bloom.render.wording import percent, size
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
         GroupDescription,
-        GroupFilter,
         LegacyDescription,
     )
     from parquet_bloom.verbs.inspect import FileInspection
@@ -25,10 +25,13 @@ _OF_COLUMN = ("type", "encoding", "data", "stream", "filter", "offset", "filters
 _OF_GROUP = ("first row", "rows", "values", "nulls", "min", "max", "sum", "positions", "bits", "k",
              "fill", "FPP", "NDV")  # fmt: skip
 
+# A row by the headings of its cells; "" is an empty cell of a column that the table shall have.
+_Cells = dict[str, str | None]
+
 
 def write_inspection(report: FileInspection) -> None:
-    """One line about the file, then one row per column in each part; behind these, if they were
-    asked for, one row per group."""
+    """One line about the file, then one row per column in each part; after these, if they were asked
+    for, one row per group."""
     units = UNITS[report.format]
     codec = "" if report.compression is None else f" {report.compression},"
     write_line(
@@ -38,14 +41,14 @@ def write_inspection(report: FileInspection) -> None:
         f" filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
     )
     rows = [
-        (str(part.place.part), column.column, *row)
+        (str(part.place.part), column.column, *map(cells.get, _OF_COLUMN))
         for part in report.parts
         for column in part.columns
-        for row in (_column_row(column), *map(_legacy_row, column.legacy_filters))
+        for cells in _column_rows(column)
     ]
     write_table((units.part, "column", *_OF_COLUMN), rows)
     groups = [
-        (str(part.place.part), column.column, *_group_row(group))
+        (str(part.place.part), column.column, str(group.place.group), *_group_row(group))
         for part in report.parts
         for column in part.columns
         for group in column.groups or ()
@@ -54,33 +57,32 @@ def write_inspection(report: FileInspection) -> None:
         write_table((units.part, "column", units.group, *_OF_GROUP), groups)
 
 
-def _column_row(column: ChunkDescription) -> Row:
-    about = (
-        column.logical_type or column.physical_type,
-        column.encoding,
-        size(column.chunk_bytes or 0),
-    )
-    if column.streams is None:
-        return (*about, *_filter_cells(column))
-    return (*about, *_stream_cells(column))
+def _column_rows(column: ChunkDescription) -> Iterator[_Cells]:
+    """One for the column, and one for each legacy filter that bloom_filter_offset does not lead to."""
+    cells = _filter_cells(column) if column.streams is None else _stream_cells(column)
+    yield {
+        "type": column.logical_type or column.physical_type,
+        "encoding": column.encoding,
+        "data": size(column.chunk_bytes or 0),
+        **cells,
+    }
+    for legacy in column.legacy_filters:
+        yield _legacy_cells(legacy)
 
 
-def _filter_cells(column: ChunkDescription) -> Row:
+def _filter_cells(column: ChunkDescription) -> _Cells:
     """Of one filter."""
     found = column.filter
     if found is None:
-        return (None, "", "", None, None, None, "", "", None, "", column.reason)
-    return (
-        None,
-        size(found.num_bytes),
-        str(found.offset),
-        *(None, None, None),
-        percent(found.fill),
-        percent(found.fpp),
-        None,
-        _ndv(found.ndv_estimate),
-        "; ".join([*_remarks(found), *column.notes]),
-    )
+        return _empty("filter", "offset", "fill", "FPP", "NDV") | {"note": column.reason}
+    return {
+        "filter": size(found.num_bytes),
+        "offset": str(found.offset),
+        "fill": percent(found.fill),
+        "FPP": percent(found.fpp),
+        "NDV": _ndv(found.ndv_estimate),
+        "note": "; ".join([*_remarks(found), *column.notes]),
+    }
 
 
 def _remarks(found: FilterDescription) -> list[str]:
@@ -89,70 +91,62 @@ def _remarks(found: FilterDescription) -> list[str]:
     return [] if found.length is not None else ["bloom_filter_length is missing"]
 
 
-def _stream_cells(column: ChunkDescription) -> Row:
+def _stream_cells(column: ChunkDescription) -> _Cells:
     """Of a stream with a filter for each group."""
     found = column.filter
     if found is None:
         streams = ", ".join(each.stream for each in column.streams or ())
-        return (streams, None, None, *("",) * 7, column.reason)
-    return (
-        f"{found.stream}, {size(found.length or 0)}",
-        *(None, None),
-        str(found.num_filters),
-        _number(found.num_bits),
-        _number(found.num_hashes),
-        percent(found.fill),
-        percent(found.fpp),
-        percent(found.worst_fpp),
-        _ndv(found.ndv_estimate),
-        "; ".join(column.notes),
-    )
+        empty = _empty("filters", "bits", "k", "fill", "FPP", "worst FPP", "NDV")
+        return empty | {"stream": streams, "note": column.reason}
+    return {
+        "stream": f"{found.stream}, {size(found.length or 0)}",
+        "filters": str(found.num_filters),
+        "bits": "varies" if found.num_bits is None else str(found.num_bits),
+        "k": "varies" if found.num_hashes is None else str(found.num_hashes),
+        "fill": percent(found.fill),
+        "FPP": percent(found.fpp),
+        "worst FPP": percent(found.worst_fpp),
+        "NDV": _ndv(found.ndv_estimate),
+        "note": "; ".join(column.notes),
+    }
 
 
-def _legacy_row(found: LegacyDescription) -> Row:
-    """A filter to which bloom_filter_offset does not lead, below its column's row."""
+def _legacy_cells(found: LegacyDescription) -> _Cells:
     about = f"{found.dialect}, by {found.pointer}"
     if found.reason is not None:
-        return ("", None, "", None, "", "", None, None, None, "", "", None, "",
-                f"{about}: {found.reason}")  # fmt: skip
-    return (
-        *("", None, "", None),
-        size(found.num_bytes or 0),
-        "in the footer" if found.offset is None else str(found.offset),
-        *(None, None, None),
-        percent(found.fill or 0),
-        percent(found.fpp or 0),
-        None,
-        _ndv(found.ndv_estimate),
-        f"{about}: {found.hash}",
-    )
+        return _empty("filter", "offset", "fill", "FPP", "NDV") | {
+            "note": f"{about}: {found.reason}"
+        }
+    return {
+        "filter": size(found.num_bytes or 0),
+        "offset": "in the footer" if found.offset is None else str(found.offset),
+        "fill": percent(found.fill or 0),
+        "FPP": percent(found.fpp or 0),
+        "NDV": _ndv(found.ndv_estimate),
+        "note": f"{about}: {found.hash}",
+    }
 
 
-def _group_row(group: GroupDescription) -> Row:
-    positions = "" if group.positions is None else " ".join(map(str, group.positions))
-    rows = str(group.place.group), str(group.first_row), str(group.num_rows)
-    return (*rows, *_statistics(group), positions, *_group_filter(group.filter))
+def _empty(*heads: str) -> _Cells:
+    return dict.fromkeys(heads, "")
 
 
-def _statistics(group: GroupDescription) -> Row:
-    found = group.statistics
-    if found is None:
-        return ("",) * 5
-    nulls = {None: "", False: "no", True: "yes"}[found.has_null]
-    shown = (found.num_values, found.min, found.max, found.sum)
-    values, low, high, total = ("" if each is None else str(each) for each in shown)
-    return values, nulls, low, high, total
-
-
-def _group_filter(found: GroupFilter | None) -> Row:
-    if found is None:
-        return ("",) * 5
-    numbers = str(found.num_bits), str(found.num_hashes)
-    return (*numbers, percent(found.fill), percent(found.fpp), _ndv(found.ndv_estimate))
-
-
-def _number(number: int | None) -> str:
-    return "varies" if number is None else str(number)
+def _group_row(group: GroupDescription) -> Iterator[str]:
+    statistics, found = group.statistics, group.filter
+    cells: dict[str, object] = {"first row": group.first_row, "rows": group.num_rows}
+    if group.positions is not None:
+        cells["positions"] = " ".join(map(str, group.positions))
+    if statistics is not None:
+        cells |= {"values": statistics.num_values, "min": statistics.min, "max": statistics.max}
+        cells |= {
+            "sum": statistics.sum,
+            "nulls": {False: "no", True: "yes"}.get(statistics.has_null),
+        }
+    if found is not None:
+        cells |= {"bits": found.num_bits, "k": found.num_hashes, "NDV": _ndv(found.ndv_estimate)}
+        cells |= {"fill": percent(found.fill), "FPP": percent(found.fpp)}
+    values = map(cells.get, _OF_GROUP)
+    return ("" if value is None else str(value) for value in values)
 
 
 def _ndv(estimate: float | None) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS
-from parquet_bloom.render.places import place_cells, place_heads, short_place
 from parquet_bloom.render.terminal import write_line, write_table
-from parquet_bloom.render.wording import shortened
+from parquet_bloom.render.wording import place_cells, place_heads, shortened
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Explanation
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_probe(report: ProbeReport) -> None:
-    """One row per value: the verdict, and the groups that remain, such as `3`, or `0/3` in ORC."""
+    """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC."""
     group = UNITS[report.format].group
     write_line(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
     write_table(
@@ -24,7 +23,9 @@ def write_probe(report: ProbeReport) -> None:
             (
                 result.value,
                 result.verdict,
-                shortened([short_place(g.place) for g in result.groups if g.verdict != "absent"]),
+                shortened(
+                    ["/".join(place_cells(g.place)) for g in result.groups if g.verdict != "absent"]
+                ),
                 str(result.rows_to_read),
                 next((group.reason for group in result.groups if group.reason), "") or "",
             )
@@ -34,19 +35,19 @@ def write_probe(report: ProbeReport) -> None:
 
 
 def write_groups_to_read(report: ProbeReport) -> None:
-    """Path, place, first row and rows of each group that any of the values may be in."""
-    worth = {
+    """Path, place, first row and number of rows of each group that may have any of the values."""
+    groups = {
         group.place: group
         for result in report.results
         for group in result.groups
         if group.verdict != "absent"
     }
-    for place, group in sorted(worth.items()):
+    for place, group in sorted(groups.items()):
         write_line(report.path, *place_cells(place), str(group.first_row), str(group.num_rows))
 
 
 def write_explanations(report: ProbeReport) -> None:
-    """One row per hash of a value and group."""
+    """One row per group and hash of a value."""
     write_line(report.path)
     heads = (
         *place_heads(UNITS[report.format]), "value", "stored bytes", "hash", "block",
@@ -57,12 +58,13 @@ def write_explanations(report: ProbeReport) -> None:
 
 
 def _cells(item: Explanation) -> tuple[str | None, ...]:
-    """None where there is no such thing: some filters have blocks, the others positions."""
+    """Split block filters have blocks, with a bit in each word; others only bits."""
     selected, clear = (" ".join(map(str, numbers)) for numbers in (item.bits, item.clear))
-    about_filter: tuple[str | None, ...] = (None,) * 7
+    in_block: tuple[str | None, ...] = (None,) * 3
+    in_filter: tuple[str | None, ...] = (None,) * 4
     if item.num_bits is not None:
-        about_filter = (*(None,) * 3, str(item.num_hashes), str(item.num_bits), selected, clear)
+        in_filter = (str(item.num_hashes), str(item.num_bits), selected, clear)
     elif item.bits:
         block = "" if item.block is None else f"{item.block} of {item.num_blocks}"
-        about_filter = (block, selected, clear, *(None,) * 4)
-    return item.value, item.plain, item.hash, *about_filter, item.reason or ""
+        in_block = (block, selected, clear)
+    return item.value, item.plain, item.hash, *in_block, *in_filter, item.reason or ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import fill, wrap
 from typing import Final
 
@@ -28,10 +28,10 @@ _INTRODUCTION: Final = """\
 <!-- `make docs` writes this page from parquet_bloom/rules/catalogue. -->
 
 Each rule has an id that is never reused. The hundreds stand for kinds: structure, portability,
-quality, truth, security, what only ORC files have, and legacy filters. An **error** means that
-readers lose rows, fail or leak, or that a demand of yours is not met; a **warning**, that some
-readers stumble or that the filter is not worth its bytes; a **note** is good to know. Rules that
-need the stored values are left out with `--no-deep`:
+quality, truth, security, ORC files, and legacy filters. An **error** means that readers lose rows,
+fail or leak, or that a filter misses your requirements; a **warning**, that some readers stumble or
+that the filter is not worth its bytes; a **note** is good to know. Rules that need the stored
+values are left out with `--no-deep`:
 
 {values}
 
@@ -39,11 +39,11 @@ To switch a rule off, put `ignore = ["PB309"]` into the table `[tool.pbloom.vali
 `pyproject.toml`, or for one column into `[tool.pbloom.validate.columns."user.id"]`.
 `pbloom rule PB309` prints a rule.
 
-To fix a file: [`pbloom repair`](../README.md) changes nothing before the footer. It corrects
+To fix a file, [`pbloom repair`](../README.md) changes nothing before the footer. It corrects
 lengths and drops pointers to filters that no reader can use; readers then do without. With
 `--drop-bad` it also looks up every stored value and drops filters that lose rows; with `--rebuild`
-it builds another filter in place of each that it drops or that trips readers.
-`pbloom build --existing replace` builds all filters of a column again."""
+it rebuilds each filter that it drops or that trips readers. `pbloom build --existing replace`
+rebuilds all filters of a column."""
 
 
 def write_list() -> None:
@@ -53,7 +53,7 @@ def write_list() -> None:
 
 
 def write_rules(wanted: Sequence[Rule]) -> None:
-    """Some rules, for people."""
+    """Rules for people."""
     for rule in wanted:
         if rule is not wanted[0]:
             write_line()
@@ -65,13 +65,13 @@ def write_rules(wanted: Sequence[Rule]) -> None:
 
 
 def write_markdown(wanted: Sequence[Rule]) -> None:
-    """The same in Markdown; the whole page for none."""
+    """The same in Markdown; without any, the whole page."""
     text = "\n\n".join(section(rule) for rule in wanted) + "\n" if wanted else page()
     write_bytes(text.encode())
 
 
 def write_json_rules(wanted: Iterable[Rule]) -> None:
-    """A document for each."""
+    """One document per rule."""
     for rule in wanted:
         write_json(
             {
@@ -91,18 +91,13 @@ def write_json_rules(wanted: Iterable[Rule]) -> None:
 
 def page() -> str:
     """All of docs/rules.md."""
-    return "\n\n".join(_page()) + "\n"
-
-
-def _page() -> Iterator[str]:
     everything = rules().values()
-    yield _INTRODUCTION.format(values=_ids(each for each in everything if each.needs_values))
+    shared = _ids(each for each in everything if len(each.formats) > 1)
+    texts = [_INTRODUCTION.format(values=_ids(each for each in everything if each.needs_values))]
     for kind in kinds():
-        yield f"## {kind.title}"
-        if kind.prose:
-            shared = _ids(each for each in everything if len(each.formats) > 1)
-            yield kind.prose.strip().format(shared=shared)
-        yield from map(section, kind.rules)
+        texts += [f"## {kind.title}", kind.prose.strip().format(shared=shared)]
+        texts += map(section, kind.rules)
+    return "\n\n".join(filter(None, texts)) + "\n"
 
 
 def section(rule: Rule) -> str:
@@ -124,5 +119,5 @@ def _facts(rule: Rule) -> str:
 
 
 def _ids(found: Iterable[Rule]) -> str:
-    """`PB116, PB209, PB210`, in lines."""
+    """`PB116, PB209, PB210`, wrapped."""
     return fill(", ".join(rule.id for rule in found), PAGE_WIDTH)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,12 @@ from parquet_bloom.verbs.documents import key_of
 if TYPE_CHECKING:
     from parquet_bloom.spark.outcome import Outcome, Report
 
-# What the message of an outcome begins with if nothing was written.
+# How the message of an outcome begins if nothing was written.
 DRY_RUN = "dry run"
 
 
 def write_spark(report: Report) -> None:
-    """One line about all files, and a table by what the verb is about."""
+    """One line about all files, and a table that depends on the verb."""
     counts = ", ".join(f"{count:,} {status}" for status, count in report.counts.items())
     write_line(f"{report.verb}: {counts or 'no files'}; {report.seconds:.1f} s")
     header, rows = _TABLES.get(report.verb, _by_status)(report)
@@ -29,7 +29,7 @@ def write_spark(report: Report) -> None:
 
 
 def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:
-    """What was done to how many files, and why nothing to others."""
+    """What was done to how many files, and why nothing was done to others."""
 
     def key(outcome: Outcome) -> tuple[str, str]:
         message = outcome.message or ""
@@ -54,10 +54,12 @@ def _removed(report: Report) -> tuple[Row, Sequence[Row]]:
 
 
 def _inspected(report: Report) -> tuple[Row, Sequence[Row]]:
-    """By column: chunks, or stripes, with and without filters, bytes, highest FPP."""
+    """By column: how many chunks have filters, their size and highest FPP."""
     columns: dict[str, list[dict[str, Any]]] = {}
-    for chunk in _chunks(report):
-        columns.setdefault(chunk["column"], []).append(chunk)
+    for document in report.documents():
+        for part in document[key_of("parts", UNITS[document["format"]])]:
+            for chunk in part["columns"]:
+                columns.setdefault(chunk["column"], []).append(chunk)
     rows = []
     for column, chunks in columns.items():
         filters = [chunk for chunk in chunks if chunk["filter"]]
@@ -73,22 +75,11 @@ def _inspected(report: Report) -> tuple[Row, Sequence[Row]]:
     return ("column", "with filter", "without", "bytes", "highest FPP"), rows
 
 
-def _chunks(report: Report) -> Iterator[dict[str, Any]]:
-    for document in report.documents():
-        for part in document[key_of("parts", UNITS[document["format"]])]:
-            yield from part["columns"]
-
-
 def _findings(report: Report) -> tuple[Row, Sequence[Row]]:
-    """The findings of each file; those that say the same of many row groups in one line."""
+    """The findings of each file, equal ones about several row groups in one line."""
+    keys = ("rule", "severity", "column", "message")
     rows = Counter(
-        (
-            document["path"],
-            finding["rule"],
-            finding["severity"],
-            finding["column"] or "",
-            finding["message"],
-        )
+        (document["path"], *(finding[key] or "" for key in keys))
         for document in report.documents()
         for finding in document["findings"]
     )

@@ -1,7 +1,7 @@
-"""The way out: tables on a terminal, tab-separated lines in a pipe, JSON, progress bars.
+"""All output: tables on a terminal, tab-separated lines in a pipe, JSON, progress bars.
 
-The only place that knows rich. Everything here writes; nothing here computes. Names and values come
-from files, so their control characters are escaped wherever text goes out.
+Only this module uses rich. Names and values come from files, so control characters are escaped in
+all text.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from dataclasses import asdict
 from itertools import compress
 from typing import Any, TextIO
 
-# Nothing shorter than this needs a progress bar.
+# Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
 
-# A cell is None where there is no such thing.
+# A cell is None if it does not apply.
 Row = Sequence[str | None]
-
 
 # C0, DEL and C1, which move cursors, paint terminals and end lines.
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-# What turns the direction of the text behind it.
+# Characters that change the direction of the text after them.
 _ESCAPES |= {
     code: f"\\u{code:04x}"
     for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -36,16 +35,16 @@ _ESCAPES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
 
 class StandardOutputError(OSError):
-    """The answer cannot be written, which is the end of the command, not of one file."""
+    """The answer cannot be written, which ends the command, not only the file."""
 
 
 class NobodyReadsError(StandardOutputError):
-    """The reader has seen enough, like `head`: no trouble, and no answer either."""
+    """The reader, such as `head`, has seen enough: no trouble, and no answer either."""
 
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """stdout, whose errors are StandardOutputErrors; one error is that there is none."""
+    """stdout, whose errors become StandardOutputErrors, even the lack of it."""
     if sys.stdout is None:
         raise StandardOutputError(errno.EBADF, "is closed", "standard output")
     try:
@@ -57,16 +56,16 @@ def standard_output() -> Iterator[TextIO]:
 
 
 def _abandon_standard_output() -> None:
-    """What is buffered goes nowhere: the interpreter would complain of it when it ends."""
+    """Throw away what is buffered, or the interpreter would complain when it exits."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def prepare() -> None:
-    """Before anything is done: there is a stdout, and no name of a file is trouble afterwards."""
+    """Make sure that there is a stdout, and that it can take any file name."""
     with standard_output() as out:
         for stream in (out, sys.stderr):
-            # A name need not be UTF-8.
+            # File names need not be UTF-8.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
 
@@ -82,7 +81,7 @@ def write_bytes(data: bytes) -> None:
 
 
 def write_line(*cells: str) -> None:
-    """Cells with tabs between them."""
+    """Cells separated by tabs."""
     with standard_output() as out:
         out.write("\t".join(map(printable, cells)) + "\n")
 
@@ -91,30 +90,35 @@ def write_json(document: Any) -> None:
     """One document on one line."""
     fields = document if isinstance(document, dict) else asdict(document)
     with standard_output() as out:
-        # JSON is UTF-8; a stream that is anything else gets what is the same in all of them.
+        # JSON is UTF-8; ASCII is the same in any other encoding.
         in_ascii = out.encoding.lower() != "utf-8"
         out.write(json.dumps(fields, ensure_ascii=in_ascii, allow_nan=False) + "\n")
 
 
 def complain(message: str) -> None:
     """One line on stderr."""
-    # If nobody reads stderr either, there is nobody to tell.
+    # Without a stderr there is nobody to tell.
     with suppress(OSError):
         if sys.stderr is not None:
             sys.stderr.write(f"pbloom: {printable(message.strip())}\n")
             sys.stderr.flush()
 
 
+def complain_if_unverified(path: str, reason: str | None) -> None:
+    """`reason`: why the footer is not verified, None if it is."""
+    if reason is not None:
+        complain(f"{path}: footer signature not verified: {reason}")
+
+
 def printable(text: str) -> str:
-    """`text` with control characters as escapes."""
+    """`text` with control characters escaped."""
     return text.translate(_ESCAPES)
 
 
 def write_table(header: Row, rows: Sequence[Row]) -> None:
-    """A table on a terminal; in a pipe the header and rows, tab-separated and complete. A column is
-    left out that has a cell in no row."""
-    there = [any(row[at] is not None for row in rows) for at in range(len(header))]
-    kept = there if rows else [True] * len(header)
+    """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
+    without a cell are left out."""
+    kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
     header, *rows = ([cell or "" for cell in compress(row, kept)] for row in (header, *rows))
     if not sys.stdout.isatty():
         for row in (header, *rows):
@@ -136,7 +140,7 @@ def write_table(header: Row, rows: Sequence[Row]) -> None:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal's stderr, once it has been worth the wait."""
+    """A progress bar on stderr if that is a terminal and the work takes long enough."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None
         return

@@ -1,8 +1,17 @@
-"""Words and numbers as people read them: sizes, shares, lists."""
+"""Numbers, lists and places as people read them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from parquet_bloom.container import number_of
+
+if TYPE_CHECKING:
+    from parquet_bloom.container import Place, Units
+
+_NUMBER = re.compile(r"\d+([.,]\d+)*")
 
 
 def shortened(items: Sequence[str]) -> str:
@@ -11,14 +20,8 @@ def shortened(items: Sequence[str]) -> str:
     return f"{shown}, … ({len(items)} in all)" if len(items) > 10 else shown
 
 
-def numbered(noun: str, numbers: Collection[int]) -> str:
-    """`row groups 0, 1`"""
-    several = "s" if len(numbers) > 1 else ""
-    return f"{noun}{several} {shortened([str(number) for number in sorted(numbers)])}"
-
-
 def size(num_bytes: int) -> str:
-    """Bytes for people: `2.0 MiB`."""
+    """`2.0 MiB`"""
     amount = float(num_bytes)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(amount) < 1024:
@@ -30,3 +33,38 @@ def size(num_bytes: int) -> str:
 def percent(fraction: float) -> str:
     """`1.1 %`, with two significant digits."""
     return f"{float(f'{100 * fraction:.2g}'):g} %"
+
+
+def without_numbers(text: str) -> str:
+    """The same for texts that differ only in numbers."""
+    return _NUMBER.sub("#", text)
+
+
+def where(column: str | None, places: Sequence[Place]) -> str:
+    """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`"""
+    words = [] if column is None else [f"column {column}"]
+    parts = {place.part for place in places}
+    groups = [place.group for place in places if place.group is not None]
+    if places:
+        words.append(_numbered(places[0].units.part, parts))
+    if groups and len(parts) == 1:
+        words.append(_numbered(places[0].units.group, groups))
+    elif groups:
+        words.append(number_of(len(groups), places[0].units.group))
+    return ", ".join(words)
+
+
+def _numbered(noun: str, numbers: Collection[int]) -> str:
+    """`row groups 0, 1`"""
+    plural = "s" if len(numbers) > 1 else ""
+    return f"{noun}{plural} {shortened([str(number) for number in sorted(numbers)])}"
+
+
+def place_heads(units: Units) -> tuple[str, ...]:
+    """The headings of a table's columns for places: `row group`; `stripe`, `index group`."""
+    return (units.part, units.group) if units.has_groups else (units.part,)
+
+
+def place_cells(place: Place) -> tuple[str, ...]:
+    """The cells below them."""
+    return (str(place.part),) if place.group is None else (str(place.part), str(place.group))

@@ -1,1 +1,1 @@
-"""What a file's Bloom filters must, should and need not be; each rule with a stable id."""
+"""What a file's Bloom filters must, should and need not be; every rule has a stable id."""

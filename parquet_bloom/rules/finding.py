@@ -1,20 +1,19 @@
-"""What is found: a rule that is broken, and where."""
+"""A finding: a broken rule, and where it is broken."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from parquet_bloom.container import Chunk, Located, Place
-from parquet_bloom.container.records import record
+from parquet_bloom.container import Chunk, Located, Place, record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.rules.rule import Severity, rules
+from parquet_bloom.rules.rule import Rule, Severity, rules
 
 
 @record
 class Finding(Located):
-    """A rule that is broken, and where; `place` and `column` are None where it is about all.
+    """A broken rule, by its id; `place` and `column` are None if it concerns the whole file.
 
-    `severity` is a word of Severity. `examples` are values that it is about, as literals.
+    `severity` is a word of Severity. `examples`: some of the values concerned, as literals.
     """
 
     rule: str
@@ -28,8 +27,13 @@ class Finding(Located):
     examples: tuple[str, ...] = ()
 
     @property
+    def definition(self) -> Rule:
+        """The rule itself."""
+        return rules()[self.rule]
+
+    @property
     def rank(self) -> Severity:
-        """The severity as what can be compared."""
+        """The severity, for comparisons."""
         return Severity[self.severity.upper()]
 
     @property
@@ -74,12 +78,12 @@ def chunk_finding(rule: str, chunk: Chunk, message: str, **details: Any) -> Find
 
 
 def not_checked(chunk: Chunk, reason: str) -> Finding:
-    """The values could not be read, for a reason that is not damage."""
+    """The values could not be read, though nothing is damaged."""
     return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
 
 
 def without_place(error: Exception, *places: str) -> str:
-    """An error's message without the places that it begins with, for which a finding has fields."""
+    """An error's message without the places that it starts with: a finding has fields for them."""
     message = str(error)
     for place in places:
         message = message.removeprefix(f"{place}: ")

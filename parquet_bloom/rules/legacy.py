@@ -1,13 +1,14 @@
 """PB7xx: legacy filters, wherever they are.
 
-Their places are checked without a look at values. What their bits say takes values in any case: they
-tell the hash, too.
+Their places can be checked without the values. To check their bits takes the values in any case: they
+also reveal the hash.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
@@ -20,214 +21,170 @@ from parquet_bloom.legacy.murmur3.pointers import Note, note_of
 from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.legacy.statistics.dialect import NAMES_TODAY
 from parquet_bloom.rules.finding import Finding, chunk_finding, not_checked, without_place
-
-
-@dataclass(frozen=True, slots=True)
-class LegacyFilters:
-    """What is known of a chunk's legacy filters before values are looked at.
-
-    `places`: every way to read the one that bloom_filter_offset or a note leads to, the likeliest
-    first, and the one that the note says alone in `noted`. `stored`: the one in Statistics.
-    """
-
-    findings: list[Finding] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
-    noted: Place | None = None
-    stored: statistics.StoredStatisticsFilter | None = None
-
-    @property
-    def num_filters(self) -> int:
-        return bool(self.places) + (self.stored is not None)
-
-
-def look_at(file: Any, chunk: Any) -> LegacyFilters:
-    """What the footer and headers say of the legacy filters of a chunk that is not encrypted."""
-    found = LegacyFilters()
-    note = _note(file, chunk, found)
-    offset = chunk.bloom_filter_offset
-    if headers_at(file, chunk):
-        found.findings.append(published(file, chunk))
-        found = _with_places(file, chunk, found, FIELD_POINTER, offset or 0, note)
-    if note is not None and note.offset != offset:
-        found = _with_places(file, chunk, found, NOTE_POINTER, note.offset, note)
-    return _with_statistics(file, chunk, found)
+from parquet_bloom.rules.view import Examined
 
 
 def published(file: Any, chunk: Any) -> Finding:
-    """That bloom_filter_offset leads to one."""
+    """The finding that bloom_filter_offset leads to a legacy filter."""
     layout = headers_at(file, chunk)[0].layout
     return chunk_finding(
         "PB701",
         chunk,
         f"bloom_filter_offset leads to a legacy filter: {ON_PUBLISHED}",
-        expected="a header of today",
+        expected="a header of today's format",
         found=f"a {layout} header",
     )
 
 
-def _note(file: Any, chunk: Any, found: LegacyFilters) -> Note | None:
-    try:
-        return note_of(file.footer, chunk)
-    except FilterError as error:
-        found.findings.append(_none_readable(file, chunk, error))
-        return None
-
-
-def _none_readable(file: Any, chunk: Any, error: FilterError) -> Finding:
-    return chunk_finding("PB702", chunk, without_place(error, file.path, chunk.where))
-
-
-def _with_places(
-    file: Any, chunk: Any, legacy: LegacyFilters, pointer: str, offset: int, note: Note | None
-) -> LegacyFilters:
-    try:
-        found = block_filter.headers_in_place(file, chunk, pointer, offset)
-        if note is not None and note.offset == offset:
-            noted = block_filter.noted_place(file, chunk, note, found)
-            places = [noted, *block_filter.places(pointer, offset, found)]
-            return replace(legacy, places=places, noted=noted)
-    except FilterError as error:
-        legacy.findings.append(_none_readable(file, chunk, error))
-        return legacy
-    if not all(header.is_power_of_two for header in found):
-        legacy.findings.append(
-            chunk_finding(
-                "PB703",
-                chunk,
-                "the size of a legacy bitset is not a power of two, and a mask selects its blocks",
-                expected="a power of two",
-                found=found[0].num_bytes,
-            )
-        )
-        return legacy
-    return replace(legacy, places=block_filter.places(pointer, offset, found), noted=None)
-
-
-def _with_statistics(file: Any, chunk: Any, legacy: LegacyFilters) -> LegacyFilters:
-    try:
-        stored = statistics.read_stored(file.footer, chunk)
-    except FilterError as error:
-        legacy.findings.append(_none_readable(file, chunk, error))
-        return legacy
-    if stored is None:
-        return legacy
-    if stored.field_id in NAMES_TODAY:
-        legacy.findings.append(
-            chunk_finding(
-                "PB704",
-                chunk,
-                f"a struct is stored where {NAMES_TODAY[stored.field_id]} belongs today: polars and"
-                " DataFusion do not open the file",
-                expected=f"no struct in field {stored.field_id} of Statistics",
-            )
-        )
-    return replace(legacy, stored=stored)
-
-
-# ------------------------------------------------------------------------------------------------
-# Values
+def examine(file: Any, chunk: Any, deep: bool) -> Examined:
+    """Check the legacy filters of a chunk that is not encrypted; `deep`: with every stored value."""
+    filters = _LegacyFilters(file, chunk)
+    filters.find()
+    examined = filters.examined
+    examined.num_filters = bool(filters.places) + (filters.stored is not None)
+    if deep:
+        filters.look_up()
+    return examined
 
 
 @dataclass(slots=True)
-class LookedUp:
-    """What the values say: findings, and how many values were looked up."""
+class _LegacyFilters:
+    """The legacy filters of one chunk, and what is wrong with them.
 
-    findings: list[Finding] = field(default_factory=list)
-    num_values: int = 0
+    `places`: every way to read the one that bloom_filter_offset or a note leads to, the likeliest
+    first; only `noted` if there is a note. `stored`: the one in the Statistics.
+    """
 
+    file: Any
+    chunk: Any
+    examined: Examined = field(default_factory=Examined)
+    places: list[Place] = field(default_factory=list)
+    noted: Place | None = None
+    stored: statistics.StoredStatisticsFilter | None = None
 
-def look_up(file: Any, chunk: Any, legacy: LegacyFilters) -> LookedUp:
-    """Look up every stored value in each of the filters."""
-    looked = LookedUp()
-    for check in (_check_blocks, _check_statistics):
+    def _report(self, rule: str, message: str, **details: Any) -> None:
+        self.examined.findings.append(chunk_finding(rule, self.chunk, message, **details))
+
+    @contextmanager
+    def _filter_errors_as(self, rule: str) -> Iterator[None]:
         try:
-            looked.findings += check(file, chunk, legacy, looked)
-        except UnsupportedError as error:
-            reason = without_place(error, file.path, chunk.where)
-            looked.findings.append(not_checked(chunk, reason))
-        except FormatError as error:
-            message = without_place(error, file.path, chunk.where)
-            looked.findings.append(chunk_finding("PB116", chunk, message))
-    return looked
-
-
-def _check_blocks(
-    file: Any, chunk: Any, legacy: LegacyFilters, looked: LookedUp
-) -> Iterator[Finding]:
-    if not legacy.places:
-        return
-    if legacy.noted is not None:
-        yield from _check_noted(file, chunk, legacy, looked)
-        return
-    try:
-        filter = block_filter.fitting(file, chunk, legacy.places).reading
-    except FilterError as error:
-        yield _unknown_hash(file, chunk, error)
-        return
-    membership = _membership(file, chunk, filter, looked)
-    if membership.missing:
-        yield _false_negatives(chunk, filter, membership)
-
-
-def _check_noted(
-    file: Any, chunk: Any, legacy: LegacyFilters, looked: LookedUp
-) -> Iterator[Finding]:
-    noted, *others = legacy.places
-    filter = block_filter.read(file, chunk, noted)
-    membership = _membership(file, chunk, filter, looked)
-    if not membership.missing:
-        return
-    try:
-        other = block_filter.fitting(file, chunk, others).checked()
-    except FilterError:
-        other = filter
-    if other.hash == filter.hash:
-        yield _false_negatives(chunk, filter, membership)
-        return
-    yield chunk_finding(
-        "PB707",
-        chunk,
-        "the note names another hash than the one that finds the values",
-        expected=other.hash,
-        found=filter.hash,
-    )
-
-
-def _check_statistics(
-    file: Any, chunk: Any, legacy: LegacyFilters, looked: LookedUp
-) -> Iterator[Finding]:
-    if legacy.stored is None:
-        return
-    filter = statistics.said(legacy.stored, chunk.leaf.type)
-    if filter is None:
-        try:
-            filter = statistics.fitting(file, chunk, legacy.stored).reading
+            yield
         except FilterError as error:
-            yield _unknown_hash(file, chunk, error)
+            self._report(rule, without_place(error, self.file.path, self.chunk.where))
+
+    # --------------------------------------------------------------------------------------------
+    # Without the values
+
+    def find(self) -> None:
+        """Find them, by the footer and by headers."""
+        note, offset = None, self.chunk.bloom_filter_offset
+        with self._filter_errors_as("PB702"):
+            note = note_of(self.file.footer, self.chunk)
+        if headers_at(self.file, self.chunk):
+            self.examined.findings.append(published(self.file, self.chunk))
+            with self._filter_errors_as("PB702"):
+                self._find_blocks(FIELD_POINTER, offset or 0, note)
+        if note is not None and note.offset != offset:
+            with self._filter_errors_as("PB702"):
+                self._find_blocks(NOTE_POINTER, note.offset, note)
+        with self._filter_errors_as("PB702"):
+            self._find_statistics()
+
+    def _find_blocks(self, pointer: str, offset: int, note: Note | None) -> None:
+        found = block_filter.headers_in_place(self.file, self.chunk, pointer, offset)
+        places = block_filter.places(pointer, offset, found)
+        if note is not None and note.offset == offset:
+            self.noted = block_filter.noted_place(self.file, self.chunk, note, found)
+            self.places = [self.noted, *places]
+        elif all(header.is_power_of_two for header in found):
+            self.places = places
+        else:
+            self._report(
+                "PB703",
+                "the size of a legacy bitset is not a power of two, but a mask selects its blocks",
+                expected="a power of two",
+                found=found[0].num_bytes,
+            )
+
+    def _find_statistics(self) -> None:
+        self.stored = statistics.read_stored(self.file.footer, self.chunk)
+        if self.stored is not None and self.stored.field_id in NAMES_TODAY:
+            self._report(
+                "PB704",
+                f"a struct is stored where {NAMES_TODAY[self.stored.field_id]} belongs today: polars"
+                " and DataFusion do not open the file",
+                expected=f"no struct in field {self.stored.field_id} of Statistics",
+            )
+
+    # --------------------------------------------------------------------------------------------
+    # With the values
+
+    def look_up(self) -> None:
+        """Look up every stored value in each of the filters."""
+        for check in (self._check_blocks, self._check_statistics):
+            try:
+                check()
+            except UnsupportedError as error:
+                reason = without_place(error, self.file.path, self.chunk.where)
+                self.examined.findings.append(not_checked(self.chunk, reason))
+            except FormatError as error:
+                self._report("PB116", without_place(error, self.file.path, self.chunk.where))
+
+    def _check_blocks(self) -> None:
+        if self.noted is not None:
+            self._check_noted(self.noted)
+        elif self.places:
+            filter = None
+            with self._filter_errors_as("PB706"):
+                filter = block_filter.fitting(self.file, self.chunk, self.places).reading
+            if filter is not None:
+                self._check_values(filter)
+
+    def _check_noted(self, noted: Place) -> None:
+        filter = block_filter.read(self.file, self.chunk, noted)
+        membership = self._membership(filter)
+        if not membership.missing:
             return
-    membership = _membership(file, chunk, filter, looked)
-    if membership.missing:
-        yield _false_negatives(chunk, filter, membership)
+        try:
+            other = block_filter.fitting(self.file, self.chunk, self.places[1:]).checked()
+        except FilterError:
+            other = filter
+        if other.hash == filter.hash:
+            self._report_missing(filter, membership)
+            return
+        self._report(
+            "PB707",
+            "the note does not name the hash that finds the values",
+            expected=other.hash,
+            found=filter.hash,
+        )
 
+    def _check_statistics(self) -> None:
+        if self.stored is None:
+            return
+        filter: Any = statistics.said(self.stored, self.chunk.leaf.type)
+        if filter is None:
+            with self._filter_errors_as("PB706"):
+                filter = statistics.fitting(self.file, self.chunk, self.stored).reading
+        if filter is not None:
+            self._check_values(filter)
 
-def _unknown_hash(file: Any, chunk: Any, error: FilterError) -> Finding:
-    return chunk_finding("PB706", chunk, without_place(error, file.path, chunk.where))
+    def _check_values(self, filter: Any) -> None:
+        membership = self._membership(filter)
+        if membership.missing:
+            self._report_missing(filter, membership)
 
+    def _membership(self, filter: Any) -> LegacyMembership:
+        membership = check_membership(self.file, self.chunk, filter)
+        self.examined.num_values += membership.num_values
+        return membership
 
-def _membership(file: Any, chunk: Any, filter: Any, looked: LookedUp) -> LegacyMembership:
-    """`looked` counts the values. Raises PageError, UnsupportedError."""
-    membership = check_membership(file, chunk, filter)
-    looked.num_values += membership.num_values
-    return membership
-
-
-def _false_negatives(chunk: Any, filter: Any, membership: LegacyMembership) -> Finding:
-    return chunk_finding(
-        "PB705",
-        chunk,
-        f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
-        f" {filter.dialect} filter ({filter.hash}): readers that ask it lose their rows",
-        expected=0,
-        found=membership.missing,
-        examples=tuple(membership.examples),
-    )
+    def _report_missing(self, filter: Any, membership: LegacyMembership) -> None:
+        self._report(
+            "PB705",
+            f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
+            f" {filter.dialect} filter ({filter.hash}): readers that ask it lose their rows",
+            expected=0,
+            found=membership.missing,
+            examples=tuple(membership.examples),
+        )

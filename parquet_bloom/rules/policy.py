@@ -1,4 +1,4 @@
-"""What a user demands of the filters in files, and what fails them; from a file or from options.
+"""A policy: what a user requires of filters, and what fails a file; from a TOML file or options.
 
     pbloom.toml                      pyproject.toml
 
@@ -10,8 +10,8 @@
     [validate.columns."user.id"]     [tool.pbloom.validate.columns."user.id"]
     max-fpp = 0.001                  …
 
-What is said of a column wins over what is said of all. Columns are leaf columns by their dotted
-paths, spelled as in the file.
+Settings for a column override those for all. Columns are leaf columns by their dotted paths, spelled as
+in the data file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from parquet_bloom.rules.config_table import ConfigTable
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity, find_rule
 
-# The words for `fail-on`; None is below every severity, so nothing fails.
+# By the words for `fail-on`; with None nothing fails.
 FAIL_ON: Mapping[str, Severity | None] = {
     "error": Severity.ERROR,
     "warning": Severity.WARNING,
@@ -35,13 +35,13 @@ FAIL_ON: Mapping[str, Severity | None] = {
     "never": None,
 }
 
-# In the order of preference within one folder.
+# The tables in them, in order of preference within a folder.
 CONFIG_FILES = {"pbloom.toml": ("validate",), "pyproject.toml": ("tool", "pbloom", "validate")}
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPolicy:
-    """What is demanded of one leaf column; None: what is demanded of all.
+    """Requirements for one leaf column; None: as for all columns.
 
     `max_fpp`: 0 to 1, both excluded. `max_bytes`: of a bitset. `ignore`: ids of rules.
     """
@@ -54,7 +54,7 @@ class ColumnPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What is demanded of all leaf columns, and what more or else of some.
+    """Requirements for all leaf columns, and in `columns` more or others for some.
 
     `fail_on`: the lowest severity that fails a file; None: none does. `require`: columns that must
     have a filter in every row group. Otherwise as in ColumnPolicy.
@@ -68,7 +68,7 @@ class Policy:
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
 
     def for_column(self, name: str) -> ColumnPolicy:
-        """All that is demanded of this leaf column; `required` is True or False."""
+        """All requirements for this leaf column; `required` is not None."""
         own = self.columns.get(name, ColumnPolicy())
         return ColumnPolicy(
             required=name in self.require if own.required is None else own.required,
@@ -83,7 +83,7 @@ class Policy:
         return tuple(name for name in named if self.for_column(name).required)
 
     def ignores(self, finding: Finding) -> bool:
-        """Whether the rule is ignored, everywhere or where it was broken."""
+        """Whether the rule is ignored, everywhere or for the finding's column."""
         if finding.column is None:
             return finding.rule in self.ignore
         return finding.rule in self.for_column(finding.column).ignore
@@ -103,12 +103,11 @@ class Policy:
         fail_on: str | None = None,
         ignore: Iterable[str] = (),
     ) -> Policy:
-        """The same with more on top; None is what was not said.
+        """This policy with options on top; None leaves it as it is.
 
         `require` is added to what is required, `ignore` (ids or names of rules) to what is ignored.
-        `max_fpp` and `max_bytes` are for all columns and leave a column's own limit as it is.
-        `fail_on` is a word of FAIL_ON. Raises ConfigError for unknown words, and for limits that
-        nothing could exceed or keep.
+        `max_fpp` and `max_bytes` are for all columns without limits of their own. `fail_on` is a
+        word of FAIL_ON. Raises ConfigError for unknown words and impossible limits.
         """
         if max_fpp is not None and not 0 < max_fpp < 1:
             raise ConfigError(f"max_fpp: {max_fpp}, expected a number between 0 and 1")
@@ -132,7 +131,7 @@ class Policy:
 
 
 def find_config(folder: Path) -> Path | None:
-    """The file that counts in `folder`: in it, or else in the nearest folder above that has one.
+    """The configuration for `folder`: the one in it, or else in the nearest folder above.
 
     That is pbloom.toml, or a pyproject.toml with the table [tool.pbloom.validate]. Raises
     ConfigError if a pyproject.toml on the way is not TOML.
@@ -141,7 +140,7 @@ def find_config(folder: Path) -> Path | None:
     for place in (start, *start.parents):
         for name in CONFIG_FILES:
             path = place / name
-            # Unlike Path.is_file, this takes a folder that may not be searched for an empty one.
+            # Unlike Path.is_file, this takes an unsearchable folder for an empty one.
             if os.path.isfile(path) and (name == "pbloom.toml" or _table(path) is not None):
                 return path
     return None
@@ -150,13 +149,13 @@ def find_config(folder: Path) -> Path | None:
 def read_policy(path: Path) -> Policy:
     """The policy in a TOML file: [tool.pbloom.validate] of a pyproject.toml, else [validate].
 
-    Raises ConfigError if there is no such table, or for what is not supported in it.
+    Raises ConfigError if there is no such table or something in it is not supported.
     """
     table = _table(path)
     if table is None:
         raise ConfigError(f"{path}: expected a table [{'.'.join(_place(path))}], found none")
     policy = Policy(
-        fail_on=FAIL_ON[table.choice("fail-on", FAIL_ON, default="error")],
+        fail_on=FAIL_ON[table.choice("fail-on", FAIL_ON) or "error"],
         max_fpp=table.rate("max-fpp"),
         max_bytes=table.size("max-bytes"),
         require=table.names("require"),
@@ -183,14 +182,14 @@ def _place(path: Path) -> tuple[str, ...]:
 
 
 def _table(path: Path) -> ConfigTable | None:
-    """The table that is ours. Raises ConfigError for anything else that is ours and unknown."""
+    """Our table, None if there is none. Raises ConfigError for unknown keys beside it."""
     place = _place(path)
     table: ConfigTable | None = ConfigTable(str(path), (), _read_toml(path))
     for depth, key in enumerate(place):
         if table is None:
             return None
         inner = table.table(key)
-        # All of a pyproject.toml's tables but [tool.pbloom] are other tools'.
+        # The other tables of a pyproject.toml belong to other tools.
         if depth >= len(place) - 1:
             table.end()
         table = inner

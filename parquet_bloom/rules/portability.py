@@ -1,66 +1,63 @@
-"""PB2xx, PB62x: whether every reader takes the filter, or some are known to stumble over it."""
+"""PB2xx, PB62x: whether all readers take the filter, or some are known to stumble over it."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.container import Chunk
+from parquet_bloom.container import Chunk, number_of
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
 from parquet_bloom.rules.known_writers import troubles
 from parquet_bloom.rules.view import FilterView
 
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.bloom import StoredFilter
+
 UNCOMPRESSED = "UNCOMPRESSED"
 
-# With this key DuckDB (2.0) looks for a normalized form of each INTERVAL.
+# With this key in a file, DuckDB 2.0 looks up a normalized form of each INTERVAL.
 DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
 
-# What a look-up of every value tells better than any list of writers.
+# A look-up of every value settles these better than any list of writers.
 LOST_VALUES = ("PB401", "PB402")
 
-# How a reason for not asking filters begins, and the rule for it.
+# The rules, by how a reason for not asking filters begins.
 _IGNORED_BY = {
     "ignored by ORC Java and C++": "PB621",
     "ignored by ORC Java": "PB622",
     "ignored by ORC C++": "PB623",
 }
 
-
-class Header(Protocol):
-    """What stands before the bits of a split block filter, and where that is."""
-
-    @property
-    def offset(self) -> int: ...
-    @property
-    def compression(self) -> str: ...
-    @property
-    def num_bytes(self) -> int: ...
-    @property
-    def num_blocks(self) -> int: ...
+# What happens to readers if a filter lacks a form of the values, by rule.
+_LACKING_FORMS = {
+    "PB209": "DuckDB looks up FLOAT16 values as FLOAT, and loses rows if a filter only has the form of"
+    " two bytes",
+    "PB210": f"with the key {DUCKDB_INTERVALS}, DuckDB looks up 60 days as 2 months, and loses rows"
+    " if a filter only has the stored form",
+}
 
 
 def check_writer(created_by: str, chunks: Sequence[tuple[Any, bool]]) -> Iterator[Finding]:
-    """What is known of filters by this writer of Parquet; `chunks`: the column chunks that have one,
-    and whether all their values were found, which clears the writer of having lost them."""
+    """What is known about filters by this writer of Parquet. `chunks`: the column chunks that have
+    one, and whether all their values were found, which proves that the writer lost none."""
     for trouble in troubles(created_by):
         concerned = sum(
             trouble.concerns(chunk) and not (is_right and trouble.proof in LOST_VALUES)
             for chunk, is_right in chunks
         )
         if concerned:
-            filters = "filter" if concerned == 1 else "filters"
             yield finding(
                 "PB205",
-                f"{concerned} {filters} may be wrong: {trouble.condition}. Affects"
+                f"{number_of(concerned, 'filter')} may be wrong: {trouble.condition}. Affects"
                 f" {trouble.readers}: {trouble.consequence} ({trouble.link})",
                 found=created_by,
             )
 
 
-def check_order(stored: Iterable[tuple[Chunk, Header]]) -> Iterator[Finding]:
-    """`stored`: the filters of a file, by row group and column."""
+def check_order(stored: Iterable[tuple[Chunk, StoredFilter]]) -> Iterator[Finding]:
+    """`stored`: the headers of all filters of a file, by row group and column."""
     for (_, before), (chunk, found) in itertools.pairwise(stored):
         if found.offset < before.offset:
             yield chunk_finding(
@@ -68,19 +65,19 @@ def check_order(stored: Iterable[tuple[Chunk, Header]]) -> Iterator[Finding]:
                 chunk,
                 "filters are not in the order of row groups and columns: readers that fetch those of"
                 " a row group together need more requests",
-                expected=f"behind {before.offset}",
+                expected=f"after {before.offset}",
                 found=found.offset,
             )
             return
 
 
-def check_header(chunk: Chunk, stored: Header) -> Iterator[Finding]:
-    """What the header says, for readers that are stricter than the format."""
+def check_header(chunk: Chunk, stored: StoredFilter) -> Iterator[Finding]:
+    """What readers that are stricter than the format make of the header."""
     if stored.compression != UNCOMPRESSED:
         yield chunk_finding(
             "PB204",
             chunk,
-            "the header says that the bitset is compressed, which the format does not define: other"
+            "the header says that the bitset is compressed, which the format does not define:"
             " readers ignore the filter or fail",
             expected=UNCOMPRESSED,
             found=stored.compression,
@@ -97,7 +94,7 @@ def check_header(chunk: Chunk, stored: Header) -> Iterator[Finding]:
         yield chunk_finding(
             "PB202",
             chunk,
-            "Impala looks up the wrong block of a filter this small",
+            "Impala looks in the wrong block of a filter this small",
             expected=f"{MIN_BYTES} bytes or more",
             found=stored.num_bytes,
         )
@@ -105,7 +102,7 @@ def check_header(chunk: Chunk, stored: Header) -> Iterator[Finding]:
         yield chunk_finding(
             "PB201",
             chunk,
-            "Arrow C++ refuses a number of blocks that is not a power of two, and Impala looks up"
+            "Arrow C++ refuses a number of blocks that is not a power of two, and Impala looks in"
             " the wrong ones",
             expected="a power of two",
             found=f"{stored.num_blocks} blocks",
@@ -131,30 +128,20 @@ def check_type(chunk: Chunk) -> Iterator[Finding]:
 
 
 def check_forms(view: FilterView) -> Iterator[Finding]:
-    """Forms of the values that readers look for."""
-    if view.lacking_form == "FLOAT":
-        yield view.finding(
-            "PB209",
-            "DuckDB looks up FLOAT16 values as FLOAT, and loses rows where a filter only has them in"
-            " two bytes",
-        )
-    elif view.lacking_form == "DuckDB's INTERVAL":
-        yield view.finding(
-            "PB210",
-            f"with the key {DUCKDB_INTERVALS} DuckDB looks up 60 days as 2 months, and loses rows"
-            " where a filter only has them as they are stored",
-        )
+    """Forms of the values that only some readers look for."""
+    if view.lacking_form is not None:
+        yield view.finding(view.lacking_form, _LACKING_FORMS[view.lacking_form])
 
 
 def check_readers(chunk: Chunk, ignored: Iterable[str], created_by: str) -> Iterator[Finding]:
-    """`ignored`: which readers do not ask the filters, and why, in words."""
+    """`ignored`: which readers ignore the filters, and why, in words."""
     for line in ignored:
         readers, _, reason = line.partition(": ")
         yield chunk_finding(_IGNORED_BY[readers], chunk, reason, found=created_by)
 
 
 def check_evenness(chunk: Chunk, sizes: Iterable[tuple[int, int]]) -> Iterator[Finding]:
-    """`sizes`: the bits and hashes of its filters. Those of one size are what orc-tools can merge."""
+    """`sizes`: the bits and hashes of its filters. orc-tools can only merge filters of one size."""
     distinct = sorted(set(sizes))
     if len(distinct) > 1:
         shown = ", ".join(f"{bits} bits and {hashes} hashes" for bits, hashes in distinct)

@@ -1,29 +1,31 @@
-"""PB3xx: whether a filter is worth its bytes, and meets what was asked for."""
+"""PB3xx: whether a filter is worth its bytes, and meets the user's requirements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from parquet_bloom.container import Place
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.rules.finding import Finding, finding
-from parquet_bloom.rules.view import Examination, FilterView, Weight
+from parquet_bloom.rules.view import Examination, FilterView
 
 HIGH_FPP = 0.1
 USELESS_FPP = 0.5
-# What a filter may be folded to if nobody has said more.
+# The FPP that a filter is folded to unless the policy has another.
 USUAL_FPP = 0.01
-# A power of two for 0.001 % can be eight times as large as one for 1 %; from here on it is
-# somebody's mistake.
+# A power of two for 0.001 % can be eight times as large as one for 1 %; beyond that, somebody made
+# a mistake.
 LEAST_FOLDS = 3
-# Less than a page of memory, which is not worth a word.
+# A page of memory is not worth mentioning.
 NEGLIGIBLE_BYTES = 4 << 10
 LARGE_SHARE = 0.25
-# Less than what readers fetch together with the footer.
+# Readers fetch this much together with the footer.
 NEGLIGIBLE_SHARE_BYTES = 64 << 10
 
 
 def check_filter(view: FilterView) -> Iterator[Finding]:
-    """One filter: is it too full, too large, of use?"""
+    """Whether one filter is too full or too large."""
     fpp = view.bits.fpp
     if view.bits.fill == 1:
         yield view.finding("PB303", "every bit is set: the filter excludes nothing")
@@ -31,8 +33,8 @@ def check_filter(view: FilterView) -> Iterator[Finding]:
         yield _too_full(view, "PB301", "the filter is saturated", USELESS_FPP)
     elif fpp > HIGH_FPP:
         yield _too_full(view, "PB302", "the filter is too full to exclude much", HIGH_FPP)
-    if view.weight is not None:
-        yield from _check_weight(view, view.weight)
+    if isinstance(view.bits, SplitBlockBloomFilter):
+        yield from _check_weight(view, view.bits)
     yield from _check_limits(view)
 
 
@@ -45,36 +47,43 @@ def _too_full(view: FilterView, rule: str, what: str, limit: float) -> Finding:
     )
 
 
-def _check_weight(view: FilterView, weight: Weight) -> Iterator[Finding]:
+def _check_weight(view: FilterView, bits: SplitBlockBloomFilter) -> Iterator[Finding]:
+    size, chunk_bytes = bits.num_bytes, view.chunk.stored_bytes
     if view.num_values == 0:
-        yield view.finding(
-            "PB308", "the chunk has no values, and needs no filter", found=weight.num_bytes
-        )
+        yield view.finding("PB308", "the chunk has no values, and needs no filter", found=size)
         return
     target = view.policy.max_fpp or USUAL_FPP
-    folds = weight.folds(target)
-    if folds >= LEAST_FOLDS and weight.num_bytes > NEGLIGIBLE_BYTES:
+    folds = _folds(bits, target)
+    if folds >= LEAST_FOLDS and size > NEGLIGIBLE_BYTES:
         yield view.finding(
             "PB304",
             f"the filter could be folded {folds} times and stay within an FPP of {target:g}",
-            expected=f"{weight.num_bytes >> folds} bytes",
-            found=weight.num_bytes,
+            expected=f"{size >> folds} bytes",
+            found=size,
         )
-    if weight.dictionary_bytes is not None and weight.num_bytes >= weight.dictionary_bytes:
+    if view.dictionary_bytes is not None and size >= view.dictionary_bytes:
         yield view.finding(
             "PB305",
             "every page is dictionary-encoded, and the filter is no smaller than the dictionary,"
             " which readers can look into",
-            expected=f"less than {weight.dictionary_bytes} bytes",
-            found=weight.num_bytes,
+            expected=f"less than {view.dictionary_bytes} bytes",
+            found=size,
         )
-    if weight.num_bytes > max(weight.chunk_bytes, NEGLIGIBLE_BYTES):
+    if size > max(chunk_bytes, NEGLIGIBLE_BYTES):
         yield view.finding(
             "PB306",
             "the filter is larger than the column chunk that it could save readers from reading",
-            expected=f"at most {weight.chunk_bytes} bytes",
-            found=weight.num_bytes,
+            expected=f"at most {chunk_bytes} bytes",
+            found=size,
         )
+
+
+def _folds(bits: SplitBlockBloomFilter, target: float) -> int:
+    """How often the filter can be halved within the target FPP; an empty one is PB402."""
+    if bits.bits_set == 0 or bits.fpp > target:
+        return 0
+    smallest = bits.fold_to_fpp(target, MIN_BYTES // BLOCK_BYTES)
+    return (bits.num_blocks // smallest.num_blocks).bit_length() - 1
 
 
 def _check_limits(view: FilterView) -> Iterator[Finding]:
@@ -98,7 +107,7 @@ def _check_limits(view: FilterView) -> Iterator[Finding]:
 def check_columns(examination: Examination) -> Iterator[Finding]:
     """Columns that have filters in some parts only."""
     file = examination.file
-    for column in examination.columns():
+    for column in examination.columns:
         without = examination.parts_without(column)
         there = file.num_parts - len(without)
         if not there or not without:
@@ -121,24 +130,24 @@ def check_required(examination: Examination) -> Iterator[Finding]:
     for name in examination.policy.required_columns():
         column = examination.column(name)
         if column is None:
-            yield finding("PB310", "a filter is required, and there is no such column", column=name)
+            yield finding("PB310", "a filter is required but there is no such column", column=name)
             continue
         for part in examination.parts_without(column):
             place = Place(part, units=examination.file.units)
             if examination.is_hidden(part, column):
-                message = "a filter is required, and whether there is one is encrypted"
+                message = "a filter is required, and encryption hides whether there is one"
                 yield finding("PB310", message, place=place, column=name)
             elif examination.has_values(part, column):
                 yield finding("PB310", "a filter is required", place=place, column=name)
 
 
 def check_share(examination: Examination) -> Iterator[Finding]:
-    """All filters together, beside the file."""
-    size, of_file = examination.filter_bytes(), examination.file.source.size
-    if size > max(LARGE_SHARE * of_file, NEGLIGIBLE_SHARE_BYTES):
+    """The size of all filters, compared with the file."""
+    size, file_size = examination.filter_bytes(), examination.file.source.size
+    if size > max(LARGE_SHARE * file_size, NEGLIGIBLE_SHARE_BYTES):
         yield finding(
             "PB309",
-            f"filters take {size / of_file:.1%} of the file",
+            f"filters take {size / file_size:.1%} of the file",
             expected=f"at most {LARGE_SHARE:.0%}",
-            found=f"{size} of {of_file} bytes",
+            found=f"{size} of {file_size} bytes",
         )

@@ -1,7 +1,7 @@
 """What `repair` can do about the filters of an ORC file.
 
-Nothing in an ORC file points to a filter, so no footer alone can repair one. What is wrong with the
-filters of a column in a stripe goes for all of its index groups, which are one stream.
+Nothing in an ORC file points to a filter, so a new footer alone repairs nothing. The filters of a
+column in a stripe are one stream, so they are kept or dropped together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, concerns_repair, way_out
+from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 
 
 def diagnosed(file: OrcFile, options: RepairOptions, progress: Progress | None) -> Diagnosed:
@@ -30,7 +30,7 @@ def diagnosed(file: OrcFile, options: RepairOptions, progress: Progress | None) 
     findings = [
         each
         for each in examine(file, asked, progress).findings
-        if each.place is not None and each.place.part in stripes and concerns_repair(each)
+        if each.place and each.place.part in stripes and each.definition.concerns_repair
     ]
     shared = _shared_names(file)
     return Diagnosed(
@@ -40,7 +40,6 @@ def diagnosed(file: OrcFile, options: RepairOptions, progress: Progress | None) 
             for each in findings
             if each.column is None or each.column in shared
         ],
-        drops_unread=False,
         dropping="filters dropped",
     )
 
@@ -48,11 +47,11 @@ def diagnosed(file: OrcFile, options: RepairOptions, progress: Progress | None) 
 def _broken(
     file: OrcFile, findings: Sequence[Finding], shared: Collection[str]
 ) -> list[BrokenFilters]:
-    """In file order, but for columns that share their name."""
+    """In file order, without columns that share their name."""
     columns = {column.name: column for column in file.tail.columns[1:]}
     found: dict[tuple[int, int], BrokenFilters] = {}
     for each in findings:
-        if each.place is not None and each.column is not None and each.column not in shared:
+        if each.place and each.column is not None and each.column not in shared:
             chunk = OrcChunk(file.stripe(each.place.part), columns[each.column])
             found.setdefault(chunk.key, BrokenFilters(chunk)).add(each)
     return [found[key] for key in sorted(found)]

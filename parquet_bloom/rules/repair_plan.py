@@ -1,7 +1,7 @@
 """From findings to repairs: what becomes of the filters of a file.
 
-What `repair` does about a broken rule is the rule's own (rule.Rule.repair). In doubt a filter goes:
-without one readers lose time, with a wrong one they lose rows.
+What `repair` does about a broken rule is in the catalogue (rule.Rule.repair). In doubt, a filter is
+dropped: without it, readers lose time; with a wrong one, rows.
 """
 
 from __future__ import annotations
@@ -12,34 +12,25 @@ from dataclasses import dataclass, field
 from parquet_bloom.container import Chunk, Repairs
 from parquet_bloom.options import RepairOptions
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.rule import rules
 from parquet_bloom.vocabulary import Remedy, RepairAction
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is wrong, and what `repair` does about it."""
-
-    finding: Finding
-    remedy: Remedy
 
 
 @dataclass(slots=True)
 class BrokenFilters:
-    """The filters of one chunk, and what is wrong with them. `had_filters`: there were some once, so
-    that others may be built."""
+    """The filters of one chunk, and what is wrong with them: findings, each with what `repair` does
+    about it. `had_filters`: whether the chunk ever had any, so that they may be rebuilt."""
 
     chunk: Chunk
     had_filters: bool = True
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[tuple[Finding, Remedy]] = field(default_factory=list)
 
     def add(self, finding: Finding, remedy: Remedy | None = None) -> None:
-        """What is wrong; `remedy`: if the place of the filter tells better than the rule."""
-        self.problems.append(Problem(finding, remedy or rules()[finding.rule].repair))
+        """Note what is wrong; `remedy`: if the place of the filter calls for another than the rule."""
+        self.problems.append((finding, remedy or finding.definition.repair))
 
     @property
     def fatal(self) -> Finding | None:
-        """Why the filters go."""
+        """Why the filters are dropped."""
         return self._first("drop", "remove length")
 
     @property
@@ -49,48 +40,36 @@ class BrokenFilters:
 
     @property
     def shortcoming(self) -> Finding | None:
-        """What remains wrong unless they are built again."""
+        """What stays wrong unless they are rebuilt."""
         return self._first("rebuild")
 
     @property
     def beyond_repair(self) -> list[Finding]:
-        """What can only be said."""
-        return [each.finding for each in self.problems if is_beyond_repair(each.finding)]
+        """What can only be reported."""
+        return [finding for finding, _ in self.problems if finding.definition.instead]
 
     def _first(self, *remedies: Remedy) -> Finding | None:
-        found = (each.finding for each in self.problems if each.remedy in remedies)
-        return next(found, None)
-
-
-def concerns_repair(finding: Finding) -> bool:
-    """Whether `repair` does something about it, or at least says so."""
-    return rules()[finding.rule].repair != "nothing" or is_beyond_repair(finding)
-
-
-def is_beyond_repair(finding: Finding) -> bool:
-    """Whether all that `repair` can do is say so."""
-    return rules()[finding.rule].instead is not None
+        return next((finding for finding, remedy in self.problems if remedy in remedies), None)
 
 
 def way_out(finding: Finding) -> str:
-    """What to do about what is beyond repair, as the end of a sentence."""
-    instead = rules()[finding.rule].instead
+    """What to do about a finding beyond repair, as the end of a sentence."""
+    instead = finding.definition.instead
     return f"; {instead}" if instead else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosed:
-    """What was found: the `filters` with which something is wrong, in file order; and what nothing can
-    be done about, with what to add to that in words.
+    """What was found: broken `filters` in file order, and what is beyond repair, each finding with
+    what to add to it.
 
-    `drops_unread`: filters can be dropped without a look at the values, by another footer; `dropping`:
-    what that is called.
+    `dropping`: what happens to filters that go. Pointers can be dropped by a new footer alone;
+    filters only if the file is read and written anyway.
     """
 
     filters: Sequence[BrokenFilters]
     beyond_repair: Sequence[tuple[Finding, str]]
-    drops_unread: bool = True
-    dropping: RepairAction = "pointer dropped"
+    dropping: RepairAction
 
     def repairs(self, options: RepairOptions) -> Repairs:
         """What to do about it."""
@@ -105,4 +84,4 @@ class Diagnosed:
         return Repairs(tuple(dropped), tuple(resized), tuple(rebuilt))
 
     def may_drop(self, options: RepairOptions) -> bool:
-        return self.drops_unread or options.reads_values
+        return self.dropping == "pointer dropped" or options.reads_values

@@ -1,23 +1,23 @@
-"""A rule: what can be wrong with filters, and all that is known of it.
+"""The rules: what can be wrong with filters, read from the catalogue.
 
-    catalogue/structure.toml        one file for each kind, one table for each rule
+    catalogue/structure.toml        one file per kind, one table per rule
 
     [kind]
     title = "Structure"
-    prose = '''…'''               where there is something to say of all of them
+    prose = '''…'''               optional, about all rules of the kind
 
     [PB111]
     name = "length-missing"         for people, words with hyphens
     severity = "error"
     title = "…"                     one sentence without a full stop
     formats = ["parquet"]
-    needs_values = true             only a look at the stored values can find it
+    needs_values = true             whether finding it takes the stored values
     repair = "set length"           what `repair` does about it
-    instead = "…"                   where `repair` can only say so: what to do
-    prose = '''…'''                 one paragraph of Markdown
+    instead = "…"                   what to do if `repair` can only report it
+    prose = '''…'''               one paragraph of Markdown
 
-The files are read for the first finding, or for whoever asks for a rule: sound files do without.
-An id is never given to another rule. Its first digit is the number of its kind.
+The files are read on the first finding, or when somebody asks for a rule; sound files need none. Ids
+are never reused. The first digit of an id is the number of its kind.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 
 class Severity(IntEnum):
-    """In order, so that severities can be compared; `str()` is the word.
+    """Severities compare by rank; `str()` gives the word.
 
-    error      readers lose rows, fail or leak; or a demand of the user's is not met
+    error      readers lose rows, fail or leak, or a filter misses the user's requirements
     warning    some readers do, or the filter is not worth its bytes
     note       good to know
     """
@@ -59,7 +59,7 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """See above. Raises ValueError for unknown words."""
+    """A table of the catalogue. Raises ValueError for unknown words."""
 
     id: str
     kind: str
@@ -79,8 +79,7 @@ class Rule:
 
     @property
     def is_dropped_on_request(self) -> bool:
-        """Whether `repair` drops the filter only if told to: to know takes all values, or the whole
-        file has to be written."""
+        """Whether `repair` needs --drop-bad: it must read all values or rewrite the whole file."""
         return self.repair == "drop" and (self.needs_values or self.formats == ("orc",))
 
     @property
@@ -89,15 +88,20 @@ class Rule:
         return f"{self.id} {self.name}"
 
     @property
+    def concerns_repair(self) -> bool:
+        """Whether `repair` does something about it, or at least reports it."""
+        return self.repair != "nothing" or self.instead is not None
+
+    @property
     def plain_text(self) -> str:
-        """The prose on one line, with the addresses of links in angle brackets."""
+        """The prose on one line, with link targets in angle brackets."""
         return " ".join(_LINK.sub(r"\1 <\2>", self.prose).split())
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Rules of one kind. `prose`: Markdown with the place `{shared}`, for the ids of the rules for
-    several formats."""
+    """Rules of one kind. `prose`: Markdown; `{shared}` stands for the ids of rules for several
+    formats."""
 
     title: str
     rules: tuple[Rule, ...]
@@ -106,8 +110,8 @@ class Kind:
 
 @cache
 def kinds() -> tuple[Kind, ...]:
-    """All of them, in order."""
-    return tuple(_kind(name, _tables(name)) for name in _KINDS)
+    """All kinds, in order."""
+    return tuple(map(_read_kind, _KINDS))
 
 
 @cache
@@ -122,7 +126,7 @@ def rules_of(format: Format) -> tuple[Rule, ...]:
 
 
 def find_rule(word: str) -> Rule:
-    """The rule that has this id or name. Raises ConfigError, naming the close ones."""
+    """The rule with this id or name. Raises ConfigError, naming the close ones."""
     names = {rule.name: rule for rule in rules().values()} | dict(rules())
     if word in names:
         return names[word]
@@ -131,15 +135,12 @@ def find_rule(word: str) -> Rule:
     raise ConfigError(f"no such rule {word!r}, {hint}")
 
 
-def _tables(kind: str) -> dict[str, dict[str, Any]]:
+def _read_kind(name: str) -> Kind:
     import tomllib
 
-    data = get_data("parquet_bloom.rules", f"catalogue/{kind}.toml")
-    assert data is not None, kind
-    return tomllib.loads(data.decode())
-
-
-def _kind(name: str, tables: dict[str, dict[str, Any]]) -> Kind:
+    data = get_data("parquet_bloom.rules", f"catalogue/{name}.toml")
+    assert data is not None, name
+    tables = tomllib.loads(data.decode())
     about = tables.pop("kind")
     return Kind(rules=tuple(_rule(id, name, facts) for id, facts in tables.items()), **about)
 

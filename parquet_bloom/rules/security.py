@@ -1,37 +1,37 @@
-"""PB5xx, PB651: whether a filter, or the footer, gives away what encryption hides; whether it opens."""
+"""PB5xx, PB651: whether filters or the footer give away what is encrypted, and whether they open."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquet_bloom.container import Chunk, Units
+from parquet_bloom.container import Chunk, Units, number_of
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
 from parquet_bloom.vocabulary import NO_KEY
 
-# parquet-go numbers the modules of filters like those of page indexes.
+# parquet-go gives filter modules the numbers of page index modules.
 _OF_PARQUET_GO = "column index"
 
 
 def plaintext(chunk: Chunk, offset: int) -> Finding:
-    """A header that can be read without a key is that of a filter that anybody can ask."""
+    """A filter whose header opens without a key, so that anyone can test values."""
     return chunk_finding(
         "PB501",
         chunk,
-        "the column is encrypted and its filter is not: anyone who has the file can test values",
+        "the column is encrypted but its filter is not: anyone who has the file can test values",
         expected="an encrypted header",
         found=f"one at {offset}",
     )
 
 
 def does_not_open(chunk: Chunk, message: str, opens_as: str | None) -> Finding:
-    """A filter whose header or bitset is not what its key has sealed; `opens_as`: the kind of module
-    as which it opens, if any."""
+    """A filter whose header or bitset does not decrypt; `opens_as`: the kind of module that it opens
+    as, if any."""
     if opens_as == _OF_PARQUET_GO:
         return chunk_finding(
             "PB505",
             chunk,
-            "the header is encrypted as if it were a column index, as parquet-go does it: no other"
-            " reader opens it",
+            "the header is encrypted as if it were a column index, as by parquet-go: no other reader"
+            " opens it",
             expected="a filter header",
             found=opens_as,
         )
@@ -39,7 +39,7 @@ def does_not_open(chunk: Chunk, message: str, opens_as: str | None) -> Finding:
 
 
 def check_signature(unverified: str | None, is_signed: bool) -> Iterator[Finding]:
-    """Without the key a reader believes a footer that anybody may have changed."""
+    """Without the key, a reader believes a footer that anyone may have changed."""
     if unverified and is_signed:
         yield finding(
             "PB506", f"the footer is signed, and its signature was not verified: {unverified}"
@@ -48,22 +48,13 @@ def check_signature(unverified: str | None, is_signed: bool) -> Iterator[Finding
         yield finding("PB508", unverified)
 
 
-def check_plain_columns(doubts: Iterable[tuple[str, str]]) -> Iterator[Finding]:
-    """Columns that a footer, which anybody may have changed, shows as not encrypted; and the doubts
-    about that."""
-    for column, doubt in doubts:
-        yield finding("PB508", doubt, column=column)
-
-
 def check_locked(hidden: Iterable[tuple[str, int]], units: Units) -> Iterator[Finding]:
-    """Columns without a key, of whose filters nothing is known, not even whether there are any, in
-    so many parts."""
+    """`hidden`: columns without a key, and in how many parts that hides all about their filters."""
     for column, count in hidden:
-        parts = units.part if count == 1 else f"{units.part}s"
         yield finding(
             "PB408",
-            f"{NO_KEY}: nothing is known of the filters of {count} {parts}, not even whether there"
-            " are any",
+            f"{NO_KEY}: nothing is known about the filters in {number_of(count, units.part)}, not"
+            " even whether there are any",
             column=column,
         )
 
@@ -71,13 +62,13 @@ def check_locked(hidden: Iterable[tuple[str, int]], units: Units) -> Iterator[Fi
 def check_shown(
     column: str, statistics: int, locations: int, others: Sequence[str]
 ) -> Iterator[Finding]:
-    """What the footer shows of an encrypted column to those who do not have its key: `statistics` and
-    `locations` of filters, in so many row groups, and fields with other names."""
+    """What the footer shows about an encrypted column without its key: `statistics` and `locations`
+    of filters, in so many row groups, and `others`, names of fields."""
     if statistics:
         yield finding(
             "PB503",
-            "the column is encrypted, and the footer shows its statistics, such as its least and"
-            f" greatest value, in {_row_groups(statistics)}",
+            "the column is encrypted but the footer shows its statistics, such as minimum and"
+            f" maximum, in {number_of(statistics, 'row group')}",
             column=column,
             expected="no statistics",
             found=_times(statistics),
@@ -85,7 +76,7 @@ def check_shown(
     if locations:
         yield finding(
             "PB507",
-            "the column is encrypted, and the footer shows where its filters are, and so how large"
+            "the column is encrypted but the footer shows where its filters are, and thus how large"
             " they are",
             column=column,
             found=_times(locations),
@@ -94,14 +85,10 @@ def check_shown(
         names = ", ".join(others)
         yield finding(
             "PB504",
-            f"the column is encrypted, and the footer shows its {names}",
+            f"the column is encrypted but the footer shows its {names}",
             column=column,
             found=names,
         )
-
-
-def _row_groups(count: int) -> str:
-    return "1 row group" if count == 1 else f"{count} row groups"
 
 
 def _times(count: int) -> str:
@@ -109,10 +96,10 @@ def _times(count: int) -> str:
 
 
 def not_encrypted(chunk: Chunk) -> Finding:
-    """Anyone who has the file can ask these filters, with no key."""
+    """Filters that anyone who has the file can ask, without a key."""
     return chunk_finding(
         "PB651",
         chunk,
-        "the column is encrypted and its filters are not: unless they are of masked values, anyone"
-        " can confirm a guess at a value",
+        "the column is encrypted but its filters are not: unless they are built from masked values,"
+        " anyone can confirm a guess at a value",
     )

@@ -1,5 +1,4 @@
-"""PB60x, PB61x: whether a stripe of an ORC file has filters where its footer says, in a layout that is
-defined."""
+"""PB60x, PB61x: whether a stripe of an ORC file has filters where its footer says, in a valid layout."""
 
 from __future__ import annotations
 
@@ -24,15 +23,9 @@ from parquet_bloom.orc.stripe import (
     Stripe,
 )
 from parquet_bloom.orc.tail import decode
-from parquet_bloom.rules.finding import (
-    Finding,
-    chunk_finding,
-    finding,
-    not_checked,
-    without_place,
-)
+from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
 
-# An FPP of 10^-30, or index groups of two rows.
+# Enough for an FPP of 10^-30, or for index groups of two rows.
 MOST_HASHES: Final = 100
 
 _WORD_BYTES: Final = WORD_BITS // 8
@@ -40,8 +33,7 @@ _WORD_BYTES: Final = WORD_BITS // 8
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """The filters in one stream: those of a column in a stripe. `is_asked`: readers of today take
-    it."""
+    """The stream of filters of a column in a stripe. `is_asked`: today's readers take this one."""
 
     chunk: OrcChunk
     stream: OrcStream
@@ -50,7 +42,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class IndexFilters:
-    """What is in the stream, by index group; None where there is no filter that can be used."""
+    """The filters in a stream by index group; None where there is no usable one."""
 
     filters: tuple[KHashFilter | None, ...]
     key_form: KeyForm
@@ -58,7 +50,7 @@ class IndexFilters:
 
 
 def check_streams(file: OrcFile, stripe: Stripe, columns: Sequence[OrcColumn]) -> Iterator[Finding]:
-    """What the stripe's footer says of the filters of these columns as a whole."""
+    """What the stripe's footer says about the filters of these columns as a whole."""
     streams = [stream for stream in stripe.streams if stream.kind in FILTER_KINDS]
     if not streams:
         return
@@ -70,7 +62,7 @@ def check_streams(file: OrcFile, stripe: Stripe, columns: Sequence[OrcColumn]) -
         if stream.column >= len(file.tail.columns):
             yield finding(
                 "PB608",
-                f"there is a {stream.name} stream of a column that the file does not have",
+                f"there is a {stream.name} stream for a column that the file does not have",
                 place=place,
                 expected=f"0 to {len(file.tail.columns) - 1}",
                 found=stream.column,
@@ -83,28 +75,28 @@ def _check_column(chunk: OrcChunk) -> Iterator[Finding]:
     streams = chunk.filter_streams
     if streams and not chunk.stripe.streams_of(chunk.column.id, (ROW_INDEX,)):
         yield chunk_finding(
-            "PB609", chunk, "there are filters and no row index, without which no reader asks them"
+            "PB609", chunk, "there are filters but no row index, without which no reader asks them"
         )
     for name, number in Counter(stream.name for stream in streams).items():
         if number > 1:
             yield chunk_finding(
                 "PB610",
                 chunk,
-                f"there are {number} streams {name}: readers differ in which they take",
+                f"there are {number} {name} streams: readers differ in which one they take",
                 expected=1,
                 found=number,
             )
 
 
 def read_index(file: OrcFile, item: StoredChunk) -> tuple[IndexFilters | None, list[Finding]]:
-    """The filters in a stream of a stripe that does not contradict itself, and what is wrong with
-    them; None if nothing in it can be used."""
+    """The filters in a stream of a sound stripe, and what is wrong with them; None if nothing in it
+    can be used."""
     chunk, stream = item.chunk, item.stream
     places = chunk.where, chunk.stripe.where
     try:
         data = file.read_stream(chunk.stripe, stream)
         if is_pre_release(data, stream.kind, chunk.where):
-            message = f"{PRE_RELEASE}: readers of today lose nearly every row"
+            message = f"{PRE_RELEASE}: today's readers lose nearly every row"
             return None, [chunk_finding("PB603", chunk, message)]
         stored = decode(orc_pb2.BloomFilterIndex, data, chunk.where).bloomFilter
     except UnsupportedError as error:
@@ -116,7 +108,7 @@ def read_index(file: OrcFile, item: StoredChunk) -> tuple[IndexFilters | None, l
         problem = chunk_finding(
             "PB604",
             chunk,
-            f"the {stream.name} stream does not have one filter for each index group",
+            f"the {stream.name} stream does not have one filter per index group",
             expected=chunk.stripe.num_index_groups,
             found=len(stored),
         )
@@ -130,7 +122,7 @@ def read_index(file: OrcFile, item: StoredChunk) -> tuple[IndexFilters | None, l
 
 
 def _usable(stored: Any) -> KHashFilter | None:
-    """A filter whose bits can be looked at, whatever else is wrong."""
+    """A filter whose bits can be read, whatever else is wrong."""
     words, text = stored_bitsets(stored)
     if words and text and words != text:
         return None
@@ -166,19 +158,16 @@ def _check_filter(item: StoredChunk, group: int, stored: Any) -> Iterator[Findin
             expected=f"1 to {MOST_HASHES} hashes",
             found=stored.numHashFunctions,
         )
-    lacking = _lacking_fields(item.stream, stored, words, text)
+    field, own = (
+        ("utf8bitset", text) if item.stream.kind == BLOOM_FILTER_UTF8 else ("bitset", words)
+    )
+    present = {"numHashFunctions": stored.HasField("numHashFunctions"), field: own}
+    lacking = [name for name, is_there in present.items() if not is_there]
     if bitset and lacking:
-        wanted = "utf8bitset" if item.stream.kind == BLOOM_FILTER_UTF8 else "bitset"
         yield finding(
             "PB624",
             "ORC C++ ignores a filter without all of its fields",
             **where,
-            expected=f"numHashFunctions and {wanted}",
+            expected=f"numHashFunctions and {field}",
             found=f"no {' and no '.join(lacking)}",
         )
-
-
-def _lacking_fields(stream: OrcStream, stored: Any, words: bytes, text: bytes) -> list[str]:
-    bits = ("utf8bitset", text) if stream.kind == BLOOM_FILTER_UTF8 else ("bitset", words)
-    fields = (("numHashFunctions", stored.HasField("numHashFunctions")), bits)
-    return [name for name, is_there in fields if not is_there]

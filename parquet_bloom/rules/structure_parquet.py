@@ -1,4 +1,4 @@
-"""PB1xx: whether a Parquet file has a filter where the footer says, and in a place of its own."""
+"""PB1xx: whether a Parquet file has a filter where its footer says, in a place of its own."""
 
 from __future__ import annotations
 
@@ -13,18 +13,12 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.rules import security
-from parquet_bloom.rules.finding import (
-    Finding,
-    chunk_finding,
-    finding,
-    not_checked,
-    without_place,
-)
+from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
 from parquet_bloom.vocabulary import NO_KEY
 
 
 def check_footer(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
-    """What the footer says of rows and places as a whole, and of filters of `leaves`."""
+    """What the footer says about rows and places as a whole, and about filters of `leaves`."""
     footer = file.footer
     try:
         footer.check_row_counts()
@@ -33,45 +27,35 @@ def check_footer(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Fi
     if footer.layout.pages_reach_past_the_end:
         yield finding(
             "PB115",
-            f"pages reach past {footer.start}, where the data ends: every place behind them is"
-            " doubtful",
+            f"pages reach past {footer.start}, where the data ends: all later places are doubtful",
         )
     if footer.repeated_ordinals and any(footer.chunks.every("has_crypto_metadata")):
         groups = ", ".join(map(str, sorted(footer.repeated_ordinals)))
         yield finding(
             "PB115",
-            f"row groups {groups} have ordinals that others have, too: anyone who can write to the"
-            " file can swap what is encrypted in them, filters included",
+            f"row groups {groups} do not have unique ordinals: anyone who can write to the file can"
+            " swap what is encrypted in them, filters included",
         )
     wanted = {leaf.index for leaf in leaves}
-    for chunk in lengths_without_offset(file):
+    for chunk, found in lengths_without_offset(file):
         if chunk.leaf.index in wanted:
-            yield length_without_offset(chunk)
+            yield found
 
 
-def lengths_without_offset(file: ParquetFile) -> Iterator[ColumnChunk]:
-    """The chunks that have a bloom_filter_length only."""
-    chunks = file.footer.chunks
-    pairs = zip(
-        chunks.every("bloom_filter_offset"), chunks.every("bloom_filter_length"), strict=True
-    )
-    for index, (offset, length) in enumerate(pairs):
+def lengths_without_offset(file: ParquetFile) -> Iterator[tuple[ColumnChunk, Finding]]:
+    """The chunks that have a bloom_filter_length only, and what is wrong with that."""
+    footer = file.footer
+    offsets, lengths = map(footer.chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
+    for index, (offset, length) in enumerate(zip(offsets, lengths, strict=True)):
         if offset == _kernel.ABSENT and length != _kernel.ABSENT:
-            row_group, column = divmod(index, len(file.footer.leaves))
-            yield file.footer.chunk(row_group, file.footer.leaves[column])
-
-
-def length_without_offset(chunk: ColumnChunk) -> Finding:
-    return chunk_finding(
-        "PB114",
-        chunk,
-        "there is a bloom_filter_length but no bloom_filter_offset",
-        found=chunk.bloom_filter_length,
-    )
+            row_group, column = divmod(index, len(footer.leaves))
+            chunk = footer.chunk(row_group, footer.leaves[column])
+            message = "there is a bloom_filter_length but no bloom_filter_offset"
+            yield chunk, chunk_finding("PB114", chunk, message, found=length)
 
 
 def pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:
-    """The chunks whose footer points to a filter; the others are not even decoded."""
+    """The chunks for which the footer points to a filter; others are not even decoded."""
     offsets = file.footer.chunks.every("bloom_filter_offset")
     width = len(file.footer.leaves)
     for row_group in range(file.num_row_groups):
@@ -83,7 +67,7 @@ def pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Column
 def read_header(
     file: ParquetFile, chunk: ColumnChunk
 ) -> tuple[bloom.StoredFilter | None, list[Finding]]:
-    """The header that the chunk points to; None, and why, if there is none."""
+    """The header that the chunk points to; or None and why there is none."""
     offset = chunk.bloom_filter_offset
     if offset is None:
         return None, []
@@ -108,19 +92,18 @@ def read_header(
 
 
 def does_not_open(file: ParquetFile, chunk: ColumnChunk, error: TamperedError) -> Finding:
-    """A filter whose header or bitset is not what its key has sealed."""
+    """A filter whose header or bitset does not decrypt with its key."""
     offset = chunk.bloom_filter_offset or 0
     opens_as = chunk.modules.another_module(file.source, offset, file.footer.start)
     return security.does_not_open(chunk, without_place(error, file.path, chunk.where), opens_as)
 
 
 def is_readable(file: ParquetFile, stored: bloom.StoredFilter) -> bool:
-    """Whether the bits can be looked at, whatever else is wrong."""
+    """Whether the bits can be read, whatever else is wrong."""
     return (
         (stored.algorithm, stored.hash, stored.compression)
         == (bloom.SPLIT_BLOCK, bloom.XXHASH, bloom.UNCOMPRESSED)
-        and stored.num_bytes > 0
-        and stored.num_bytes % BLOCK_BYTES == 0
+        and _has_blocks(stored)
         and stored.end <= file.footer.start
     )
 
@@ -128,25 +111,15 @@ def is_readable(file: ParquetFile, stored: bloom.StoredFilter) -> bool:
 def check_header(
     file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Iterator[Finding]:
-    """What the header says, beside what the footer does; whether others share the filter's bytes is
-    for check_sharing."""
-    if stored.algorithm != bloom.SPLIT_BLOCK:
-        yield chunk_finding(
-            "PB108",
-            chunk,
-            "the header names an algorithm that the format does not define",
-            expected=bloom.SPLIT_BLOCK,
-            found=stored.algorithm,
-        )
-    if stored.hash != bloom.XXHASH:
-        yield chunk_finding(
-            "PB109",
-            chunk,
-            "the header names a hash that the format does not define",
-            expected=bloom.XXHASH,
-            found=stored.hash,
-        )
-    if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
+    """What the header says, by itself and compared with the footer."""
+    for rule, what, expected, found in (
+        ("PB108", "an algorithm", bloom.SPLIT_BLOCK, stored.algorithm),
+        ("PB109", "a hash", bloom.XXHASH, stored.hash),
+    ):
+        if found != expected:
+            message = f"the header names {what} that the format does not define"
+            yield chunk_finding(rule, chunk, message, expected=expected, found=found)
+    if not _has_blocks(stored):
         yield chunk_finding(
             "PB110",
             chunk,
@@ -156,64 +129,56 @@ def check_header(
         )
         return
     yield from _check_length(chunk, stored)
-    yield from _check_place(file, chunk, stored)
+    layout, found = file.footer.layout, _bytes(stored)
+    if stored.end > file.footer.start:
+        message, expected = "the filter reaches into the footer", f"an end by {file.footer.start}"
+        yield chunk_finding("PB105", chunk, message, expected=expected, found=found)
+    if layout.pages.overlap(stored.offset, stored.end):
+        message = "the filter shares bytes with the pages of a column chunk"
+        yield chunk_finding("PB103", chunk, message, found=found)
+    if layout.indexes.overlap(stored.offset, stored.end):
+        message = "the filter shares bytes with a page index"
+        yield chunk_finding("PB104", chunk, message, found=found)
+
+
+def _has_blocks(stored: bloom.StoredFilter) -> bool:
+    return stored.num_bytes > 0 and stored.num_bytes % BLOCK_BYTES == 0
 
 
 def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
     length = stored.end - stored.offset
+    if stored.length == length:
+        return
     if stored.length is None:
-        yield chunk_finding(
+        rule, message = (
             "PB111",
-            chunk,
-            "bloom_filter_length is missing: parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9)"
-            " loses rows",
-            expected=length,
+            (
+                "bloom_filter_length is missing: parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9)"
+                " loses rows"
+            ),
         )
     elif stored.length < length:
-        yield chunk_finding(
+        rule, message = (
             "PB112",
-            chunk,
-            "bloom_filter_length cuts the filter short: readers that trust it lose rows",
-            expected=length,
-            found=stored.length,
+            ("bloom_filter_length cuts the filter short: readers that trust it lose rows"),
         )
-    elif stored.length > length:
-        yield chunk_finding(
+    else:
+        rule, message = (
             "PB113",
-            chunk,
-            "bloom_filter_length is more than header and bitset take: readers that trust it look for"
-            " blocks in other bytes, and lose rows",
-            expected=length,
-            found=stored.length,
+            (
+                "bloom_filter_length is more than header and bitset take: readers that trust it look for"
+                " blocks in other bytes, and lose rows"
+            ),
         )
-
-
-def _check_place(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
-) -> Iterator[Finding]:
-    layout = file.footer.layout
-    if stored.end > file.footer.start:
-        yield chunk_finding(
-            "PB105",
-            chunk,
-            "the filter reaches into the footer",
-            expected=f"an end by {file.footer.start}",
-            found=_bytes(stored),
-        )
-    if layout.pages.overlap(stored.offset, stored.end):
-        message = "the filter shares bytes with the pages of a column chunk"
-        yield chunk_finding("PB103", chunk, message, found=_bytes(stored))
-    if layout.indexes.overlap(stored.offset, stored.end):
-        message = "the filter shares bytes with a page index"
-        yield chunk_finding("PB104", chunk, message, found=_bytes(stored))
+    yield chunk_finding(rule, chunk, message, expected=length, found=stored.length)
 
 
 def check_sharing(
     file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Iterator[Finding]:
-    """Whether the filter of another chunk has the same bytes, by the lengths in the footer."""
+    """Whether the filter of another chunk uses the same bytes, by the lengths in the footer."""
     filters = file.footer.layout.filters
-    if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
+    if not _has_blocks(stored):
         return
     sharing = filters.num_at(stored.offset)
     if sharing > 1:

@@ -1,25 +1,24 @@
-"""PB4xx: whether a filter says the truth about the values that are stored."""
+"""PB4xx: whether a filter tells the truth about the stored values."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from math import sqrt
-from typing import Any, Self
+from typing import Any
 
-from parquet_bloom.container import Chunk
-from parquet_bloom.container.records import record
+from parquet_bloom.container import Chunk, record
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.view import FilterView
 
-# One in two million sound filters is farther off.
+# One in two million sound filters is further off.
 SIGMAS = 5
 
 
 def check_clear(view: FilterView) -> Iterator[Finding]:
-    """A filter of nothing beside values that there are."""
+    """An empty filter although there are values."""
     if view.bits.bits_set == 0 and view.num_values:
         yield view.finding(
             "PB402",
@@ -30,9 +29,9 @@ def check_clear(view: FilterView) -> Iterator[Finding]:
 
 
 def check_values(view: FilterView) -> Iterator[Finding]:
-    """What the values say, if they were looked up."""
+    """What the values say, if they were looked up; of an empty filter, check_clear says it all."""
     membership = view.membership
-    if membership is None or not (view.bits.bits_set or membership.missing == 0):
+    if membership is None or (membership.missing and not view.bits.bits_set):
         return
     if membership.missing:
         yield view.finding(
@@ -55,16 +54,16 @@ def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]
         found, other = membership.lone_zero, "0.0" if membership.lone_zero == "-0.0" else "-0.0"
         yield view.finding(
             "PB403",
-            f"{found} is in the filter and {other} is not: readers that hash the zero of the query"
-            f" as it is lose rows where x = {other}",
+            f"{found} is in the filter but {other} is not: readers that hash the zero of a query as"
+            f" it is lose rows where x = {other}",
             expected="0.0 and -0.0",
             found=found,
         )
     if membership.lacks_nan:
         yield view.finding(
             "PB404",
-            "NaN is stored and the canonical NaN is not in the filter: readers that hash it find no"
-            " row",
+            "NaN is stored but the canonical NaN is not in the filter: readers that hash it find no"
+            " rows",
         )
 
 
@@ -73,7 +72,7 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
         yield view.finding(
             "PB405",
             f"{membership.foreign_bits:,} of {view.bits.bits_set:,} bits come from no stored value:"
-            " the filter was not cleared before, or has values from elsewhere",
+            " the filter was not cleared first, or has values from elsewhere",
             expected=0,
             found=membership.foreign_bits,
         )
@@ -82,11 +81,11 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
     bits: Any = view.bits
     measured, explained = measured_fpp(bits), membership.explained_fpp
     sigma = sqrt(explained * (1 - explained) / FPP_PROBES)
-    # Where hardly any is expected, a few more are no news.
+    # Where hardly any are expected, a few more mean nothing.
     if measured > explained + SIGMAS * sigma + 4 / FPP_PROBES:
         yield view.finding(
             "PB406",
-            f"of {FPP_PROBES:,} values that are not stored the filter finds more than the stored"
+            f"of {FPP_PROBES:,} values that are not stored, the filter finds more than the stored"
             " ones explain",
             expected=f"at most {explained:.3g}",
             found=f"{measured:.3g}",
@@ -95,16 +94,11 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
 
 @record
 class Twin:
-    """A filter that may be that of another part, too; `is_right`: all values were found."""
+    """A filter that another part may have, too; `is_right`: all its values were found."""
 
     chunk: Chunk
     digest: bytes
     is_right: bool
-
-    @classmethod
-    def of(cls, view: FilterView) -> Self | None:
-        """None if it means nothing that two filters are the same."""
-        return None if view.digest is None else cls(view.chunk, view.digest, view.is_right)
 
 
 def check_twins(filters: Iterable[Twin]) -> Iterator[Finding]:
@@ -119,6 +113,6 @@ def check_twins(filters: Iterable[Twin]) -> Iterator[Finding]:
                 yield chunk_finding(
                     "PB407",
                     twin.chunk,
-                    f"the filter is that of {model.chunk.place}, bit for bit: right only if both"
-                    " have the same values",
+                    f"the filter is the same as in {model.chunk.place}, bit for bit: right only if"
+                    " both have the same values",
                 )

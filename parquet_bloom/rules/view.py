@@ -1,45 +1,31 @@
-"""What rules look at, whichever format the file has: an Examination of it, and in that each filter."""
+"""What rules see of a file, whichever format it has: an Examination, and views of its filters."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import cached_property
+from typing import Any
 
-from parquet_bloom.container import Bits, Chunk, Container, Place
-from parquet_bloom.container.records import record
+from parquet_bloom.container import Bits, Chunk, Place, record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.look_up import Membership
+from parquet_bloom.options import ValidateOptions
 from parquet_bloom.rules.finding import Finding, finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
-
-# Other forms of a value that some readers look for, and that a filter lacks.
-LackingForm = Literal["FLOAT", "DuckDB's INTERVAL"]
-
-
-@record
-class Weight:
-    """What a filter takes, beside what it saves readers from.
-
-    `dictionary_bytes`: of the dictionary page, where that says as much as the filter, else None.
-    `folds`: how often the filter can be halved within an FPP.
-    """
-
-    num_bytes: int
-    chunk_bytes: int
-    dictionary_bytes: int | None
-    folds: Callable[[float], int]
 
 
 @record
 class FilterView:
-    """A filter whose bits can be read: all of a chunk, or that of one group in it.
+    """A filter whose bits can be read: that of a chunk, or of one group in it.
 
-    `num_values`: non-null values that it is for, as many as were looked up, or else as the file
-    says; None if it does not, or if readers find every value anyhow. `membership`: what the values
-    say; None if they were not looked up. `examples`: literals of some that are missing.
-    `diagnose`: what the writer did instead, where some are. `weight`: None for one of many small
-    filters. `digest`: of the bits; None where two filters may well be the same.
+    `num_values`: how many non-null values should be in it, as counted or else as the file says;
+    None if unknown, or if readers find every value anyway. `membership`: None if the values were
+    not looked up. `examples`: some missing values, as literals. `diagnose`: what the writer did
+    instead if values are missing. `lacking_form`: the rule about a form of the values that some
+    readers look for and the filter lacks. `dictionary_bytes`: size of the dictionary page if it
+    tells as much as the filter. `digest`: of the bits; None where equal filters mean nothing.
     """
 
     chunk: Chunk
@@ -50,8 +36,8 @@ class FilterView:
     membership: Membership | None = None
     examples: Callable[[], tuple[str, ...]] = tuple
     diagnose: Callable[[], Diagnosis | None] = lambda: None
-    lacking_form: LackingForm | None = None
-    weight: Weight | None = None
+    lacking_form: str | None = None
+    dictionary_bytes: int | None = None
     digest: bytes | None = None
 
     def finding(self, rule: str, message: str, **details: Any) -> Finding:
@@ -59,17 +45,23 @@ class FilterView:
 
     @property
     def is_right(self) -> bool:
-        """Whether all values were looked up, and found."""
+        """Whether all values were looked up and found."""
         return self.membership is not None and not self.membership.missing
 
 
 @dataclass(slots=True)
-class Opening:
-    """What the footers say: findings, and what was looked at on the way."""
+class Examined:
+    """What is wrong, and how much was examined: filters, and stored values (entries of a dictionary
+    once)."""
 
     findings: list[Finding] = field(default_factory=list)
     num_filters: int = 0
     num_values: int = 0
+
+    def add(self, other: Examined) -> None:
+        self.findings += other.findings
+        self.num_filters += other.num_filters
+        self.num_values += other.num_values
 
 
 @dataclass(slots=True)
@@ -82,55 +74,65 @@ class Look:
     problems: list[Finding] = field(default_factory=list)
     num_filters: int = 0
 
-    @property
-    def num_values(self) -> int:
-        return sum(view.membership.num_values for view in self.views if view.membership)
 
+@dataclass
+class Examination(ABC):
+    """How the filters of one file are examined: first `opening`, then each of the `items`, several
+    at a time, then `closing`. The other methods are for rules about whole columns."""
 
-class Examination(Protocol):
-    """How the filters of one file of a format are examined: first `opening`, then each of the
-    `items`, several at a time, then `closing`. The rest is for the rules about whole columns."""
+    file: Any
+    options: ValidateOptions
+    policy: Policy
 
-    @property
-    def file(self) -> Container: ...
-    @property
-    def policy(self) -> Policy: ...
+    @cached_property
+    def columns(self) -> tuple[Any, ...]:
+        """The columns that were asked for."""
+        return tuple(self.file.select(self.options.columns))
 
-    def opening(self) -> Opening:
-        """Whatever can be said before the bits of a filter are read."""
+    @abstractmethod
+    def opening(self) -> Examined:
+        """Whatever can be said before the bits of any filter are read."""
 
+    @abstractmethod
     def items(self) -> Sequence[Any]:
-        """What can be looked at, one after the other: filters, or streams of them."""
+        """What `look` takes: filters, or streams of them."""
 
+    @abstractmethod
     def room(self, item: Any) -> int:
-        """What a look at it takes at most, in bytes."""
+        """The most memory that a look at it takes, in bytes."""
 
+    @abstractmethod
     def look(self, item: Any) -> Look:
-        """Its filters, with what the values say if they are to be looked up."""
+        """Its filters, and what the values say if they are to be looked up."""
 
     def about_writer(self, right: Collection[Any]) -> list[Finding]:
-        """What is known of the writer; `right`: keys of chunks whose values were all found."""
+        """What is known about the writer; `right`: keys of chunks whose values were all found."""
+        return []
 
-    def columns(self) -> Sequence[Any]:
-        """Those that were asked for."""
-
+    @abstractmethod
     def column(self, name: str) -> Any | None:
         """The column of this name, asked for or not; None if there is none."""
 
+    @abstractmethod
     def parts_without(self, column: Any) -> Sequence[int]:
-        """The parts in which a column has no filters, or nobody knows of any."""
+        """The parts in which a column has no filters, as far as the file tells."""
 
+    @abstractmethod
     def has_values(self, part: int, column: Any) -> bool:
-        """Whether there can be values that are not null."""
+        """Whether there may be non-null values."""
 
     def deserves_filters(self, part: int, column: Any) -> bool:
-        """The same, but for what writers rightly leave out."""
+        """The same, except for chunks that writers rightly leave out."""
+        return self.has_values(part, column)
 
     def is_hidden(self, part: int, column: Any) -> bool:
-        """Whether it is encrypted whether there are filters."""
+        """Whether encryption hides if there are filters."""
+        return False
 
+    @abstractmethod
     def filter_bytes(self) -> int:
-        """What all filters take."""
+        """The size of all filters."""
 
     def closing(self) -> list[Finding]:
-        """What is said in the end."""
+        """Whatever is reported last."""
+        return []

@@ -19,7 +19,6 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
-from parquet_bloom.rules.rule import rules
 from parquet_bloom.storage.new_version import write_version
 from parquet_bloom.vocabulary import Format, RepairAction
 
@@ -206,7 +205,7 @@ class _Outcome:
     @property
     def _loss(self) -> RepairAction:
         fatal = self.broken.fatal
-        is_length = fatal is not None and rules()[fatal.rule].repair == "remove length"
+        is_length = fatal is not None and fatal.definition.repair == "remove length"
         return "length removed" if is_length else self.found.dropping
 
     @property
@@ -216,7 +215,7 @@ class _Outcome:
         return f"; not rebuilt: {reason}" if reason else ""
 
     def _groups(self, why: Finding) -> tuple[int, ...] | None:
-        found = (each.finding for each in self.broken.problems)
+        found = (finding for finding, _ in self.broken.problems)
         return _groups(self.file, [each for each in found if each.rule == why.rule])
 
     def _item(

@@ -132,8 +132,8 @@ def test_validate_says_which_columns_it_knows_nothing_of(plain, tmp_path):
         ("PB408", None, "a")
     ]
     assert report.findings[0].message == (
-        "encrypted, no key: nothing is known of the filters of 2 row groups, not even whether there"
-        " are any"
+        "encrypted, no key: nothing is known about the filters in 2 row groups, not even whether"
+        " there are any"
     )
     assert report.ok
     assert pb.validate(path, keys=B_ONLY, columns=["b", "c"]).findings == ()

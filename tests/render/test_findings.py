@@ -90,4 +90,4 @@ def test_names_cannot_start_lines_or_move_the_cursor(capsys):
 
 def test_one_is_not_several():
     one = report(finding("PB309", "large"), values=1)
-    assert summary(one) == "data/a.parquet: 1 warning in 8 filters and 1 value: not ok"
+    assert summary(one) == "1 warning in 8 filters and 1 value: not ok"

@@ -6,7 +6,6 @@ from parquet_bloom.container import Place
 from parquet_bloom.render.findings_github import (
     MAX_LINES,
     github_annotations,
-    github_failures,
     write_github,
     write_github_failures,
 )
@@ -58,14 +57,6 @@ def test_what_would_end_a_property_or_the_command_is_escaped():
     )
 
 
-def test_files_that_could_not_be_checked():
-    (command,) = github_failures([FAILURE])
-    assert command == (
-        "::error file=data/none.parquet,title=not checked::"
-        "data/none.parquet: No such file or directory"
-    )
-
-
 def test_what_is_written(capsys):
     write_github(SOUND)
     write_github(report(finding("PB206", "out of order"), path="::stop-commands::x", ok=True))
@@ -74,5 +65,5 @@ def test_what_is_written(capsys):
         "pbloom: data/b.parquet: no findings in 8 filters and 1,000 values: ok",
         "::notice file=%3A%3Astop-commands%3A%3Ax,title=PB206 out-of-order::out of order",
         "pbloom: ::stop-commands::x: 1 note in 8 filters and 1,000 values: ok",
-        *github_failures([FAILURE]),
+        "::error file=data/none.parquet,title=not checked::data/none.parquet: No such file or directory",
     ]

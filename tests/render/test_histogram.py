@@ -83,7 +83,7 @@ def occupancies(path):
 def test_in_a_pipe(path):
     run = outcome("inspect", path, "--histogram", "-c", "a,b")
     title, header, *rows, last = run.stdout.splitlines()
-    assert title == f"{path}: blocks by the number of bits set, of 256, and as many as are expected"
+    assert title == f"{path}: blocks by number of bits set, of 256, and how many are expected"
     assert header == "row group\tcolumn\tbits set\tblocks\texpected"
     counts = {}
     for row in rows:

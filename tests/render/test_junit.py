@@ -3,10 +3,10 @@
 import xml.etree.ElementTree as ET
 
 import pytest
-from make.reports import BROKEN, FAILURE, LENGTHS, LOST, ORDER, SOUND, report
+from make.reports import BROKEN, FAILURE, LENGTHS, LOST, SOUND, report
 
 from parquet_bloom.container import Place
-from parquet_bloom.render.findings_junit import junit_xml, write_junit
+from parquet_bloom.render.findings_junit import junit_xml
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.policy import FAIL_ON, Policy
 from parquet_bloom.rules.rule import rules_of
@@ -162,8 +162,3 @@ def test_what_xml_cannot_hold_is_escaped():
 
 def test_no_file_at_all():
     assert counts(parsed([])) == ["0", "0", "0", None]
-
-
-def test_what_is_written(capsysbinary):
-    write_junit([report(ORDER)], [FAILURE], Policy())
-    assert capsysbinary.readouterr().out == junit_xml([report(ORDER)], [FAILURE], Policy())

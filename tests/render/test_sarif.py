@@ -13,7 +13,7 @@ from make.reports import BROKEN, FAILURE, LENGTHS, LOST, ORDER, SHARE, SOUND, re
 import parquet_bloom
 from parquet_bloom.container import Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.render.findings_sarif import MAX_RESULTS, sarif_log, write_sarif
+from parquet_bloom.render.findings_sarif import MAX_RESULTS, sarif_log
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.verbs.validate import Failure, validate
@@ -293,9 +293,3 @@ def test_no_more_results_than_github_takes():
         "message": {"text": "Of 25,003 findings, only the 25,000 most severe are here."},
     }
     SARIF.validate({**log, "runs": [{**run, "results": run["results"][:10]}]})
-
-
-def test_what_is_written(capsys):
-    write_sarif([BROKEN], [FAILURE])
-    (line,) = capsys.readouterr().out.splitlines()
-    assert json.loads(line) == sarif_log([BROKEN], [FAILURE])

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 
-from parquet_bloom.rules.known_writers import KNOWN, KnownTrouble, When, troubles
+from parquet_bloom.rules.known_writers import KNOWN, KnownTrouble, troubles
 from parquet_bloom.rules.rule import rules
 
 PLAIN = {"length": 47, "physical": "INT64", "encrypted": False}
@@ -72,13 +72,13 @@ def test_troubles(created_by, expected):
 @pytest.mark.parametrize(
     ("when", "odd"),
     [
-        (When.WITHOUT_LENGTH, {"length": None}),
-        (When.BOOLEAN, {"physical": "BOOLEAN"}),
-        (When.ENCRYPTED, {"encrypted": True}),
+        ("without length", {"length": None}),
+        ("BOOLEAN", {"physical": "BOOLEAN"}),
+        ("encrypted", {"encrypted": True}),
     ],
 )
 def test_a_condition_holds_for_its_chunks_only(when, odd):
-    conditional = [trouble for trouble in KNOWN if trouble.when is when]
+    conditional = [trouble for trouble in KNOWN if trouble.when == when]
     assert conditional
     for trouble in conditional:
         assert trouble.concerns(chunk(**PLAIN | odd))
@@ -86,7 +86,7 @@ def test_a_condition_holds_for_its_chunks_only(when, odd):
 
 
 def test_without_a_condition_every_chunk_is_concerned():
-    unconditional = [trouble for trouble in KNOWN if trouble.when is When.ANY]
+    unconditional = [trouble for trouble in KNOWN if trouble.when == "any"]
     assert unconditional
     assert all(trouble.concerns(chunk(**PLAIN)) for trouble in unconditional)
 

@@ -136,8 +136,8 @@ def test_nothing_is_repaired_by_a_footer_alone(write):
     (left,) = report.left
     assert left == LeftFilter(
         Place(0), "a", "PB603",
-        "filters in the layout of Hive before release 1.2, whose hash is unknown: readers of"
-        " today lose nearly every row; rebuild repairs it, drop-bad removes the filters",
+        "filters in the layout of Hive before release 1.2, whose hash is unknown: today's readers"
+        " lose nearly every row; rebuild repairs it, drop-bad removes the filters",
         groups=(),
     )  # fmt: skip
     assert left.stripe == 0

@@ -99,7 +99,7 @@ def test_not_deep(path):
     assert [column.column for column in shallow.columns] == ["half", "flag"]
     assert "PB401" not in {finding.rule for finding in shallow.validation.findings}
     text = Document(render_report(shallow)).text
-    assert "Stored values were not looked up: only footer and filters were read." in text
+    assert "Stored values were not looked up: only the footer and the filters were read." in text
     assert f"Advice None: {NOT_DEEP}" in text
 
 
@@ -133,7 +133,7 @@ def test_a_file_without_row_groups(tmp_path):
     path = tmp_path / "empty.parquet"
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
     text = Document(render_report(report(path))).text
-    for part in ("no findings in 0 filters and 0 values: ok", "The file has no filter"):
+    for part in ("no findings in 0 filters and 0 values: ok", "The file has no usable filter"):
         assert part in text
 
 

@@ -62,7 +62,7 @@ def test_the_zero_that_is_not_found_is_named(tmp_path, value, arrow):
     found = findings(data, tmp_path)["PB403"]
     stored, other = ("-0.0", "0.0") if np.signbit(value) else ("0.0", "-0.0")
     assert found.message == (
-        f"{stored} is in the filter and {other} is not: readers that hash the zero of the query as"
+        f"{stored} is in the filter but {other} is not: readers that hash the zero of a query as"
         f" it is lose rows where x = {other}"
     )
     assert found.found == stored
