@@ -7,7 +7,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, ReadFilter, Units
+from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, Place, ReadFilter, Units
 from parquet_bloom.errors import ColumnError, FilterError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -216,11 +216,11 @@ class ParquetFile:
         raise UnsupportedError(f"{self.path}: a Parquet file has no index groups")
 
     def describe_part(self, part: int) -> PartDescription:
-        """A row group, apart from its columns."""
-        # Only who shows filters needs what describes them.
+        """A row group, without its columns."""
+        # Only showing filters needs these.
         from parquet_bloom.container.descriptions import PartDescription
 
-        return PartDescription(self.footer.row_group_num_rows(part))
+        return PartDescription(Place(part), self.footer.row_group_num_rows(part))
 
     def describe(
         self, chunk: ColumnChunk, groups: bool = False, look: Look | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from xxhash import xxh3_128_digest
 
-from parquet_bloom.container.records import record
+from parquet_bloom.container import record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parquet_bloom.container import Chunk, Located, Place
-from parquet_bloom.container.records import record
+from parquet_bloom.container import Chunk, Located, Place, record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.rules.rule import Severity, rules
 

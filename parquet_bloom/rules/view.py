@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from parquet_bloom.container import Bits, Chunk, Container, Place
-from parquet_bloom.container.records import record
+from parquet_bloom.container import Bits, Chunk, Container, Place, record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.membership import Membership
 from parquet_bloom.rules.finding import Finding, finding

@@ -10,7 +10,7 @@ from make.commands import outcome
 from make.statistics_files import with_field, with_struct
 
 import parquet_bloom as pb
-from parquet_bloom.commands import dialect_options
+from parquet_bloom.cli import cli
 from parquet_bloom.legacy.presence import FIELD_IDS
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
@@ -130,20 +130,13 @@ def test_dump_has_the_longs(built):
 def test_the_choices_are_those_of_the_library():
     choices = {
         option.name: tuple(option.type.choices)
-        for option in map(_option, dialect_options._OPTIONS)
+        for option in cli.commands["build"].params
         if hasattr(option.type, "choices")
     }
     assert choices["header_layout"] == words(HeaderLayout)
     assert choices["strategy"] == tuple(STRATEGIES)
     assert choices["encoding"] == words(BitsetEncoding)
     assert choices["field_id"] == tuple(map(str, FIELD_IDS))
-
-
-def _option(decorator):
-    def command():
-        """Takes the option."""
-
-    return decorator(command).__click_params__[0]
 
 
 def build(source, tmp_path, *arguments):
