@@ -42,8 +42,8 @@ def build(
     """Add Bloom filters to files (alias: inject).
 
     No page is rewritten: filters and a new footer follow the existing data. Each filter is as small
-    as the target allows, and nobody has to know the number of distinct values. Whatever gets no
-    filter is reported with the reason. In an ORC file, each index group gets a filter for as many
+    as the target allows, without your knowing the number of distinct values. What gets no filter is
+    reported with the reason. In an ORC file, each index group gets a filter for as many
     values as it has rows.
 
     \b

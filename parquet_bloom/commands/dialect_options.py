@@ -109,8 +109,8 @@ def _statistics(
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
     from parquet_bloom.legacy.statistics.hive_conf import read_conf
 
-    _refuse(options, ["ndv"], "expected --expected-entries for filters of this dialect")
-    _refuse(options, ["max_bytes"], "filters of this dialect have the size that their rate takes")
+    _refuse(options, ["ndv"], "expected --expected-entries for such filters")
+    _refuse(options, ["max_bytes"], "the rate alone sets the size of such filters")
     settings = given.pop("conf", ())
     if options["fpp"] is not None:
         # The dialect itself says how large its filters are.
@@ -120,10 +120,10 @@ def _statistics(
     dialect = StatisticsFilter(**given)
     if not settings:
         return dialect, columns
-    _refuse(given, ["expected_entries", "fpp"], "--conf says it: expected one of the two")
+    _refuse(given, ["expected_entries", "fpp"], "--conf sets it, too: expected one of the two")
     conf = read_conf(settings)
     if not conf.enabled:
         raise click.UsageError("--conf: expected parquet.enable.bloom.filter=true")
     if columns and conf.columns:
-        raise click.UsageError("--column: --conf names columns: expected one of the two")
+        raise click.UsageError("--column: --conf names columns, too: expected one of the two")
     return conf.applied_to(dialect), columns or conf.columns

@@ -269,7 +269,7 @@ def stored_dialect(command: Any) -> Any:
 
     @click.option(
         "--dialect", type=click.Choice(words(Dialect)),
-        help="Dialect of the filters.  [default: that of the filters at bloom_filter_offset]",
+        help="Dialect of the filters.  [default: any that bloom_filter_offset leads to]",
     )  # fmt: skip
     @click.option(
         "--seed", type=click.IntRange(0, MAX_SEED),

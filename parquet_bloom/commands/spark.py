@@ -94,7 +94,7 @@ def spark() -> None:
 
 
 def _verb(*options: option.Decorator) -> option.Decorator:
-    """A command that takes these options, and those of every job, and runs the verb that has its
+    """A command that takes these options, besides the ones of every job, and runs the verb of the same
     name; the function itself only describes it."""
 
     def command_of(described: Any) -> Any:

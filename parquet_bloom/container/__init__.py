@@ -19,10 +19,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, dataclass_transform
 
-from parquet_bloom.container.protocols import Chunk as Chunk
-from parquet_bloom.container.protocols import Column as Column
-from parquet_bloom.container.protocols import Container as Container
-from parquet_bloom.container.protocols import Prober as Prober
 from parquet_bloom.storage.new_version import Change
 
 if TYPE_CHECKING:

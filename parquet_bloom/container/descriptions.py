@@ -111,7 +111,7 @@ class ChunkDescription:
 
     @property
     def filter_bytes(self) -> int:
-        """The size of the filters in the file; that of streams, whether or not they can be used."""
+        """The size of the filters in the file; streams count whether or not they can be used."""
         if self.streams is not None:
             return sum(each.length for each in self.streams)
         legacy_bytes = sum(each.stored_bytes for each in self.legacy_filters)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from parquet_bloom.container import Container, record
+from parquet_bloom.container import record
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import MEMORY_BUDGET, Progress, work_in_order
 from parquet_bloom.rules import portability, quality, truth

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parquet_bloom.container import Container
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.options import RepairOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.repair_plan import Diagnosed

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from parquet_bloom.container import Bits, Chunk, Container, Place, record
+from parquet_bloom.container import Bits, Place, record
+from parquet_bloom.container.protocols import Chunk, Container
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.membership import Membership
 from parquet_bloom.rules.finding import Finding, finding

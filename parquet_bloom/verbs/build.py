@@ -12,7 +12,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.container import BuiltFilters, Container, LeftChunk
+from parquet_bloom.container import BuiltFilters, LeftChunk
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import build_change
 from parquet_bloom.options import BuildOptions, Destination, tuple_or_none
@@ -130,7 +131,7 @@ def build_file(
     progress: Progress | None = None,
     filters: TakeFilters | None = None,
 ) -> BuildReport:
-    """As build. `filters`: yields those of all chunks that can be built elsewhere."""
+    """As build. `filters`: yields the filters of all chunks that can be built elsewhere."""
     started = time.perf_counter()
     target = destination.target(path)
     with open_file(path, keys) as file:

@@ -27,7 +27,7 @@ from parquet_bloom.filters.difference import difference
 from parquet_bloom.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Container
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import DiffStatus, Format
 
@@ -86,7 +86,7 @@ def diff(
     """Compare the filters of `columns` (dotted paths; default: all).
 
     Row groups, stripes and index groups are matched by their ordinals. keys: for encrypted files,
-    those of both. Raises ColumnError for a column that neither file has, FormatError,
+    the keys of both. Raises ColumnError for a column that neither file has, FormatError,
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
     OSError. A filter that cannot be read is not an error.
     """

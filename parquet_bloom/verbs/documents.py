@@ -56,7 +56,7 @@ def plain(value: Any, units: Units) -> Any:
 
 @cache
 def _keys(report: Any, units: Units) -> tuple[tuple[str, str, bool], ...]:
-    """Name, key and WHERE_KNOWN of each field; the key of a `place` that is None is that of a part."""
+    """Name, key and WHERE_KNOWN of each field; a `place` that is None has the key of a part."""
     return tuple(
         (
             each.name,

@@ -116,7 +116,7 @@ def dump(
     keys: Keys | None = None,
     decrypt: bool = False,
 ) -> Dump:
-    """Read one filter; in an ORC file, that of an index group (None: the first) in the stripe
+    """Read one filter; in an ORC file, the filter of one index group (None: the first) in the stripe
     `row_group`.
 
     dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of a

@@ -13,8 +13,9 @@ from parquet_bloom.options import Selection, tuple_or_none
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Bits, Container, Place
+    from parquet_bloom.container import Bits, Place
     from parquet_bloom.container.descriptions import ChunkDescription, PartDescription
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
 # Called with a filter while its bits are in memory: its place, the position of its column among those

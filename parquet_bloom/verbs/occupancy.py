@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import Bits, Container, Located, Place
+from parquet_bloom.container import Bits, Located, Place
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.filters import occupancy
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import Selection

@@ -13,7 +13,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import ProbeOptions
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Container
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import Dialect, Format, LiteralType, Verdict
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import WHERE_KNOWN, Container, Located, Place, RepairChange
+from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Destination, RepairOptions, tuple_or_none
 from parquet_bloom.parallel import Progress

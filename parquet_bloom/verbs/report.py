@@ -44,8 +44,8 @@ NOT_DEEP = "not asked for: it needs the values, and only footer and filters were
 class ColumnSummary:
     """One leaf column over all row groups. Sizes in bytes, `filter_bytes` with headers.
 
-    `filters`: by row group, True if a filter can be used. FPPs are None if none can be used, and
-    those of `num_measured` filters were measured. `ndv_estimate`: the highest of any row group, None
+    `filters`: by row group, True if a filter can be used. FPPs are None if none can be used;
+    `num_measured`: how many were measured. `ndv_estimate`: the highest of any row group, None
     too if a filter has every bit set. `reason`: why most of the other row groups have no usable
     filter.
     """
@@ -143,8 +143,8 @@ def report(
 
 
 class _Seen:
-    """Keeps something of the filters, each of which is seen once: pictures of the troubled ones and
-    of the first, and the measured FPP of some in each column."""
+    """What is kept of filters that pass by one at a time: pictures of the troubled ones and of the
+    first, and the measured FPP of some in each column."""
 
     def __init__(self, findings: Sequence[Finding], num_columns: int) -> None:
         self.measured: dict[int, list[float]] = defaultdict(list)
@@ -190,7 +190,7 @@ def _advised(inspection: FileInspection) -> tuple[str, ...]:
 def _advice(
     file: Any, options: AdviseOptions, progress: Progress | None
 ) -> tuple[AdviceReport | None, str | None]:
-    """The advice, or why there is none: damage that is a finding of validate is an error here."""
+    """The advice, or why there is none: damage that validate reports as a finding is an error here."""
     advisor = Advisor(options)
     try:
         advisor.add_file(file, progress)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import Container
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import ValidateOptions, tuple_or_none
@@ -72,7 +72,7 @@ def validate(
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
     values are missing, say what the writer did wrong. keys: for encrypted files. progress: called
-    with (filters done, filters in all); in ORC files, those of a column in a stripe count as one.
+    with (filters done, filters in all); in ORC files, a column in a stripe counts as one.
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
     extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;

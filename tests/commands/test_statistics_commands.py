@@ -204,7 +204,7 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
         (("-c", "id", "--strategy", "hive"), "--strategy: expected --dialect statistics"),
         ((*STATISTICS, "--seed", "5"), "--seed: expected --dialect murmur3"),
         ((*STATISTICS, "--ndv", "5"), "--ndv: expected --expected-entries"),
-        ((*STATISTICS, "--max-bytes", "64"), "--max-bytes: filters of this dialect have the size"),
+        ((*STATISTICS, "--max-bytes", "64"), "--max-bytes: the rate alone sets the size"),
         ((*STATISTICS, "--conf", "parquet.x=1"), "pbloom: parquet.x: no such key: expected "),
         (
             (*STATISTICS, "--conf", "parquet.expected.entries=1"),
@@ -212,11 +212,11 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
         ),
         (
             (*STATISTICS, "--conf", "parquet.bloom.filter.enable.column.names=id"),
-            "--column: --conf names columns: expected one of the two",
+            "--column: --conf names columns, too: expected one of the two",
         ),
         (
             (*STATISTICS, "--conf", "parquet.enable.bloom.filter=true", "--fpp", "0.1"),
-            "--fpp: --conf says it: expected one of the two",
+            "--fpp: --conf sets it, too: expected one of the two",
         ),
         ((*STATISTICS, "--field-id", "6"), "Invalid value for '--field-id'"),
         ((*STATISTICS, "--force"), "force is not supported for statistics filters\n"),
