@@ -7,7 +7,7 @@
         file.probe("user_id", 123)
         file.bloom_filter(row_group=0, column="user_id").check_many(array)
 
-The names below are loaded when they are first used, so that importing the package is cheap.
+The names below are loaded on first use, so that importing the package is cheap.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public names, by the module that has them; type checkers see the same above, and a test holds it.
+# Public names by module; type checkers read the same above, which a test checks.
 _NAMES = {
     "container": "Answer BuiltFilters Explanation FilterDescription LeftChunk Place RemovedFilters",
     "diagnosis.diagnosis": "Diagnosis",

@@ -1,23 +1,5 @@
-"""The errors of parquet_bloom.
-
-    ParquetBloomError
-    ├── FormatError                 the bytes violate the file format
-    │   ├── NotSupportedFileError   not a Parquet or ORC file
-    │   ├── FooterError             the footer is damaged, truncated or contradicts the file
-    │   ├── PageError               a page of a column chunk is damaged
-    │   └── FilterError             a Bloom filter's header, range or bits are unusable
-    ├── UnsupportedError            valid, but not supported: a codec, an encoding, an encryption
-    ├── ColumnError                 no such column (suggests similar names)
-    ├── ValueTypeError              a literal that cannot be a value of the column
-    ├── EncryptionError             an invalid key, or a KMS that failed
-    │   ├── MissingKeyError         no key for the footer or a column, or no AAD prefix
-    │   └── TamperedError           decryption failed: wrong key, wrong AAD prefix or altered bytes
-    ├── RewriteError                an output that must not or could not be written
-    ├── ConfigError                 an invalid configuration file
-    └── SparkError                  a Spark job that failed as a whole
-
-A message is one line, *where: what: expected, found*. `OSError` passes through unchanged.
-"""
+"""The errors of parquet_bloom. A message is one line, *where: what: expected, found*. `OSError`
+passes through unchanged."""
 
 
 class ParquetBloomError(Exception):
@@ -49,7 +31,7 @@ class UnsupportedError(ParquetBloomError):
 
 
 class ColumnError(ParquetBloomError):
-    """No such column."""
+    """No such column; suggests similar names."""
 
 
 class ValueTypeError(ParquetBloomError):
@@ -92,7 +74,7 @@ def complaint(error: BaseException) -> str:
 
 
 def complaint_about(path: str, error: Exception) -> str:
-    """The same for one file of many; adds the path if the error does not name it."""
+    """The same for one of many files; adds the path if the error does not name it."""
     message = complaint(error)
     names_a_file = isinstance(error, ParquetBloomError) or getattr(error, "filename", None)
     return message if names_a_file or path in message else f"{path}: {message}"

@@ -1,27 +1,26 @@
-"""Open a file, whichever format it has: the only place that chooses one."""
+"""Open a file of either format: the only place that chooses one."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import NotSupportedFileError, UnsupportedError
+from parquet_bloom.errors import NotSupportedFileError
 from parquet_bloom.legacy import kind as legacy
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.tail import check_may_be_plain
 from parquet_bloom.storage import open_source
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.orc.file import OrcFile
 
 
 def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile | OrcFile:
-    """Open a local path or URL, with the keys of what is encrypted in it, a Parquet file's.
+    """Open a local path or URL; `keys` for an encrypted Parquet file.
 
-    Raises OSError, FormatError if it is no Parquet and no ORC file, EncryptionError if it is
-    encrypted and does not open.
+    Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
+    cannot be decrypted.
     """
     source = open_source(path)
     try:
@@ -40,20 +39,3 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile 
     except BaseException:
         source.close()
         raise
-
-
-def check_comparable(a: Container, b: Container) -> None:
-    """Raise UnsupportedError for files whose filters have nothing in common."""
-    if a.format != b.format:
-        raise UnsupportedError(
-            f"{a.path} and {b.path}: {a.format} and {b.format}, expected files of one format"
-        )
-
-
-def open_parquet(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile:
-    """As open, for those who take nothing but Parquet: an ORC file is an UnsupportedError."""
-    file = open(path, keys)
-    if file.format == "parquet":
-        return file
-    file.close()
-    raise UnsupportedError(f"{file.path}: an ORC file, expected a Parquet file")

@@ -1,16 +1,15 @@
-"""What a verb is asked for, as one value: the command makes it, Spark ships it, the keyword
-functions are a façade over it.
+"""The options of a verb as one value, which commands and keyword functions make, and Spark ships.
 
-None is what was not given; what that means is for whoever does the work, as formats and dialects
-differ. Every class raises ValueError for what nobody could mean.
+None stands for an option that was not given; its default may depend on the format and the dialect.
+Every class raises ValueError for impossible values.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
@@ -18,11 +17,19 @@ from parquet_bloom.storage.new_version import Target, resolve_target
 from parquet_bloom.vocabulary import Dialect, Existing, LiteralType, OrcStreams, check_word
 
 DEFAULT_FPP = 0.01
+MAX_SEED = (1 << 32) - 1
+
+Item = TypeVar("Item")
+
+
+def tuple_or_none(items: Iterable[Item] | None) -> tuple[Item, ...] | None:
+    """The items of a selection, None for all."""
+    return None if items is None else tuple(items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What of a file is meant: columns by their dotted paths, parts by their ordinals; None: all."""
+    """Which columns of a file (dotted paths) and which parts (ordinals); None: all."""
 
     columns: tuple[str, ...] | None = None
     parts: tuple[int, ...] | None = None
@@ -30,9 +37,9 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """Where a new version goes: `output`, a path, or the place of the old one; or nowhere.
+    """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
-    overwrite: an output that exists is replaced. verify: what was written is read back.
+    overwrite: replace an existing output. verify: read back what was written.
     """
 
     output: str | os.PathLike[str] | None = None
@@ -42,7 +49,7 @@ class Destination:
     verify: bool = True
 
     def target(self, source: str | os.PathLike[str]) -> Target:
-        """Where that is for one file. Raises RewriteError for anything that nobody has asked for."""
+        """Where that is for one file. Raises RewriteError for an output that must not be written."""
         if self.dry_run:
             return Target(None, in_place=self.in_place)
         return resolve_target(source, self.output, self.in_place, self.overwrite)
@@ -64,8 +71,7 @@ class BuildOptions(Selection):
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        check_fpp(self.fpp)
-        check_max_bytes(self.max_bytes)
+        check_sizing(self.fpp, self.max_bytes)
         if self.ndv is not None and self.ndv < 1:
             raise ValueError(f"ndv: {self.ndv}, expected 1 or more")
         check_word("existing", self.existing, Existing)
@@ -84,18 +90,17 @@ class RepairOptions(Selection):
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        check_fpp(self.fpp)
-        check_max_bytes(self.max_bytes)
+        check_sizing(self.fpp, self.max_bytes)
 
     @property
     def reads_values(self) -> bool:
-        """Whether the stored values are looked up."""
+        """Whether stored values are looked up."""
         return self.drop_bad or self.rebuild
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeOptions:
-    """What to ask for, and of which filters, see verbs.probe.probe."""
+    """What to ask, and which filters, see verbs.probe.probe."""
 
     column: str
     values: tuple[str, ...]
@@ -122,7 +127,7 @@ class ValidateOptions(Selection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviseOptions(Selection):
-    """What to judge columns by, see verbs.advise.advise."""
+    """How to judge columns, see verbs.advise.advise."""
 
     fpp: float | None = None
     max_bytes: int | None = None
@@ -130,40 +135,32 @@ class AdviseOptions(Selection):
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        check_fpp(self.fpp)
-        check_max_bytes(self.max_bytes)
+        check_sizing(self.fpp, self.max_bytes)
 
     @property
     def target_fpp(self) -> float:
-        """What filters are sized for."""
+        """The rate that filters are sized for."""
         return DEFAULT_FPP if self.fpp is None else self.fpp
 
 
-MAX_SEED = (1 << 32) - 1
-
-
 def check_dialect(dialect: Dialect | None, seed: int | None) -> None:
-    """Raise ValueError for a dialect that there is not, or a seed that has no use or cannot be."""
+    """Raise ValueError for an unknown dialect, or a seed that is out of range or of no use."""
     if dialect is not None:
         check_word("dialect", dialect, Dialect)
     if seed is not None and (dialect != "murmur3" or not 0 <= seed <= MAX_SEED):
         raise ValueError(f"seed: {seed}, expected 0 to {MAX_SEED}, with the dialect murmur3")
 
 
-def check_fpp(fpp: float | None) -> None:
-    """Raise ValueError for a false positive rate that is none."""
+def check_sizing(fpp: float | None, max_bytes: int | None) -> None:
+    """Raise ValueError for an impossible rate, or a limit outside the sizes of filters."""
     if fpp is not None and not 0 < fpp < 1:
         raise ValueError(f"fpp: {fpp}, expected more than 0 and less than 1")
-
-
-def check_max_bytes(max_bytes: int | None) -> None:
-    """Raise ValueError for a limit that no filter can keep, or that is above the format's."""
     if max_bytes is not None and not MIN_BYTES <= max_bytes <= MAX_BYTES:
         raise ValueError(f"max_bytes: {max_bytes}, expected {MIN_BYTES} to {MAX_BYTES}")
 
 
 def refuse(path: str, options: Any, names: Sequence[str], what: str) -> None:
-    """Raise UnsupportedError if one of these options was given: it is not supported for `what`."""
+    """Raise UnsupportedError if any of these options, unsupported for `what`, was given."""
     given = {each.name: each.default for each in fields(options)}
     for name in names:
         if getattr(options, name) != given[name]:

@@ -1,7 +1,4 @@
-"""Process column chunks in parallel within a memory budget, and yield the results in order.
-
-In an ORC file, a chunk is one column of one stripe.
-"""
+"""Process column chunks in parallel within a memory budget, and yield the results in order."""
 
 from __future__ import annotations
 

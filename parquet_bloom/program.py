@@ -1,7 +1,7 @@
-"""The program around the commands: signals, exit codes, one line for whatever goes wrong.
+"""The program around the commands: signals, exit codes, and one line for whatever goes wrong.
 
-stdout is the answer, stderr is complaints. Exit codes: 0 fine or yes, 1 no, 2 trouble; 128 and the
-number of the signal that ended it.
+stdout has the answer, stderr the complaints. Exit codes: 0 fine or yes, 1 no, 2 trouble; 128 plus
+the number of the signal that ended the program, as shells report it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ import click
 from parquet_bloom.errors import complaint
 
 FINE, NO, TROUBLE = 0, 1, 2
-# As shells report what a signal has ended: 128 and its number.
 SIGNALLED = 128
 
-# Importing makes many objects and no garbage; looking for some 50 times took 5 ms.
+# Importing makes many objects and no garbage; looking for garbage 50 times took 5 ms.
 GC_THRESHOLD = 50_000
 
 
 class EndedError(KeyboardInterrupt):
-    """A signal ends the program, as ^C does: nobody on the way may take it for a failure."""
+    """A signal ends the program, as ^C does: no handler on the way may take it for a failure."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -37,7 +36,7 @@ class EndedError(KeyboardInterrupt):
 
 @contextmanager
 def in_order() -> Iterator[None]:
-    """Turns what goes wrong into one line on stderr and an exit code; click shows its own errors."""
+    """Turn what goes wrong into one line on stderr and an exit code; click shows its own errors."""
     from parquet_bloom.render import terminal
 
     try:
@@ -73,7 +72,7 @@ class Program(click.Group):
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End in good order, as after ^C: what is temporary goes first, undisturbed."""
+    """End in good order, as after ^C: first remove what is temporary, undisturbed."""
     signal.signal(number, signal.SIG_IGN)
     raise EndedError(number)
 
@@ -81,8 +80,8 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
 def run(commands: click.Group) -> NoReturn:
     """Be the program `pbloom`.
 
-    All is written and closed when the commands are done. Taking the interpreter apart after that
-    would add 15 ms to a command that takes 90, so it is left as it is.
+    Everything is written and closed when the commands are done. Taking the interpreter apart would
+    add 15 ms to a command that takes 90, so this is left out.
     """
     gc.set_threshold(GC_THRESHOLD)
     try:
@@ -99,7 +98,7 @@ def _run(commands: click.Group) -> None:
     with in_order():
         terminal.prepare()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            # nohup has it ignored.
+            # nohup ignores SIGHUP.
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _leave)
         commands.main(prog_name="pbloom")

@@ -1,6 +1,6 @@
-"""Every closed list of words, once: what the command offers and the library checks.
+"""Every closed list of words, which the command offers and the library checks.
 
-A list is a Literal, so that type checkers know it; `words` gives what is in it.
+A list is a Literal, so that type checkers know it; `words` returns its words.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from typing import Any, Final, Literal, get_args
 
 Format = Literal["parquet", "orc"]
 
-# How texts for people spell them.
+# As texts for people spell them.
 FORMAT_TITLES: Final[dict[Format, str]] = {"parquet": "Parquet", "orc": "ORC"}
 
-# What a filter says of a value: certain, possible, or that nobody can tell.
+# What a filter says about a value: certainly not there, possibly there, or no way to tell.
 Verdict = Literal["absent", "maybe", "unknown"]
 
-# The kinds of filters that a Parquet file may have; `xxhash` is that of the format today.
+# The kinds of filters that a Parquet file may have; `xxhash` is today's.
 LegacyDialect = Literal["murmur3", "statistics"]
 Dialect = Literal["xxhash", "murmur3", "statistics"]
 
-# What to do with filters that are there.
+# What to do with existing filters.
 Existing = Literal["keep", "replace", "error"]
 
-# Which filter streams an ORC file gets: those of today, or those of before ORC 1.3, too.
+# Which filter streams an ORC file gets: today's, or also those from before ORC 1.3.
 OrcStreams = Literal["utf8", "both"]
 
-# What stands before the bits of a `murmur3` filter that is written, and where it is put.
+# What precedes the bits of a new `murmur3` filter, and where it is put.
 HeaderLayout = Literal["12-byte", "thrift", "page"]
 Placement = Literal["footer", "chunk"]
 
@@ -33,34 +33,34 @@ Placement = Literal["footer", "chunk"]
 Strategy = Literal["hive", "guava-32", "guava-64"]
 BitsetEncoding = Literal["list", "binary", "java"]
 
-# What a literal may be read as instead of the column's type.
+# Types that a literal may be read as, instead of the column's.
 LiteralType = Literal[
     "bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid"
 ]
 
-# What a dumped filter, and what findings, are written as.
+# Output formats of a dumped filter, and of findings.
 DumpFormat = Literal["raw", "hex", "json", "npy"]
 FindingsFormat = Literal["text", "json", "sarif", "junit", "github"]
 
-# The lowest severity that fails a file.
+# The lowest severity that makes a file fail.
 FailOn = Literal["error", "warning", "note", "never"]
 
 DiffStatus = Literal["same", "only in a", "only in b", "different", "folded", "unreadable"]
 
 AdviceVerdict = Literal["build", "optional", "skip"]
 
-# Whose look-ups advice is based on.
+# The look-ups that advice is based on.
 AdviceBasis = Literal["stored values", "value sample"]
 
-# What `repair` does about a broken rule. `drop`: the filter goes, unless another one is built;
-# `rebuild`: it stays, unless another one is built; `nothing`: not its business, or beyond it.
+# What `repair` does about a broken rule. `drop`: remove the filter, unless another is built;
+# `rebuild`: keep it, unless another is built; `nothing`: not its business, or beyond its power.
 Remedy = Literal["set length", "remove length", "drop", "rebuild", "nothing"]
 
 RepairAction = Literal[
     "length set", "length removed", "pointer dropped", "filters dropped", "rebuilt"
 ]
 
-# What a header says that is no word of the format.
+# For a word in a header that the format does not have.
 UNKNOWN: Final = "unknown"
 
 NO_FILTER: Final = "no filter"
@@ -70,11 +70,11 @@ NO_KEY: Final = "encrypted, no key"
 
 
 def words(literal: Any) -> tuple[str, ...]:
-    """The words of one of the lists."""
+    """The words of one of these lists."""
     return get_args(literal)
 
 
 def check_word(name: str, word: str, literal: Any) -> None:
-    """Raise ValueError, naming the argument and its words, unless `word` is one of the list."""
+    """Raise ValueError, naming the argument and its words, unless `word` is in the list."""
     if word not in words(literal):
         raise ValueError(f"{name}: {word}, expected {', '.join(words(literal))}")

@@ -52,7 +52,7 @@ HOMES = {
         "spark/",
         "storage/remote.py",
     },
-    "pyspark": {"commands/", "spark/"},
+    "pyspark": {"spark/"},
     "rich": {"render/terminal.py"},
     "thrift": {"parquet/footer/compact.py"},
     "xxhash": {

@@ -19,7 +19,7 @@ from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.ranges import Bounds, KeyOf, Ranges
 from parquet_bloom.advice.samples import GivenValue, Sample, SampledChunk
 from parquet_bloom.advice.settings import WriterSettings
-from parquet_bloom.container import Column, Container
+from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.parallel import Progress, work_in_order
 

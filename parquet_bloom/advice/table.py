@@ -23,7 +23,7 @@ from parquet_bloom.advice.survey import (
 )
 from parquet_bloom.advice.value_sample import given_samples
 from parquet_bloom.advice.verdict import Evidence, Judgement, judge
-from parquet_bloom.container import Column, Container
+from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.vocabulary import AdviceBasis, Format

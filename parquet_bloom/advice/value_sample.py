@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from parquet_bloom.advice.samples import GivenSample
 from parquet_bloom.advice.survey import Subject
-from parquet_bloom.container import Container
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import ColumnError, ValueTypeError
 
 

@@ -4,51 +4,36 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from parquet_bloom.commands.options import (
-    FILE,
-    Inputs,
-    columns_option,
-    files_argument,
-    fpp_option,
-    json_option,
-    key_options,
-    max_bytes_option,
-    threads_option,
-)
-
-if TYPE_CHECKING:
-    from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.commands import options as option
 
 
 @click.command()
-@files_argument
-@columns_option()
-@fpp_option
-@max_bytes_option
+@option.files
+@option.columns()
+@option.fpp
+@option.max_bytes
 @click.option(
-    "--value-sample", type=FILE,
+    "--value-sample", type=option.FILE,
     help="Real look-up values: one per line (with one --column), or CSV with a header line.",
 )  # fmt: skip
 @click.option(
-    "--details",
-    is_flag=True,
+    "--details", is_flag=True,
     help="Also show which engines use the filter, and settings for writers.",
-)
-@threads_option
-@key_options
-@json_option
+)  # fmt: skip
+@option.threads
+@option.keys
+@option.as_json
 def advise(
-    files: tuple[str, ...], columns: tuple[str, ...], fpp: float, max_bytes: int | None,
-    value_sample: Path | None, details: bool, threads: int | None, keys: Keys | None,
-    as_json: bool,
+    files: tuple[str, ...], columns: tuple[str, ...] | None, value_sample: Path | None,
+    details: bool, keys: option.GivenKeys, as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Say which columns deserve a filter, how large it would be, and what it would save.
 
-    For each column: how many row groups (in ORC files: index groups) a point look-up reads with
+    For each column: how many row groups (index groups in ORC files) a point look-up reads, with
     min/max statistics alone and with a filter, judged by the stored values or by --value-sample.
     The verdict is build, optional or skip, with the reason. Files with the same columns are judged
     together, as one table.
@@ -60,30 +45,19 @@ def advise(
     from parquet_bloom.advice.value_sample import read_value_sample
     from parquet_bloom.options import AdviseOptions
     from parquet_bloom.render.advise import write_advice, write_details
-    from parquet_bloom.render.terminal import progress, write_json
+    from parquet_bloom.render.terminal import progress
     from parquet_bloom.verbs.advise import Advisor
-    from parquet_bloom.verbs.documents import document_of
 
-    options = AdviseOptions(
-        columns=columns or None,
-        fpp=fpp,
-        max_bytes=max_bytes,
-        value_sample=read_value_sample(value_sample, columns) if value_sample else None,
-        threads=threads,
-    )
-    advisor = Advisor(options, keys)
+    sample = read_value_sample(value_sample, columns or ()) if value_sample else None
+    advisor = Advisor(AdviseOptions(columns=columns, value_sample=sample, **given), keys)
 
     def work(path: str) -> None:
         with progress(path) as show:
             advisor.add(path, show)
 
-    code = Inputs(files).each(work)
-    if as_json:
-        for report in advisor.reports():
-            write_json(document_of(report))
-        sys.exit(code)
-    for table in advisor.tables():
-        write_advice(table)
-        if details:
-            write_details(table)
+    code = option.Inputs(files).each(work)
+    for report in advisor.reports() if as_json else advisor.tables():
+        option.answer(report, as_json, write_advice)
+        if details and not as_json:
+            write_details(report)
     sys.exit(code)

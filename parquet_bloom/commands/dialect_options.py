@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import options as option
 from parquet_bloom.vocabulary import (
     BitsetEncoding,
     Dialect,
@@ -26,18 +27,18 @@ _OF_DIALECT = {
     "statistics": ("strategy", "expected_entries", "encoding", "field_id", "conf"),
 }
 
-_DIALECT = click.option(
-    "--dialect", type=click.Choice(words(Dialect)), default="xxhash", show_default=True,
-    help="Of the filters: today's, or a legacy one, for which there are the options below.",
-)  # fmt: skip
-_OPTIONS = (
+dialect_options = option.together(
     click.option(
-        "--header-layout", type=click.Choice(words(HeaderLayout)),
-        help="murmur3: what stands before the bits.  [default: 12-byte]",
+        "--dialect", type=click.Choice(words(Dialect)), default="xxhash", show_default=True,
+        help="Dialect of the filters: today's, or a legacy one, which has the options below.",
     ),
     click.option(
-        "--seed", type=click.IntRange(0, (1 << 32) - 1),
-        help="murmur3: of the hash.  [default: 1361930890]",
+        "--header-layout", type=click.Choice(words(HeaderLayout)),
+        help="murmur3: what precedes the bits.  [default: 12-byte]",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0, option.MAX_SEED),
+        help="murmur3: seed of the hash.  [default: 1361930890]",
     ),
     click.option(
         "--placement", type=click.Choice(words(Placement)),
@@ -45,14 +46,14 @@ _OPTIONS = (
     ),
     click.option(
         "--publish-offset", is_flag=True, default=None,
-        help="murmur3: let bloom_filter_offset lead there; DuckDB fails on it.",
+        help="murmur3: set bloom_filter_offset; DuckDB then fails to read the file.",
     ),
     click.option(
         "--strategy", type=click.Choice(words(Strategy)),
         help="statistics: how values are hashed.  [default: hive]",
     ),
     click.option(
-        "--expected-entries", type=click.IntRange(1, 1 << 62),
+        "--expected-entries", type=click.IntRange(1, option.MAX_NDV),
         help="statistics: size for this many distinct values per chunk.  [default: count them]",
     ),
     click.option(
@@ -61,40 +62,32 @@ _OPTIONS = (
     ),
     click.option(
         "--field-id", type=click.Choice(["31420", "7", "5"]),
-        help="statistics: field of Statistics; with 7 and 5 some readers do not open the file."
+        help="statistics: field of Statistics; with 7 and 5, some readers cannot open the file."
         "  [default: 31420]",
     ),
     click.option(
         "--conf", multiple=True, metavar="KEY=VALUE",
-        help="statistics: a key of the configuration that Hive had for them (repeatable).",
+        help="statistics: a key of Hive's configuration for such filters (repeatable).",
     ),
 )  # fmt: skip
 
 
-def dialect_options(command: Any) -> Any:
-    """Which dialect, and what there is to say of the legacy ones."""
-    for option in (*reversed(_OPTIONS), _DIALECT):
-        command = option(command)
-    return command
-
-
 def take_dialect(
-    options: dict[str, Any], columns: tuple[str, ...]
-) -> tuple[Murmur3 | StatisticsFilter | None, tuple[str, ...]]:
-    """Take the options of dialects out of `options`: what build is to be told of the dialect, None
-    for that of today, and of the columns.
+    options: dict[str, Any], columns: tuple[str, ...] | None
+) -> tuple[Murmur3 | StatisticsFilter | None, tuple[str, ...] | None]:
+    """Take the options of dialects out of `options`. Returns the `dialect` for build, None for
+    today's, and the columns, which --conf may name.
 
-    Raises UsageError for those that do not go together, ConfigError for keys that are none.
+    Raises UsageError for options that do not go together, ConfigError for unknown keys.
     """
     name = options.pop("dialect")
-    given = {
-        option: value
-        for option in (option for names in _OF_DIALECT.values() for option in names)
-        if (value := options.pop(option)) not in (None, ())
-    }
-    for dialect, names in _OF_DIALECT.items():
+    given: dict[str, Any] = {}
+    for dialect, parameters in _OF_DIALECT.items():
+        taken = {each: options.pop(each) for each in parameters}
+        taken = {each: value for each, value in taken.items() if value not in (None, ())}
         if dialect != name:
-            _refuse(given, names, f"expected --dialect {dialect}")
+            _refuse(taken, parameters, f"expected --dialect {dialect}")
+        given |= taken
     if name == "murmur3":
         from parquet_bloom.legacy.murmur3.dialect import Murmur3
 
@@ -111,27 +104,26 @@ def _refuse(given: Mapping[str, Any], names: Sequence[str], why: str) -> None:
 
 
 def _statistics(
-    given: dict[str, Any], options: dict[str, Any], columns: tuple[str, ...]
-) -> tuple[StatisticsFilter, tuple[str, ...]]:
+    given: dict[str, Any], options: dict[str, Any], columns: tuple[str, ...] | None
+) -> tuple[StatisticsFilter, tuple[str, ...] | None]:
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
     from parquet_bloom.legacy.statistics.hive_conf import read_conf
 
-    _refuse(options, ["ndv"], "expected --expected-entries for filters of this dialect")
-    _refuse(options, ["max_bytes"], "filters of this dialect have the size that their rate takes")
+    _refuse(options, ["ndv"], "expected --expected-entries for such filters")
+    _refuse(options, ["max_bytes"], "the rate alone sets the size of such filters")
     settings = given.pop("conf", ())
     if options["fpp"] is not None:
-        # It is the dialect's own, as is all that tells how large its filters are.
-        given["fpp"] = options["fpp"]
-        options["fpp"] = None
+        # The dialect itself says how large its filters are.
+        given["fpp"], options["fpp"] = options["fpp"], None
     if "field_id" in given:
         given["field_id"] = int(given["field_id"])
     dialect = StatisticsFilter(**given)
     if not settings:
         return dialect, columns
-    _refuse(given, ["expected_entries", "fpp"], "--conf says it: expected one of the two")
+    _refuse(given, ["expected_entries", "fpp"], "--conf sets it, too: expected one of the two")
     conf = read_conf(settings)
     if not conf.enabled:
         raise click.UsageError("--conf: expected parquet.enable.bloom.filter=true")
     if columns and conf.columns:
-        raise click.UsageError("--column: --conf names columns: expected one of the two")
+        raise click.UsageError("--column: --conf names columns, too: expected one of the two")
     return conf.applied_to(dialect), columns or conf.columns

@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from parquet_bloom.commands.options import (
-    FILE,
-    asked_dialect_options,
-    column_option,
-    key_options,
-    overwrite_option,
-)
+from parquet_bloom.commands import options as option
 from parquet_bloom.vocabulary import DumpFormat, words
-
-if TYPE_CHECKING:
-    from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.vocabulary import Dialect
 
 
 @click.command()
 @click.argument("file")
-@column_option
+@option.column
 @click.option(
     "-g", "--row-group", type=click.IntRange(0), default=0, show_default=True,
     help="Row group, or stripe of an ORC file.",
 )  # fmt: skip
-@click.option("--index-group", type=click.IntRange(0), help="Of an ORC file. Default: 0.")
+@click.option(
+    "--index-group", type=click.IntRange(0), help="Index group of an ORC file.  [default: 0]"
+)
 @click.option(
     "--format", "output_format", type=click.Choice(words(DumpFormat)), default="hex",
     show_default=True,
-    help="raw: header and bitset as stored; hex: the same in hexadecimal; npy: words, uint32 in the"
-    " shape (blocks, 8), uint64 of ORC and in Statistics.",
+    help="raw: header and bitset as stored; hex: the same in hexadecimal; npy: the words, uint32 of"
+    " shape (blocks, 8), or uint64 in ORC files and Statistics.",
 )  # fmt: skip
-@click.option("-o", "--output", type=FILE, default="-", help="Default: standard output.")
-@overwrite_option
+@click.option(
+    "-o", "--output", type=option.FILE, default="-", help="File to write.  [default: stdout]"
+)
+@option.overwrite
 @click.option(
     "--decrypt", is_flag=True,
-    help="Of an encrypted column, the bits themselves: they tell which values are stored.",
+    help="Write the decrypted bits of an encrypted column: they tell which values are stored.",
 )  # fmt: skip
-@asked_dialect_options
-@key_options
+@option.stored_dialect
+@option.keys
 def dump(
-    file: str, column: str, row_group: int, index_group: int | None, output_format: DumpFormat,
-    output: Path, overwrite: bool, decrypt: bool, dialect: Dialect | None, seed: int | None,
-    keys: Keys | None,
+    file: str, column: str, row_group: int, output_format: DumpFormat, output: Path,
+    overwrite: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Write one filter's header and bitset.
 
@@ -58,10 +51,7 @@ def dump(
     from parquet_bloom.verbs.dump import dump as dump_filter
     from parquet_bloom.verbs.dump import save
 
-    dumped = dump_filter(
-        file, column, row_group, index_group=index_group, dialect=dialect, seed=seed, keys=keys,
-        decrypt=decrypt,
-    )  # fmt: skip
+    dumped = dump_filter(file, column, row_group, **given)
     complain_if_unverified(file, dumped.unverified)
     data = dumped.in_format(output_format)
     if output == Path("-"):

@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from parquet_bloom.commands.options import (
-    Inputs,
-    columns_option,
-    files_argument,
-    json_option,
-    key_options,
-    row_groups_option,
-)
-
-if TYPE_CHECKING:
-    from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.commands import options as option
 
 
 @click.command()
-@files_argument
-@columns_option()
-@row_groups_option
-@click.option("--index-groups", is_flag=True, help="Each index group of an ORC file, too.")
+@option.files
+@option.columns()
+@option.row_groups
+@click.option("--index-groups", is_flag=True, help="Also show each index group of an ORC file.")
 @click.option("--histogram", is_flag=True, help="Draw how many blocks have how many bits set.")
-@key_options
-@json_option
+@option.keys
+@option.as_json
 def inspect(
-    files: tuple[str, ...], columns: tuple[str, ...], row_groups: tuple[int, ...],
-    index_groups: bool, histogram: bool, keys: Keys | None, as_json: bool,
+    files: tuple[str, ...], index_groups: bool, histogram: bool, keys: option.GivenKeys, as_json: bool,
+    **given: Any,
 ) -> None:  # fmt: skip
-    """Show which column chunks have filters, and what they are worth.
+    """Show which column chunks have filters, and how good they are.
 
-    Fill and FPP are computed from the bits. What has no filter says why. Of an ORC file, a line is
-    a column in a stripe, whose index groups have a filter each.
+    Fill and FPP are computed from the bits. Where there is no filter, the reason is given. For an
+    ORC file, each line is a column in a stripe, whose index groups have a filter each.
 
-    --histogram draws each filter's blocks by the number of bits that are set, beside what hashing
-    makes them; in a pipe, and with --json, it counts them.
+    --histogram draws the blocks of each filter by the number of bits set, beside what hashing would
+    give; in a pipe and with --json, it lists the counts.
 
     \b
     Example:
@@ -46,37 +36,33 @@ def inspect(
     """
     if histogram and index_groups:
         raise click.UsageError("--histogram: not with --index-groups")
+    from parquet_bloom.files import open as open_file
+    from parquet_bloom.options import Selection
     from parquet_bloom.render.inspect import write_inspection
-    from parquet_bloom.render.terminal import complain_if_unverified, write_json
-    from parquet_bloom.verbs.documents import document_of
-    from parquet_bloom.verbs.inspect import inspect as inspect_file
+    from parquet_bloom.render.terminal import complain_if_unverified
+    from parquet_bloom.verbs.inspect import inspect_file
 
-    selection: dict[str, Any] = {
-        "columns": columns or None,
-        "row_groups": row_groups or None,
-        "keys": keys,
-    }
+    selection = Selection(**given)
 
     def work(path: str) -> None:
-        report = inspect_file(path, index_groups=index_groups, **selection)
+        with open_file(path, keys) as file:
+            report = inspect_file(file, selection, index_groups=index_groups)
         complain_if_unverified(path, report.unverified)
-        if as_json:
-            write_json(document_of(report))
-        else:
-            write_inspection(report)
+        option.answer(report, as_json, write_inspection)
 
     def draw(path: str) -> None:
         from parquet_bloom.render.histogram import HistogramWriter, write_histograms_json
         from parquet_bloom.verbs.occupancy import FilterOccupancy, inspect_occupancy
 
+        found: list[FilterOccupancy] = []
+        writer = HistogramWriter(path)
+        with open_file(path, keys) as file:
+            take = (lambda each, _: found.append(each)) if as_json else writer.take
+            report = inspect_occupancy(file, selection, take)
         if as_json:
-            found: list[FilterOccupancy] = []
-            report = inspect_occupancy(path, lambda each, _: found.append(each), **selection)
             write_histograms_json(report, found)
         else:
-            writer = HistogramWriter(path)
-            report = inspect_occupancy(path, writer.take, **selection)
             writer.finish(report)
         complain_if_unverified(path, report.unverified)
 
-    sys.exit(Inputs(files).each(draw if histogram else work))
+    sys.exit(option.Inputs(files).each(draw if histogram else work))

@@ -1,4 +1,8 @@
-"""Options and arguments that several commands take, and the loop over the input files."""
+"""Options and arguments that several commands share, and the loop over the input files.
+
+Commands import this module as `option`. A Decorator here may stand for several options, in the
+order of the help; it says what the command gets if that is not what was typed.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,24 @@ import os
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from parquet_bloom.program import FINE, TROUBLE
-from parquet_bloom.vocabulary import Existing, words
+from parquet_bloom.vocabulary import Dialect, Existing, FailOn, LiteralType, words
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Destination
-    from parquet_bloom.rules.policy import Policy
+
+Decorator = Callable[[Any], Any]
+GivenKeys: TypeAlias = "Keys | None"
+DestinationOf = Callable[[str], "Destination"]
 
 
 class LocalPath(click.Path):
-    """A path, which a URL is not: as one it would be a folder called `s3:`."""
+    """A path; a URL is refused, as it would become a folder called `s3:`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from parquet_bloom.storage.source import is_url
@@ -32,34 +39,13 @@ class LocalPath(click.Path):
 
 FILE = LocalPath(dir_okay=False, path_type=Path)
 FOLDER = LocalPath(file_okay=False, path_type=Path)
-
-
-def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """Bytes as a number, or with KiB or MiB."""
-    return None if text is None else _size(text)
-
-
-def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """The same, of a filter that can be written."""
-    if text is None:
-        return None
-    from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
-
-    size: int = click.IntRange(MIN_BYTES, MAX_BYTES).convert(_size(text), param, ctx)
-    return size
-
-
-def _size(text: str) -> int:
-    from parquet_bloom.filters.sizing import parse_size
-
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
+MAX_NDV = 1 << 62
+MAX_SEED = (1 << 32) - 1
 
 
 class Inputs:
-    """The files that are named; found before the first is worked on, so no output is among them."""
+    """The input files, all found before work starts on the first, so that no output is among them."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         from parquet_bloom.storage.paths import expand
@@ -71,9 +57,9 @@ class Inputs:
         work: Callable[[str], None],
         failed: Callable[[str, str], None] = lambda path, message: None,
     ) -> int:
-        """Do `work` for every file; complain of what fails and go on. The exit code.
+        """Do `work` for every file, complain about those that fail, and return the exit code.
 
-        `failed` is told the path of each file that failed, and the complaint.
+        `failed` is called with the path of each file that failed, and the complaint.
         """
         from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
         from parquet_bloom.render.terminal import StandardOutputError, complain
@@ -95,115 +81,179 @@ class Inputs:
         return code
 
 
-def _column(ctx: click.Context, param: click.Parameter, name: str) -> str:
-    """A column as it is spelled. An unset variable of a shell is none, and must not mean all."""
+def answer(report: Any, as_json: bool, write: Callable[[Any], None]) -> None:
+    """Write a report, as one JSON document or by `write`."""
+    if not as_json:
+        write(report)
+        return
+    from parquet_bloom.render.terminal import write_json
+    from parquet_bloom.verbs.documents import document_of
+
+    write_json(document_of(report))
+
+
+def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """Bytes: a number, or one with KiB or MiB."""
+    from parquet_bloom.filters.sizing import parse_size
+
+    try:
+        return None if text is None else parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """The same, within the limits of a filter that can be written."""
+    from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+
+    size = any_size(ctx, param, text)
+    return None if size is None else click.IntRange(MIN_BYTES, MAX_BYTES).convert(size, param, ctx)
+
+
+def one_name(ctx: click.Context, param: click.Parameter, name: str) -> str:
+    """A column, verbatim. An unset shell variable makes it empty, which must not mean all."""
     if not name:
         raise click.BadParameter("an empty name, expected a leaf column")
     return name
 
 
-def parse_columns(
-    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Each text is names with commas between them."""
+def names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The comma-separated names in each text."""
     from parquet_bloom.options import names_in
 
     try:
         lines = [names_in(text) for text in texts]
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-    return tuple(_column(ctx, param, name) for line in lines for name in line)
+    return tuple(one_name(ctx, param, name) for line in lines for name in line)
 
 
-files_argument = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document per file.")
-row_groups_option = click.option(
-    "-g", "--row-group", "row_groups", type=click.IntRange(0), multiple=True,
-    help="Only this row group, of an ORC file this stripe (repeatable).",
+def together(*options: Decorator) -> Decorator:
+    """One decorator for several options."""
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
+as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document per file.")
+# None stands for all, here and for columns.
+row_groups = click.option(
+    "-g", "--row-group", "parts", type=click.IntRange(0), multiple=True,
+    callback=lambda ctx, param, given: given or None,
+    help="Only this row group, or stripe of an ORC file (repeatable).",
 )  # fmt: skip
-columns_option = partial(
-    click.option, "-c", "--column", "columns", multiple=True, callback=parse_columns,
-    help="Leaf column, dotted path; repeatable or comma-separated, '\"a,b\"' if one has a comma.",
+columns = partial(
+    click.option, "-c", "--column", "columns", multiple=True,
+    callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
+    help="Leaf column as a dotted path; repeatable or comma-separated, with quotes around a name"
+    " that has a comma: '\"a,b\"'.",
 )  # fmt: skip
-column_option = click.option(
-    "-c", "--column", required=True, callback=_column, help="Leaf column, dotted path, verbatim."
-)
-fpp_option = click.option(
-    "--fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.01,
-    show_default=True, help="Target false positive rate.",
+column = click.option(
+    "-c", "--column", required=True, callback=one_name,
+    help="Leaf column as a dotted path, verbatim.",
 )  # fmt: skip
-max_bytes_option = click.option(
+fpp = click.option("--fpp", type=RATE, help="Target false positive rate.  [default: 0.01]")
+max_bytes = click.option(
     "--max-bytes", callback=filter_size, metavar="SIZE",
     help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
 )  # fmt: skip
-read_as_option = click.option(
-    "--type", "read_as", help="Read the literals as this type instead of the column's.",
-    type=click.Choice(
-        ["bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid"]
-    ),
+read_as = click.option(
+    "--type", "read_as", type=click.Choice(words(LiteralType)),
+    help="Read the literals as this type instead of the column's.",
 )  # fmt: skip
-no_verify_option = click.option(
-    "--no-verify", is_flag=True, help="Do not read back what was written."
+no_verify = click.option(
+    "--no-verify", "verify", is_flag=True, flag_value=False, default=True,
+    help="Do not read back what was written.",
+)  # fmt: skip
+dry_run = click.option("--dry-run", is_flag=True, help="Do everything but write.")
+threads = click.option(
+    "--threads", type=click.IntRange(1), help="Number of threads.  [default: one per processor]"
 )
-dry_run_option = click.option("--dry-run", is_flag=True, help="Do all but write.")
-threads_option = click.option(
-    "--threads", type=click.IntRange(1), help="Default: one per processor."
-)
-overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
+overwrite = click.option("--overwrite", is_flag=True, help="Replace an existing output.")
+deep = click.option(
+    "--deep/--no-deep", default=True, show_default=True,
+    help="Look up every stored value, or read only footers and filters.",
+)  # fmt: skip
 
+# Which filters to build, and what to do with those that exist.
+filters = together(
+    fpp,
+    click.option(
+        "--ndv", type=click.IntRange(1, MAX_NDV),
+        help="Size for this many distinct values per chunk.",
+    ),
+    max_bytes,
+    click.option(
+        "--exact-blocks", is_flag=True,
+        help="Allow any number of blocks, not only powers of two: smaller, but Arrow C++ refuses"
+        " such filters.",
+    ),
+    click.option(
+        "--existing", type=click.Choice(words(Existing)), default="keep",
+        show_default=True, help="What to do with existing filters.",
+    ),
+    click.option("--force", is_flag=True, help="Also write filters that miss the target."),
+)  # fmt: skip
 
-# For the inputs, what gives for each path where its new version goes.
-Destinations = Callable[["Inputs"], Callable[[str], "Destination"]]
-
-# Parameter -> what it sets, by the names of a keys file; how its value looks; help.
+# Parameter -> the setting in a keys file, how the value looks, the help.
 _KEY_PARAMETERS = {
     "footer_key": ("footer", "KEYSPEC", "Key of the footer: hex:… base64:… env:VAR file:PATH fd:N."),
     "column_key": ("columns", "PATH=KEYSPEC", "Key of a leaf column, or of all in a group."),
-    "key_id": ("key_ids", "ID=KEYSPEC", "Key that the file names by this id."),
-    "uniform_key": ("uniform", "KEYSPEC", "Key of whatever has no other."),
+    "key_id": ("key_ids", "ID=KEYSPEC", "Key that the file calls by this id."),
+    "uniform_key": ("uniform", "KEYSPEC", "Key of everything that has no other."),
     "aad_prefix": ("aad_prefix", "TEXT|hex:…", "AAD prefix, if the file does not store it."),
     "master_key": (
         "master_keys", "ID=KEYSPEC", "Master key of wrapped keys; also ID:BASE64,ID:BASE64."
     ),
-    "kms": ("kms", "MODULE:CLASS", "KMS client that unwraps keys; one for pyarrow does."),
+    "kms": ("kms", "MODULE:CLASS", "KMS client that unwraps keys; one for pyarrow will do."),
     "kms_conf": ("kms_conf", "NAME=VALUE", "Configuration of the KMS client."),
     "kms_instance_id": ("kms_instance_id", "ID", "For the KMS client."),
     "kms_instance_url": ("kms_instance_url", "URL", "For the KMS client."),
     "kms_token": ("kms_token", "env:VAR|file:PATH|fd:N", "Access token for the KMS client."),
-    "key_retriever": ("key_retriever", "MODULE:FUNCTION", "Makes a key of a file's key_metadata."),
+    "key_retriever": ("key_retriever", "MODULE:FUNCTION", "Finds a key by a file's key_metadata."),
     "key_material": ("key_material", "FILE", "Key material, if it is not beside the file."),
 }  # fmt: skip
 _KEY_TABLES = {"columns", "key_ids", "master_keys", "kms_conf"}
 
 
-def key_options(command: Any) -> Any:
-    """All options for keys; the command gets one `keys`, None if nothing was given.
+def _key_option(parameter: str, setting: str, metavar: str, help: str) -> Decorator:
+    repeatable = setting in _KEY_TABLES
+    return click.option(
+        f"--{parameter.replace('_', '-')}", parameter, metavar=metavar, multiple=repeatable,
+        help=f"{help.removesuffix('.')} (repeatable)." if repeatable else help,
+    )  # fmt: skip
+
+
+def keys(command: Any) -> Any:
+    """All options for keys; the command gets one `keys`, None if none was given.
 
     KEYSPEC: hex:… base64:… ascii:… env:VAR[,ENC] file:PATH[,ENC] fd:N[,ENC].
     """
 
+    @together(
+        *(_key_option(parameter, *about) for parameter, about in _KEY_PARAMETERS.items()),
+        click.option(
+            "--keys", "keys_file", type=FILE, envvar="PBLOOM_KEYS", show_envvar=True,
+            help="JSON file of keys; the other key options take precedence.",
+        ),
+    )  # fmt: skip
     @wraps(command)
     def with_keys(*args: Any, keys_file: Path | None, **given: Any) -> Any:
-        options = {
+        settings = {
             setting: given.pop(parameter) for parameter, (setting, _, _) in _KEY_PARAMETERS.items()
         }
-        return command(*args, keys=_keys(options, keys_file), **given)
+        return command(*args, keys=_keys(settings, keys_file), **given)
 
-    with_keys = click.option(
-        "--keys", "keys_file", type=FILE, envvar="PBLOOM_KEYS", show_envvar=True,
-        help="JSON file of keys; the other options for keys win over it.",
-    )(with_keys)  # fmt: skip
-    for parameter, (setting, metavar, help) in reversed(_KEY_PARAMETERS.items()):
-        repeatable = setting in _KEY_TABLES
-        with_keys = click.option(
-            f"--{parameter.replace('_', '-')}", parameter, metavar=metavar, multiple=repeatable,
-            help=f"{help.removesuffix('.')} (repeatable)." if repeatable else help,
-        )(with_keys)  # fmt: skip
     return with_keys
 
 
-def _keys(options: dict[str, Any], keys_file: Path | None) -> Keys | None:
-    given = {name: value for name, value in options.items() if value not in (None, ())}
+def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:
+    given = {name: value for name, value in settings.items() if value not in (None, ())}
     if keys_file is None and not given:
         return None
     from parquet_bloom.encryption.keys_file import keys_of, merged, read_keys_file, table_of
@@ -214,16 +264,16 @@ def _keys(options: dict[str, Any], keys_file: Path | None) -> Keys | None:
     return keys_of(merged(in_file, {**given, **tables}))
 
 
-def asked_dialect_options(command: Any) -> Any:
-    """`dialect` and `seed`: of the filters that are read."""
+def stored_dialect(command: Any) -> Any:
+    """`dialect` and `seed` of the filters to read."""
 
     @click.option(
-        "--dialect", type=click.Choice(["xxhash", "murmur3", "statistics"]),
-        help="Of the filters. Default: that to which bloom_filter_offset leads.",
+        "--dialect", type=click.Choice(words(Dialect)),
+        help="Dialect of the filters.  [default: any that bloom_filter_offset leads to]",
     )  # fmt: skip
     @click.option(
-        "--seed", type=click.IntRange(0, (1 << 32) - 1),
-        help="With --dialect murmur3: that of the hash. Default: what fits the stored values.",
+        "--seed", type=click.IntRange(0, MAX_SEED),
+        help="Seed of the hash, with --dialect murmur3.  [default: one that fits the stored values]",
     )  # fmt: skip
     @wraps(command)
     def with_dialect(*args: Any, dialect: str | None, seed: int | None, **options: Any) -> Any:
@@ -234,148 +284,114 @@ def asked_dialect_options(command: Any) -> Any:
     return with_dialect
 
 
-def output_options(command: Any) -> Any:
-    """Where a new version goes: exactly one of -o, --output-dir, --in-place, --dry-run."""
-    for option in (
-        no_verify_option,
-        dry_run_option,
-        overwrite_option,
+def destinations(command: Any) -> Any:
+    """Where new versions go: exactly one of -o, --output-dir and --in-place, or only --dry-run. The
+    command gets its files as `inputs`, and `destination_of`, the Destination of each path."""
+
+    @together(
+        click.option(
+            "-o", "--output", type=FILE, help="Write the new version of the one input here."
+        ),
+        click.option("--output-dir", type=FOLDER, help="Write each new version to this folder."),
         click.option("--in-place", is_flag=True, help="Replace each input, atomically."),
-        click.option("--output-dir", type=FOLDER, help="Write each new version into this folder."),
-        click.option("-o", "--output", type=FILE, help="Write the one input's new version here."),
-    ):
-        command = option(command)
-    return command
-
-
-def output_of(
-    inputs: Inputs, output: Path | None, output_dir: Path | None, in_place: bool, dry: bool
-) -> Callable[[str], Path | None]:
-    """How an input's output is found; a usage error unless exactly one way was given."""
-    from parquet_bloom.storage.paths import outputs_in, with_parent
-
-    ways = [output is not None, output_dir is not None, in_place]
-    if sum(ways) != 1 and not (dry and not any(ways)):
-        raise click.UsageError("expected exactly one of --output, --output-dir and --in-place")
-    if output is not None and len(inputs.files) > 1:
-        raise click.UsageError("--output takes one input; use --output-dir for several")
-    outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
-    if dry or not outputs:
-        return lambda path: output
-    return lambda path: with_parent(outputs[path])
-
-
-def destination_options(command: Any) -> Any:
-    """The same; the command gets `destinations`, which gives for its inputs what gives for each path
-    its Destination."""
-
+        overwrite,
+        dry_run,
+        no_verify,
+    )
     @wraps(command)
     def with_destinations(
-        *args: Any, output: Path | None, output_dir: Path | None, in_place: bool, overwrite: bool,
-        dry_run: bool, no_verify: bool, **given: Any,
+        files: tuple[str, ...], output: Path | None, output_dir: Path | None, in_place: bool,
+        overwrite: bool, dry_run: bool, verify: bool, **given: Any,
     ) -> Any:  # fmt: skip
         from parquet_bloom.options import Destination
+        from parquet_bloom.storage.paths import outputs_in, with_parent
 
-        def destinations(inputs: Inputs) -> Callable[[str], Destination]:
-            target = output_of(inputs, output, output_dir, in_place, dry_run)
-            return lambda path: Destination(
-                output=target(path),
+        inputs = Inputs(files)
+        ways = [output is not None, output_dir is not None, in_place]
+        if sum(ways) != 1 and not (dry_run and not any(ways)):
+            raise click.UsageError("expected exactly one of --output, --output-dir and --in-place")
+        if output is not None and len(inputs.files) > 1:
+            raise click.UsageError("--output takes one input; use --output-dir for several")
+        outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
+
+        def destination_of(path: str) -> Destination:
+            return Destination(
+                output=output if dry_run or not outputs else with_parent(outputs[path]),
                 in_place=in_place,
                 overwrite=overwrite,
                 dry_run=dry_run,
-                verify=not no_verify,
+                verify=verify,
             )
 
-        return command(*args, destinations=destinations, **given)
+        return command(inputs=inputs, destination_of=destination_of, **given)
 
-    return output_options(with_destinations)
-
-
-def filter_options(command: Any) -> Any:
-    """What filters are to be built, and beside which; None is what is not given."""
-    for option in (
-        click.option("--force", is_flag=True, help="Also write filters that miss the target."),
-        click.option(
-            "--existing", type=click.Choice(words(Existing)), default="keep",
-            show_default=True, help="What to do with a filter that is there.",
-        ),
-        click.option(
-            "--exact-blocks", is_flag=True,
-            help="Any number of blocks, not a power of two: smaller, but Arrow C++ refuses them.",
-        ),
-        click.option(
-            "--max-bytes", callback=filter_size, metavar="SIZE",
-            help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
-        ),
-        click.option(
-            "--ndv", type=click.IntRange(1, 1 << 62),
-            help="Size for this many distinct values per chunk.",
-        ),
-        click.option(
-            "--fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            help="Target false positive rate.  [default: 0.01]",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    return with_destinations
 
 
-def demand_options(command: Any) -> Any:
-    """How filters are checked, and what is demanded of them; see check_diagnosable."""
-    for option in (
+def checks(command: Any) -> Any:
+    """How to check filters, and by which policy. The command gets `deep`, `diagnose` and `policy`."""
+
+    @together(
+        deep,
         click.option(
-            "--ignore", multiple=True, callback=parse_columns, metavar="RULE",
-            help="Rule by id or name; repeatable or comma-separated.",
+            "--diagnose", is_flag=True, help="Say what a writer did wrong, where values are missing."
         ),
         click.option(
-            "--fail-on", type=click.Choice(["error", "warning", "note", "never"]),
-            help="Lowest severity with exit code 1.  [default: error]",
-        ),
-        click.option("--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset."),
-        click.option(
-            "--max-fpp", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            help="Highest false positive probability, computed from the bits.",
-        ),
-        click.option(
-            "--require", multiple=True, callback=parse_columns, metavar="COLUMN",
+            "--require", multiple=True, callback=names, metavar="COLUMN",
             help="Leaf column that must have filters; repeatable or comma-separated.",
         ),
         click.option(
-            "--diagnose", is_flag=True, help="Say what a writer did instead of what is right."
+            "--max-fpp", type=RATE,
+            help="Highest false positive probability allowed, computed from the bits.",
         ),
         click.option(
-            "--deep/--no-deep", default=True, show_default=True,
-            help="Look up every stored value, or read footers and filters only.",
+            "--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset allowed."
         ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-def check_diagnosable(deep: bool, diagnose: bool) -> None:
-    """A usage error for a diagnosis without the values."""
-    if diagnose and not deep:
-        raise click.UsageError("--diagnose looks up values, which --no-deep does not")
-
-
-def config_options(command: Any) -> Any:
-    """Where a policy stands; see policy_of."""
-    for option in (
-        click.option("--no-config", is_flag=True, help="Look for no configuration."),
         click.option(
-            "--config", type=FILE, help="Default: the nearest pbloom.toml or pyproject.toml."
+            "--fail-on", type=click.Choice(words(FailOn)),
+            help="Lowest severity that makes the exit code 1.  [default: error]",
         ),
-    ):
-        command = option(command)
-    return command
+        click.option(
+            "--ignore", multiple=True, callback=names, metavar="RULE",
+            help="Rule to ignore, by id or name; repeatable or comma-separated.",
+        ),
+        configured,
+    )  # fmt: skip
+    @wraps(command)
+    def with_policy(
+        *args: Any, policy: Any, deep: bool, diagnose: bool, require: tuple[str, ...],
+        max_fpp: float | None, max_bytes: int | None, fail_on: FailOn | None,
+        ignore: tuple[str, ...], **given: Any,
+    ) -> Any:  # fmt: skip
+        if diagnose and not deep:
+            raise click.UsageError("--diagnose looks up values, which --no-deep does not")
+        policy = policy.with_options(
+            require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
+        )
+        return command(*args, deep=deep, diagnose=diagnose, policy=policy, **given)
+
+    return with_policy
 
 
-def policy_of(config: Path | None, no_config: bool) -> Policy:
-    """The policy in the file that is named, or in the one that is found from here upwards."""
-    from parquet_bloom.rules.policy import Policy, find_config, read_policy
+def configured(command: Any) -> Any:
+    """Where the policy comes from: the command gets `policy`, from the file that was named, or the
+    one found from here upwards."""
 
-    if config is not None and no_config:
-        raise click.UsageError("expected at most one of --config and --no-config")
-    if config is None and not no_config:
-        config = find_config(Path.cwd())
-    return Policy() if config is None else read_policy(config)
+    @together(
+        click.option(
+            "--config", type=FILE,
+            help="Configuration file.  [default: the nearest pbloom.toml or pyproject.toml]",
+        ),
+        click.option("--no-config", is_flag=True, help="Use no configuration file."),
+    )  # fmt: skip
+    @wraps(command)
+    def with_config(*args: Any, config: Path | None, no_config: bool, **given: Any) -> Any:
+        from parquet_bloom.rules.policy import Policy, find_config, read_policy
+
+        if config is not None and no_config:
+            raise click.UsageError("expected at most one of --config and --no-config")
+        if config is None and not no_config:
+            config = find_config(Path.cwd())
+        return command(*args, policy=Policy() if config is None else read_policy(config), **given)
+
+    return with_config

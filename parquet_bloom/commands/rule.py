@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import click
 
-from parquet_bloom.commands.options import json_option
+from parquet_bloom.commands import options as option
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[RULE]...")
 @click.option(
-    "--markdown", is_flag=True, help="As in docs/rules.md; without a RULE the whole page."
+    "--markdown", is_flag=True, help="Write Markdown; without a RULE, all of docs/rules.md."
 )
-@json_option
+@option.as_json
 def rule(names: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Explain the rules of validate.
 
-    RULE is an id or a name. Without one, all rules are listed.
+    RULE is an id or a name; without one, all rules are listed.
 
     \b
     Example:

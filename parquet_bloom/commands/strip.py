@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from parquet_bloom.commands.options import (
-    Destinations,
-    Inputs,
-    columns_option,
-    destination_options,
-    files_argument,
-    json_option,
-    key_options,
-    row_groups_option,
-)
-
-if TYPE_CHECKING:
-    from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.commands import options as option
 
 
 @click.command()
-@files_argument
-@columns_option()
-@row_groups_option
-@destination_options
-@key_options
-@json_option
+@option.files
+@option.columns()
+@option.row_groups
+@option.destinations
+@option.keys
+@option.as_json
 def strip(
-    files: tuple[str, ...], columns: tuple[str, ...], row_groups: tuple[int, ...],
-    destinations: Destinations, keys: Keys | None, as_json: bool,
+    inputs: option.Inputs, destination_of: option.DestinationOf, keys: option.GivenKeys,
+    as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
-    The footer loses its pointers; the filters' bytes go where they are the last before the footer,
-    and always in an ORC file.
+    The footer loses its pointers. The filters' bytes go if nothing but the footer follows them, and
+    always in an ORC file.
 
     \b
     Example:
@@ -44,19 +32,12 @@ def strip(
     """
     from parquet_bloom.options import Selection
     from parquet_bloom.render.changes import write_strip
-    from parquet_bloom.render.terminal import write_json
-    from parquet_bloom.verbs.documents import document_of
     from parquet_bloom.verbs.strip import strip_file
 
-    inputs = Inputs(files)
-    destination_of = destinations(inputs)
-    selection = Selection(columns=columns or None, parts=row_groups or None)
+    selection = Selection(**given)
 
     def work(path: str) -> None:
         report = strip_file(path, selection, destination_of(path), keys=keys)
-        if as_json:
-            write_json(document_of(report))
-        else:
-            write_strip(report)
+        option.answer(report, as_json, write_strip)
 
     sys.exit(inputs.each(work))

@@ -1,80 +1,309 @@
 """What a file is to a verb, whichever format it has.
 
-    Container   a file: parts, columns, and what is done with their filters
+    Container   an open file: parts, columns, and what can be done with their filters
     part        a row group, or a stripe
-    group       what readers skip: the row group itself, or one index group of a stripe
+    group       what readers skip: the row group itself, or an index group of a stripe
     Chunk       one column in one part
-    Place       a part, and in it a group where it is about one
-    Change      what becomes of a file, see storage.new_version, which writes it
+    Place       a part, and a group if only one is meant
+    Change      how a file changes; storage.new_version writes it
 
-`parquet.file` and `orc.file` are the containers, `files.open` chooses. Verbs, renderers, commands
-and Spark know nothing else of a format.
+The protocols are in `protocols`; here is what formats and verbs hand each other, and what they
+report. `parquet.file` and `orc.file` are the containers, and `files.open` chooses one.
+Verbs, renderers, commands and Spark know nothing else of a format.
 """
 
 from __future__ import annotations
 
-from parquet_bloom.container.changes import (
-    BuildChange,
-    BuiltFilters,
-    LeftChunk,
-    RemovedFilters,
-    RepairChange,
-    Repairs,
-    StripChange,
-)
-from parquet_bloom.container.filters import (
-    Answer,
-    Bits,
-    Explanation,
-    FilterDescription,
-    NoFilters,
-    ReadFilter,
-)
-from parquet_bloom.container.places import (
-    ROW_GROUPS,
-    STRIPES,
-    UNITS,
-    Located,
-    Place,
-    Units,
-    number_of,
-)
-from parquet_bloom.container.protocols import (
-    Chunk,
-    Column,
-    Container,
-    Prober,
-)
-from parquet_bloom.container.records import (
-    WHERE_KNOWN,
-    record,
-)
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, dataclass_transform
 
-__all__ = [
-    "ROW_GROUPS",
-    "STRIPES",
-    "UNITS",
-    "WHERE_KNOWN",
-    "Answer",
-    "Bits",
-    "BuildChange",
-    "BuiltFilters",
-    "Chunk",
-    "Column",
-    "Container",
-    "Explanation",
-    "FilterDescription",
-    "LeftChunk",
-    "Located",
-    "NoFilters",
-    "Place",
-    "Prober",
-    "ReadFilter",
-    "RemovedFilters",
-    "RepairChange",
-    "Repairs",
-    "StripChange",
-    "Units",
-    "number_of",
-    "record",
-]
+from parquet_bloom.storage.new_version import Change
+
+if TYPE_CHECKING:
+    from parquet_bloom.vocabulary import Format, Verdict
+
+Made = TypeVar("Made")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(cls: type[Made]) -> type[Made]:
+    """A dataclass that only type checkers hold to be frozen, for what a file can have 100,000 of:
+    making a truly frozen one takes eight times as long, most of the time to inspect a filter."""
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
+
+# Marks a field that JSON leaves out if it is None, because not every format has it.
+WHERE_KNOWN: Final[Mapping[str, Any]] = {"where_known": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What a format calls its parts, and the groups that readers skip."""
+
+    part: str
+    group: str
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a part has several groups, each with a filter of its own."""
+        return self.part != self.group
+
+
+ROW_GROUPS: Final = Units("row group", "row group")
+STRIPES: Final = Units("stripe", "index group")
+
+UNITS: Final[Mapping[Format, Units]] = {"parquet": ROW_GROUPS, "orc": STRIPES}
+
+
+def number_of(count: int, noun: str) -> str:
+    """`1 row group`, `1,024 row groups`"""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A part of a file, or one group of it."""
+
+    part: int
+    group: int | None = None
+    units: Units = field(default=ROW_GROUPS, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        """`row group 3`; `stripe 1, index group 2`"""
+        part = f"{self.units.part} {self.part}"
+        return part if self.group is None else f"{part}, {self.units.group} {self.group}"
+
+    @property
+    def row_group(self) -> int | None:
+        """None in a format without row groups."""
+        return self.part if self.units == ROW_GROUPS else None
+
+    @property
+    def stripe(self) -> int | None:
+        """None in a format without stripes."""
+        return self.part if self.units == STRIPES else None
+
+
+class Located:
+    """A result whose place can be read by the names of its format."""
+
+    __slots__ = ()
+
+    place: Place | None
+
+    @property
+    def row_group(self) -> int | None:
+        """None in a format without row groups, or if the whole file is meant."""
+        return None if self.place is None else self.place.row_group
+
+    @property
+    def stripe(self) -> int | None:
+        return None if self.place is None else self.place.stripe
+
+    @property
+    def index_group(self) -> int | None:
+        return None if self.place is None else self.place.group
+
+
+@record
+class FilterDescription:
+    """The stored filters of one chunk: one, or one per group.
+
+    `offset` is None for a filter inside the footer, `length` is what the file says (None if it says
+    nothing), and `stored_bytes` what the filters take up in the file. `num_bytes`: all bitsets
+    together; `fill` and `fpp` (computed from the bits): the mean over the groups; `worst_fpp` and
+    `ndv_estimate`: the highest of any group, the estimate None if a filter has every bit set.
+    `encrypted`: the filters are stored in encryption envelopes, which count.
+
+    Only split block filters have blocks, a header, an algorithm and a compression. Only k-hash
+    filters have a number of hashes and of bits, which is None if groups differ. Only ORC has
+    streams, a bloomEncoding, and pbloom's mark.
+    """
+
+    dialect: str
+    offset: int | None
+    length: int | None
+    stored_bytes: int
+    num_filters: int
+    num_bytes: int
+    fill: float
+    fpp: float
+    worst_fpp: float
+    ndv_estimate: float | None
+    encrypted: bool = False
+    header_bytes: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_blocks: int | None = field(default=None, metadata=WHERE_KNOWN)
+    algorithm: str | None = field(default=None, metadata=WHERE_KNOWN)
+    hash: str | None = field(default=None, metadata=WHERE_KNOWN)
+    compression: str | None = field(default=None, metadata=WHERE_KNOWN)
+    stream: str | None = field(default=None, metadata=WHERE_KNOWN)
+    bloom_encoding: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
+    marked: bool | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+class Bits(Protocol):
+    """A filter of any kind, in memory."""
+
+    @property
+    def num_bytes(self) -> int: ...
+    @property
+    def bits_set(self) -> int: ...
+    @property
+    def fill(self) -> float: ...
+    @property
+    def fpp(self) -> float: ...
+    @property
+    def ndv_estimate(self) -> float: ...
+
+
+@record
+class Answer(Located):
+    """What the filter of one group says about a value: `num_rows` rows from `first_row`, counted
+    from the start of the file. `reason`: why the verdict is `unknown`."""
+
+    place: Place
+    verdict: Verdict
+    reason: str | None
+    num_rows: int
+    first_row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Located):
+    """How the filter of one group answers for one hash of a value: see filters.look_up.LookUp.
+
+    `plain`: the stored bytes that are hashed, in hexadecimal. `reason`: why the verdict is `unknown`.
+    """
+
+    place: Place
+    value: str
+    hash: str
+    bits: tuple[int, ...]
+    clear: tuple[int, ...]
+    reason: str | None
+    plain: str | None = field(default=None, metadata=WHERE_KNOWN)
+    block: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_blocks: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFilter:
+    """One filter, read in full. `says`: what must be equal in two filters besides the bits, by the
+    name that messages give it."""
+
+    bits: Bits
+    description: FilterDescription
+    says: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NoFilters:
+    """Why a chunk has no filters, or why those of so many groups are `unreadable`."""
+
+    reason: str
+    unreadable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltFilters(Located):
+    """Filters that were added for one chunk: one, or one per group.
+
+    `num_values`: of the chunk, nulls included in a Parquet file; `num_bytes`: the largest bitset;
+    `fpp`: the highest, computed from the bits. `offset` is None for a filter inside the footer.
+    `num_bits` and `num_hashes`: of each k-hash filter.
+    """
+
+    place: Place
+    column: str
+    num_values: int
+    num_filters: int
+    num_bytes: int
+    fpp: float
+    offset: int | None
+    length: int
+    num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedFilters(Located):
+    """Filters that were removed from one chunk. `offset`: where they were, None inside the footer or
+    if unknown; `stream` and `length`: the kind and size of the stream that they were."""
+
+    place: Place
+    column: str
+    num_filters: int
+    offset: int | None
+    stream: str | None = field(default=None, metadata=WHERE_KNOWN)
+    length: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftChunk(Located):
+    """A chunk that was left as it is although it was asked for, and why."""
+
+    place: Place
+    column: str
+    reason: str
+
+
+class BuildChange(Change):
+    """New filters. Once composed, `filters` and `skipped` say what became of each chunk, and `notes`
+    what to know about the filters."""
+
+    filters: list[BuiltFilters]
+    skipped: list[LeftChunk]
+    notes: Sequence[str] = ()
+
+    @property
+    def planned(self) -> Sequence[Any]:
+        """The Chunks whose filters can be built elsewhere, by `built` of an equal change."""
+        return ()
+
+    def built(self, chunks: Sequence[Any]) -> Generator[tuple[Any, Any]]:
+        """Each of these Chunks, in turn, with its filter, or with why it gets none."""
+        yield from ()
+
+    def take(self, filters: Generator[tuple[Any, Any]]) -> None:
+        """Write what `built` yielded elsewhere for all `planned` Chunks."""
+
+
+class StripChange(Change):
+    """Filters that go, `removed`, and those that cannot, `left`."""
+
+    removed: Sequence[RemovedFilters] = ()
+    left: Sequence[LeftChunk] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """What to do with filters, by Chunk in file order.
+
+    `dropped`: remove them, unless others are built. `resized`: record their length. `rebuilt`: build
+    others; if that fails, those that are not dropped stay.
+    """
+
+    dropped: tuple[Any, ...] = ()
+    resized: tuple[Any, ...] = ()
+    rebuilt: tuple[Any, ...] = ()
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.dropped or self.resized or self.rebuilt)
+
+
+class RepairChange(Change):
+    """Repairs. Once composed, by the keys of Chunks: offset and length of filters that were `built`
+    or `resized`, and why some were `not_built`. `remains`: Chunks, and what can still be seen of the
+    filters that they have lost."""
+
+    built: Mapping[tuple[int, int], tuple[int, int]]
+    not_built: Mapping[tuple[int, int], str]
+    resized: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
+    remains: Sequence[tuple[Any, str]] = ()

@@ -1,44 +1,33 @@
-"""What a container says of its filters as they are stored, for those who show them.
+"""How a container describes its stored filters to whoever shows them.
 
-Beside `container.FilterDescription`: the column around a filter, the groups of an ORC stripe, legacy
-filters, and the bytes of one filter.
+Besides FilterDescription: the column around a filter, the groups of an ORC stripe, legacy filters,
+and the bytes of one filter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any
 
-from parquet_bloom.container import (
-    WHERE_KNOWN,
-    Bits,
-    Container,
-    FilterDescription,
-    Located,
-    Place,
-)
-from parquet_bloom.container.records import record
+from parquet_bloom.container import WHERE_KNOWN, Bits, FilterDescription, Located, Place, record
 
-if TYPE_CHECKING:
-    from parquet_bloom.vocabulary import Dialect
-
-# Takes the bits of a filter while they are in memory.
+# Called with the bits of a filter while they are in memory.
 Look = Callable[[Bits], None]
 
 
 def finite(estimate: float) -> float | None:
-    """None for an estimate of infinitely many values: of a filter with every bit set."""
+    """None for an infinite estimate: every bit of the filter is set."""
     return estimate if isfinite(estimate) else None
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyDescription:
-    """A legacy filter to which bloom_filter_offset does not lead, but `pointer` does.
+    """A legacy filter that is found by `pointer`, not by bloom_filter_offset.
 
     `layout`: of its header, or of its bits in Statistics. `offset` is None inside the footer.
-    `reason` says why it cannot be used, and then what only its bits tell is None.
+    `reason`: why it cannot be used; what only its bits tell is then None.
     """
 
     dialect: str
@@ -57,7 +46,7 @@ class LegacyDescription:
 
 @dataclass(frozen=True, slots=True)
 class FilterStream:
-    """A stream of filters: `length` bytes from `offset`, as they are stored."""
+    """A stream of filters: `length` bytes from `offset`, as stored."""
 
     stream: str
     offset: int
@@ -79,8 +68,8 @@ class GroupFilter:
 class GroupDescription(Located):
     """One group of a chunk; `first_row` counts from the start of the file.
 
-    `positions`: where it starts in the streams of the column, as stored; None without an index, as
-    are the `statistics`: kind, num_values, has_null, min, max, sum.
+    `positions`: where it starts in the column's streams, as stored. `statistics`: kind, num_values,
+    has_null, min, max, sum. Both are None without an index.
     """
 
     place: Place
@@ -93,11 +82,11 @@ class GroupDescription(Located):
 
 @record
 class ChunkDescription:
-    """One column in one part; `reason` says why `filter` is None.
+    """One column in one part; `reason`: why `filter` is None.
 
-    `num_values`: None if nobody noted it, and without nulls in ORC; `chunk_bytes`: of its data.
-    `notes`: why readers do not look into the filters, and what makes these doubtful. `streams`: all
-    that it has of filters. `groups`: those of a part, if they were asked for.
+    `num_values`: None if not recorded; nulls do not count in ORC. `chunk_bytes`: of its data.
+    `notes`: why readers ignore the filters, or what makes them doubtful. `streams`: all its filter
+    streams. `groups`: of the part, if asked for.
     """
 
     column: str
@@ -116,13 +105,13 @@ class ChunkDescription:
 
     @property
     def num_filters(self) -> int:
-        """Those that can be used, of whatever dialect."""
+        """How many can be used, of any dialect."""
         usable_legacy = sum(each.reason is None for each in self.legacy_filters)
         return usable_legacy + (self.filter.num_filters if self.filter else 0)
 
     @property
     def filter_bytes(self) -> int:
-        """What filters take in the file; streams do so whether or not they can be used."""
+        """The size of the filters in the file; streams count whether or not they can be used."""
         if self.streams is not None:
             return sum(each.length for each in self.streams)
         legacy_bytes = sum(each.stored_bytes for each in self.legacy_filters)
@@ -130,23 +119,24 @@ class ChunkDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class PartDescription:
-    """One part; without an index it is one group. `writer_timezone` is empty if the writer notes
-    none."""
+class PartDescription(Located):
+    """One part. Of a stripe: `num_groups`, 1 without an index, and `writer_timezone`, empty if the
+    writer recorded none."""
 
+    place: Place
     num_rows: int
-    offset: int | None = None
-    num_groups: int | None = None
-    writer_timezone: str | None = None
+    columns: tuple[ChunkDescription, ...] = ()
+    offset: int | None = field(default=None, metadata=WHERE_KNOWN)
+    num_groups: int | None = field(default=None, metadata=WHERE_KNOWN)
+    writer_timezone: str | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter(Located):
-    """The bytes of one filter, and what the file says of it.
+    """The bytes of one filter, and what the file says about it.
 
-    `bitset`: the words as they are stored, little-endian. `header`: what stands before them, None
-    where they lie in a `message`, which is then the filter as it is encoded. `encrypted`: they are
-    in their envelopes, as stored.
+    `bitset`: the words as stored, little-endian. `header`: what precedes them, None if they are part
+    of a `message`, which is then the encoded filter. `encrypted`: both are in their envelopes.
     """
 
     place: Place
@@ -169,48 +159,3 @@ class StoredFilter(Located):
     bloom_encoding: int | None = field(default=None, metadata=WHERE_KNOWN)
     num_hashes: int | None = field(default=None, metadata=WHERE_KNOWN)
     num_bits: int | None = field(default=None, metadata=WHERE_KNOWN)
-
-
-class Inspectable(Container, Protocol):
-    """A container that says what is stored."""
-
-    @property
-    def compression(self) -> str | None:
-        """Of the whole file; None if every column has its own."""
-
-    def check_has_blocks(self, what: str) -> None:
-        """Raise UnsupportedError if `what` shows blocks and the filters have none."""
-
-    def check_has_groups(self) -> None:
-        """Raise UnsupportedError if parts have no groups with filters of their own."""
-
-    def describe_part(self, part: int) -> PartDescription:
-        """One part, apart from its columns."""
-
-    def describe(
-        self, chunk: Any, groups: bool = False, look: Look | None = None
-    ) -> ChunkDescription:
-        """What there is of filters, or why there is none; `groups`: each of them, too. `look` gets
-        the bits of every filter."""
-
-    def stored_filter(
-        self,
-        column: str,
-        part: int,
-        group: int | None = None,
-        dialect: Dialect | None = None,
-        seed: int | None = None,
-        decrypt: bool = False,
-    ) -> StoredFilter:
-        """The bytes of one filter, see verbs.dump."""
-
-
-# The words of a bitset by dialect: dtype, and shape, (blocks, 8) or (words,).
-_BLOCKS: Final = ("<u4", (-1, 8))
-_LONGS: Final = ("<u8", (-1,))
-WORDS: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
-    "xxhash": _BLOCKS,
-    "murmur3": _BLOCKS,
-    "statistics": _LONGS,
-    "orc": _LONGS,
-}

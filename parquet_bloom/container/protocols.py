@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from parquet_bloom.container.changes import BuildChange, RepairChange, Repairs, StripChange
-    from parquet_bloom.container.filters import Answer, Explanation, NoFilters, ReadFilter
-    from parquet_bloom.container.places import Place, Units
+    from parquet_bloom.container import (
+        Answer,
+        BuildChange,
+        Explanation,
+        NoFilters,
+        Place,
+        ReadFilter,
+        RepairChange,
+        Repairs,
+        StripChange,
+        Units,
+    )
+    from parquet_bloom.container.descriptions import (
+        ChunkDescription,
+        Look,
+        PartDescription,
+        StoredFilter,
+    )
     from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect, Format, LiteralType
 
 
 class Column(Protocol):
-    """A column that can have filters: a leaf of Parquet's schema, any column of ORC."""
+    """A column that can have filters: a leaf of a Parquet schema, any column in ORC."""
 
     @property
     def name(self) -> str:
@@ -42,16 +55,16 @@ class Chunk(Protocol):
     def where(self) -> str: ...
     @property
     def stored_bytes(self) -> int:
-        """What its values take in the file."""
+        """The size of its values in the file."""
 
     @property
     def has_filters(self) -> bool:
-        """Whether the file says that there are filters of the format's own kind."""
+        """Whether the file claims filters of the format's own kind for it."""
 
 
 class Container(Protocol):
-    """An open file. `unverified`: why the footer of an encrypted file can be another one than was
-    written, None if it cannot."""
+    """An open file. `unverified`: why the footer of an encrypted file may have been replaced, None
+    if it cannot have been."""
 
     @property
     def format(self) -> Format: ...
@@ -73,75 +86,97 @@ class Container(Protocol):
     def num_parts(self) -> int: ...
     @property
     def fingerprint(self) -> str:
-        """The same only for a file that has not changed."""
-
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-    def close(self) -> None: ...
-
-    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
-        """These parts in order, checked; all of them for None. Raises ColumnError."""
-
-    def select(self, names: Sequence[str] | None) -> tuple[Any, ...]:
-        """These Columns in file order, without repetition; all of them for None. Raises
-        ColumnError, naming the close ones."""
-
-    def chunks(self, part: int, columns: Sequence[Any]) -> Iterator[Any]:
-        """The Chunks of these columns, which `select` gave, in one part."""
-
-    def build(self, options: Any, progress: Progress | None = None) -> BuildChange:
-        """Filters of the format's own kind, by BuildOptions. `progress`: told how many Chunks are
-        done, and of how many. Raises ColumnError, UnsupportedError, RewriteError, FormatError,
-        EncryptionError."""
-
-    def strip(self, selection: Any) -> StripChange:
-        """No filters of the format's own kind for a Selection. Raises as build."""
-
-    def repair(
-        self, repairs: Repairs, options: Any, progress: Progress | None = None
-    ) -> RepairChange:
-        """Repaired filters, those that are built by RepairOptions. Raises as build."""
+        """Equal only for a file that has not changed."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The dotted paths of all Columns."""
 
-    def column(self, name: str) -> Any:
-        """The Column with this dotted path. Raises ColumnError, naming the close ones."""
-
-    def encode(self, column: Any, value: Any) -> Any:
-        """A Python or numpy value of a Column, to ask Probers about. Raises ValueTypeError if the
-        column cannot hold it."""
-
-    def read_literal(self, column: Any, text: str, read_as: LiteralType | None) -> Any:
-        """A literal, likewise; `read_as`: what type it is of, None: the column's."""
-
-    def probers(self, column: Any, dialect: Dialect | None, seed: int | None) -> Iterator[Prober]:
-        """One for each part in order, for the filters of this dialect, or those that readers of
-        today are led to; `seed`: of their hash, if nothing in the file tells it. Raises
-        UnsupportedError for a dialect that the format does not have, FooterError."""
+    @property
+    def compression(self) -> str | None:
+        """The codec of the whole file; None if every column has its own."""
 
     @property
     def row_index_stride(self) -> int | None:
-        """Rows of an index group, 0 without an index; None in a format that has none."""
+        """Rows per index group, 0 without an index; None in a format that has none."""
+
+    def close(self) -> None: ...
+
+    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+        """These parts in order, checked; all of them for None. Raises ColumnError."""
+
+    def column(self, name: str) -> Any:
+        """The Column with this dotted path. Raises ColumnError, suggesting similar names."""
+
+    def select(self, names: Sequence[str] | None) -> tuple[Any, ...]:
+        """These Columns in file order, each once; all of them for None. Raises as `column`."""
+
+    def chunks(self, part: int, columns: Sequence[Any]) -> Iterator[Any]:
+        """The Chunks of these selected Columns in one part."""
+
+    def build(self, options: Any, progress: Progress | None = None) -> BuildChange:
+        """Add filters of the format's own kind, by BuildOptions. `progress`: called with (Chunks
+        done, Chunks in all). Raises ColumnError, UnsupportedError, RewriteError, FormatError,
+        EncryptionError."""
+
+    def strip(self, selection: Any) -> StripChange:
+        """Remove filters of the format's own kind from a Selection. Raises as `build`."""
+
+    def repair(
+        self, repairs: Repairs, options: Any, progress: Progress | None = None
+    ) -> RepairChange:
+        """Repair filters; those that are built follow RepairOptions. Raises as `build`."""
+
+    def encode(self, column: Any, value: Any) -> Any:
+        """A Python or numpy value, to ask Probers of a Column about. Raises ValueTypeError if the
+        column cannot hold it."""
+
+    def read_literal(self, column: Any, text: str, read_as: LiteralType | None) -> Any:
+        """The same for a literal; `read_as`: its type, None for the column's."""
+
+    def probers(self, column: Any, dialect: Dialect | None, seed: int | None) -> Iterator[Prober]:
+        """One per part, in order, for filters of this dialect (None: those that today's readers
+        find); `seed`: of their hash, if the file does not say. Raises FooterError, and
+        UnsupportedError for a dialect that the format does not have."""
 
     def read_filters(self, part: int, column: Any) -> Sequence[ReadFilter] | NoFilters:
-        """The filters of one Chunk, those of the format's own kind, group by group."""
+        """The filters of the format's own kind of one Chunk, group by group."""
 
     def private_filters(self, columns: Sequence[Any]) -> Mapping[str, int]:
-        """How many legacy filters of these Columns only pbloom looks for, by dialect."""
+        """How many legacy filters of these Columns only pbloom would find, by dialect."""
+
+    def check_has_blocks(self, what: str) -> None:
+        """Raise UnsupportedError, about `what`, if the format's filters have no blocks."""
+
+    def check_has_groups(self) -> None:
+        """Raise UnsupportedError if parts have no groups with filters of their own."""
+
+    def describe_part(self, part: int) -> PartDescription:
+        """One part; its `columns` are left empty."""
+
+    def describe(
+        self, chunk: Any, groups: bool = False, look: Look | None = None
+    ) -> ChunkDescription:
+        """The filters of one Chunk, or why it has none; `groups`: also group by group. `look` is
+        called with the bits of each filter."""
+
+    def stored_filter(
+        self,
+        column: str,
+        part: int,
+        group: int | None = None,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+        decrypt: bool = False,
+    ) -> StoredFilter:
+        """The bytes of one filter, see verbs.dump."""
 
 
 class Prober(Protocol):
     """Asks the filters of one column in one part, which are read once for all values."""
 
     def answers(self, asked: Any) -> tuple[Answer, ...]:
-        """One for each group, about what `encode` or `read_literal` gave. Raises TamperedError."""
+        """One per group, for what `encode` or `read_literal` returned. Raises TamperedError."""
 
     def explained(self, asked: Any) -> tuple[tuple[Answer, ...], tuple[Explanation, ...]]:
-        """The same, and what led to it. Raises TamperedError."""
+        """The answers, and what led to them. Raises TamperedError."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parquet_bloom.container.places import number_of
+from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.diagnosis.layouts import Bitset
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, WORDS_PER_BLOCK

@@ -7,7 +7,7 @@ from math import comb, log
 
 import numpy as np
 
-from parquet_bloom.container.places import number_of
+from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.bitsets import as_bitset
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import MAX_CHANCE, MAX_LOG_LUCK

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from parquet_bloom.container.places import number_of
+from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.key_form import KeyForm, key_form
 from parquet_bloom.values.types import FLOAT_FORMAT, LeafType
 

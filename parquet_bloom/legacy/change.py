@@ -5,7 +5,8 @@ A container builds and removes only filters of today, so verbs ask here.
 
 from __future__ import annotations
 
-from parquet_bloom.container import BuildChange, Container, StripChange
+from parquet_bloom.container import BuildChange, StripChange
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.legacy.presence import may_have_private
 from parquet_bloom.options import BuildOptions, Selection
 from parquet_bloom.parallel import Progress

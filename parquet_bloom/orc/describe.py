@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter
+from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter, number_of
 from parquet_bloom.container.descriptions import (
     ChunkDescription,
     FilterStream,
@@ -15,7 +15,6 @@ from parquet_bloom.container.descriptions import (
     StoredFilter,
     finite,
 )
-from parquet_bloom.container.places import number_of
 from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, stored_messages

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from parquet_bloom.container import STRIPES, Answer, NoFilters, ReadFilter, Units
+from parquet_bloom.container import STRIPES, Answer, NoFilters, Place, ReadFilter, Units
 from parquet_bloom.container.descriptions import PartDescription
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
@@ -149,10 +149,14 @@ class OrcFile(OrcReader):
         """Stripes have index groups."""
 
     def describe_part(self, part: int) -> PartDescription:
-        """A stripe without its columns."""
+        """A stripe, without its columns."""
         stripe = self.stripe(part)
         return PartDescription(
-            stripe.num_rows, stripe.place.offset, stripe.num_index_groups, stripe.writer_timezone
+            Place(part, units=STRIPES),
+            stripe.num_rows,
+            offset=stripe.place.offset,
+            num_groups=stripe.num_index_groups,
+            writer_timezone=stripe.writer_timezone,
         )
 
     def describe(

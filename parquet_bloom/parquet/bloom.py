@@ -18,7 +18,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container.records import record
+from parquet_bloom.container import record
 from parquet_bloom.errors import EncryptionError, FilterError, FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, ReadFilter
+from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, Place, ReadFilter
 from parquet_bloom.errors import FilterError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
@@ -125,7 +125,7 @@ class ParquetFile(OpenFile):
         """A row group, without its columns."""
         from parquet_bloom.container.descriptions import PartDescription
 
-        return PartDescription(self.footer.row_group_num_rows(part))
+        return PartDescription(Place(part), self.footer.row_group_num_rows(part))
 
     def describe(
         self, chunk: ColumnChunk, groups: bool = False, look: descriptions.Look | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parquet_bloom.container import Container
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import MEMORY_BUDGET, Progress, of_all, work_in_order
 from parquet_bloom.rules import portability, quality, truth

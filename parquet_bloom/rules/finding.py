@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from parquet_bloom.container import Chunk, Located, Place, record
+from parquet_bloom.container import Located, Place, record
+from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.rules.rule import Rule, Severity, rules
 

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.container import Chunk, number_of
+from parquet_bloom.container import number_of
+from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
 from parquet_bloom.rules.known_writers import troubles

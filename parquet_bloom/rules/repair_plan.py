@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from parquet_bloom.container import Chunk, Repairs
+from parquet_bloom.container import Repairs
+from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.options import RepairOptions
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.vocabulary import Remedy, RepairAction

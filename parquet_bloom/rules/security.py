@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from parquet_bloom.container import Chunk, Units, number_of
+from parquet_bloom.container import Units, number_of
+from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
 from parquet_bloom.vocabulary import NO_KEY
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from math import sqrt
 from typing import Any
 
-from parquet_bloom.container import Chunk, record
+from parquet_bloom.container import record
+from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.rules.finding import Finding, chunk_finding

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from parquet_bloom.container import Bits, Chunk, Place, record
+from parquet_bloom.container import Bits, Place, record
+from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.options import ValidateOptions

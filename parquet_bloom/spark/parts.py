@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from parquet_bloom.container import Container
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter

@@ -30,7 +30,7 @@ from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Container
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.build import BuildReport
 

@@ -1,9 +1,8 @@
 """Which columns deserve Bloom filters, at what size, and what that would save.
 
-One pass over the values of each column counts the distinct ones and draws a sample of them; min/max
-statistics tell which groups (row groups, or index groups of ORC) a reader skips without a filter.
-The verdict follows from the two (see advice.verdict). Files with the same columns are judged as one
-table.
+One pass over the values of each column counts the distinct ones and samples them; min/max statistics
+tell which groups (row groups, or index groups in ORC) a reader can skip without a filter. Both lead
+to the verdict (see advice.verdict). Files with the same columns are judged as one table.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from parquet_bloom.advice.table import (
     surveyor_of,
 )
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import AdviseOptions
+from parquet_bloom.options import AdviseOptions, tuple_or_none
 from parquet_bloom.parallel import Progress
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
@@ -36,16 +35,16 @@ if TYPE_CHECKING:
 class ColumnAdvice:
     """One column. If it cannot have a filter, what was not counted is None or 0.
 
-    About the file: `num_values`: nulls are counted in Parquet, not in ORC; `already`: groups with a
-    filter; `ndv`: distinct non-null values of the whole column; `ndv_error`: its relative standard
-    error, None if it is exact; `group_ndv`: the most in one group; `only_dictionary`: all values
-    are in dictionary pages, None in ORC. `filter_bytes`: all bitsets that `build` would write;
-    `filter_share`: of the file.
+    In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
+    `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
+    `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
+    are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
+    `filter_share`: their share of the file, 0 to 1.
 
-    About all files that were judged together: `groups`: those with a non-null value; `groups_*`:
-    how many of them a look-up reads on average, by min/max statistics alone, with filters, and with
-    filters if the value is not stored. `basis`: which values are looked up; `values_stored` of
-    `values_asked` are stored. `verdict` and `reason` follow from these.
+    In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
+    them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
+    the value is not stored; `basis`: which values are looked up; `values_stored` of `values_asked`
+    are stored.
     """
 
     column: str
@@ -77,8 +76,8 @@ class ColumnAdvice:
 
 @dataclass(frozen=True, slots=True)
 class AdviceReport:
-    """The advice on one file; `size` in bytes, `fpp` is the target; `files`: how many were judged
-    together, this one included. `recommended`: the columns whose verdict is `build`."""
+    """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
+    together, including this one; `recommended`: the columns whose verdict is `build`."""
 
     path: str
     format: Format
@@ -105,17 +104,17 @@ def advise(
     """Judge each of `columns` (dotted paths; default: all) of one file.
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
-    bitset, 64 to 134,217,728, which is the default; not for ORC. value_sample: for some of the
-    columns, the literals that are really looked up, as often as they are. keys: for encrypted
-    files. progress: called with (chunks done, chunks in all).
+    bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the literals that
+    are really looked up, repeated as often as they are. keys: for encrypted files. progress: called
+    with (chunks done, chunks in all).
 
     Raises ColumnError, ValueTypeError for literals that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,
-    EncryptionError if a file cannot be decrypted, OSError. If a column cannot be read for lack of a
-    codec, an encoding or a key, that is not an error: its `reason` says so.
+    EncryptionError if a file cannot be decrypted, OSError. A column that cannot be read for lack of
+    a codec, an encoding or a key is not an error: its `reason` says so.
     """
     options = AdviseOptions(
-        columns=None if columns is None else tuple(columns),
+        columns=tuple_or_none(columns),
         fpp=fpp,
         max_bytes=max_bytes,
         value_sample=value_sample,
@@ -150,7 +149,7 @@ class Advisor:
             self._files[file.path] = self._read(file, progress)
 
     def _read(self, file: Any, progress: Progress | None) -> tuple[Table, int]:
-        """The table that a file is of, and its place there."""
+        """The table that a file belongs to, and its index there."""
         options = self._options
         surveyor = surveyor_of(file, options)
         columns = file.select(options.columns)
@@ -175,7 +174,7 @@ class Advisor:
     def _report(
         self, table: Table, file: SurveyedFile, judged: Sequence[JudgedColumn], path: str
     ) -> AdviceReport:
-        """About one file, or all as one; `path` is the input of the settings."""
+        """About one file, or all as one; `path`: the input that the settings name."""
         columns = tuple(
             _advice(subject, column, found, file.size, path)
             for subject, column, found in zip(table.subjects, file.columns, judged, strict=True)

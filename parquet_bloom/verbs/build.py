@@ -1,8 +1,7 @@
-"""Add Bloom filters to a file that already exists; no page or data stream is rewritten.
+"""Add Bloom filters to an existing file, without rewriting a page or data stream.
 
-Column chunks are read by several threads and their filters written in file order, while the
-unchanged part of the file is copied by the kernel. Before the new file takes its name it is opened
-again and compared with what it must be.
+Several threads read column chunks; their filters are written in file order, while the kernel copies
+the unchanged part of the file. The new file is opened again and checked before it takes its name.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.container import BuiltFilters, Container, LeftChunk
+from parquet_bloom.container import BuiltFilters, LeftChunk
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import build_change
-from parquet_bloom.options import BuildOptions, Destination
+from parquet_bloom.options import BuildOptions, Destination, tuple_or_none
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.new_version import write_version
 from parquet_bloom.vocabulary import Existing, Format, OrcStreams
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from parquet_bloom.legacy.murmur3.dialect import Murmur3
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
 
-# Gives filters that were built elsewhere, see container.BuildChange.take.
+# Yields filters that were built elsewhere, see container.BuildChange.take.
 TakeFilters = Callable[[Container, Sequence[Any]], Generator[tuple[Any, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
     """What build did to one file. Sizes in bytes; `output` is None for a dry run. `notes`: what to
-    know about the filters, such as which readers will not look at them."""
+    know about the filters, such as which readers will ignore them."""
 
     path: str
     format: Format
@@ -48,7 +48,7 @@ class BuildReport:
 
     @property
     def num_filters(self) -> int:
-        """Those of all index groups, where a chunk has several."""
+        """How many were added, counting each index group."""
         return sum(built.num_filters for built in self.filters)
 
 
@@ -79,30 +79,32 @@ def build(
 
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as
     it allows. ndv: size for this many distinct values per chunk instead. max_bytes: the limit of a
-    bitset, 64 to 134,217,728, which is the default. exact_blocks: block counts that are not powers
-    of two, smaller, but refused by Arrow C++. existing: what to do with filters that are there.
-    force: write filters that miss the target, too. in_place: replace `source` itself. overwrite:
-    replace an existing `output`. dry_run: build, but write nothing. verify: read back what was
-    written. keys: for encrypted files, that of the footer and those of `columns`, whose filters are
-    encrypted like them; a column without a key is skipped. expose_filter_location: let a plaintext
-    footer say where they lie, and so how large they are; Arrow C++ finds those of columns with the
-    footer's key only there. progress: called with (chunks done, chunks in all).
+    bitset, 64 to 134,217,728 (the default). exact_blocks: allow block counts that are not powers of
+    two; such filters are smaller, but Arrow C++ refuses them. existing: what to do with existing
+    filters. force: also write filters that miss the target. in_place: replace `source` itself.
+    overwrite: replace an existing `output`. dry_run: build, but write nothing. verify: read back
+    what was written. progress: called with (chunks done, chunks in all).
 
-    Of an ORC file, `columns` are dotted names, `row_groups` are stripes, and each index group gets a
+    keys: for encrypted files, the keys of the footer and of `columns`, whose filters are encrypted
+    with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show
+    where these filters are, and so how large; for columns with the footer's key, Arrow C++ looks
+    nowhere else.
+
+    In an ORC file, `columns` are dotted names, `row_groups` are stripes, and each index group gets a
     filter for as many values as it has rows, or for `ndv`; orc_streams: `utf8`, the default, or
-    `both`, which writes them for readers from before ORC 1.3, too.
+    `both`, for readers before ORC 1.3, too.
 
-    dialect: write filters of a legacy dialect, which readers pass over unless it is told otherwise,
-    to a Parquet file that is not encrypted. A StatisticsFilter says itself how large they are, so that
-    fpp, ndv and max_bytes are refused.
+    dialect: write filters of a legacy dialect to an unencrypted Parquet file; readers ignore them
+    unless the dialect publishes them. A StatisticsFilter has its own size options, and fpp, ndv and
+    max_bytes are refused with it.
 
     Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs,
-    encodings and options that are not supported, EncryptionError for what does not open or if there
-    is no key at all, RewriteError for outputs that must not be written, OSError.
+    encodings and options that are not supported, EncryptionError for wrong keys or none at all,
+    RewriteError for outputs that must not be written, OSError.
     """
     options = BuildOptions(
         columns=tuple(columns),
-        parts=None if row_groups is None else tuple(row_groups),
+        parts=tuple_or_none(row_groups),
         fpp=fpp,
         ndv=ndv,
         max_bytes=max_bytes,
@@ -115,11 +117,7 @@ def build(
         threads=threads,
     )
     destination = Destination(
-        output=output,
-        in_place=in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
+        output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
     )
     return build_file(source, options, destination, keys=keys, progress=progress)
 
@@ -133,7 +131,7 @@ def build_file(
     progress: Progress | None = None,
     filters: TakeFilters | None = None,
 ) -> BuildReport:
-    """As build. `filters`: gives those for all chunks that can be built elsewhere."""
+    """As build. `filters`: yields the filters of all chunks that can be built elsewhere."""
     started = time.perf_counter()
     target = destination.target(path)
     with open_file(path, keys) as file:

@@ -1,9 +1,8 @@
-"""Two files' filters side by side: where they are, what is said of them, which bits differ.
+"""Compare the filters of two files: which there are, what is said about them, which bits differ.
 
-Two filters are the same if their bits are and what is said of them: by header and footer of a
-Parquet file, where a length counts as right or wrong; by stream, bloomEncoding and the numbers of
-bits and hashes of an ORC file. Where they lie, how they are compressed and who built them does not
-count.
+Two filters are the same if their bits and these attributes are: in Parquet, what header and footer
+say, a length being right or wrong; in ORC, stream, bloomEncoding, and the numbers of bits and
+hashes. Their positions, their compression and who built them do not matter.
 """
 
 from __future__ import annotations
@@ -22,28 +21,28 @@ from parquet_bloom.container import (
     Place,
     ReadFilter,
 )
-from parquet_bloom.files import check_comparable
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.difference import difference
 from parquet_bloom.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Container
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import DiffStatus, Format
 
-# A column's dotted path, and how many before it have the same.
+# A column's dotted path, and how many columns before it have the same one.
 _Name = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class FilterDiff(Located):
-    """The filters of one column in one group; a side is None if it has none, or one that cannot be
-    read. The offset, length and stored bytes of an ORC filter are those of its stream.
+    """The filters of one column in one group; a side is None if it has no readable filter. The
+    offset, length and stored bytes of an ORC filter are those of its stream.
 
-    `fold`: how many times the larger one is as large, None unless that is a whole number.
-    `bits_only_a`: how many bits are set in `a` only, after the larger one was folded to the size of
-    the other; None if that cannot be said. `reason`: what differs, in words; empty if nothing does.
+    `fold`: the ratio of their sizes, None unless it is a whole number. `bits_only_a`: how many bits
+    are set in `a` only, once the larger filter is folded to the size of the other; None if they
+    cannot be compared. `reason`: what differs, in words; empty if nothing does.
     """
 
     place: Place
@@ -59,9 +58,9 @@ class FilterDiff(Located):
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """Two files. `filters`: of all groups that have one in either; `columns_only_a`: columns that
-    the other one lacks; `notes`: legacy filters, which are not compared; `row_index_stride_a`: rows
-    of an index group, 0: there is no index."""
+    """Two files. `filters`: one per group that has a filter in either file; `columns_only_a`: columns
+    that the other file lacks; `notes`: legacy filters, which are not compared; `row_index_stride_a`:
+    rows per index group, 0 without an index."""
 
     path_a: str
     path_b: str
@@ -86,49 +85,49 @@ def diff(
 ) -> FileDiff:
     """Compare the filters of `columns` (dotted paths; default: all).
 
-    Row groups, stripes and index groups are compared by their ordinals. keys: for encrypted files,
-    of both. Raises ColumnError for a column that neither file has, FormatError, UnsupportedError,
-    also for two files of different formats, EncryptionError for what does not open, OSError. A
-    filter that cannot be read is not an error.
+    Row groups, stripes and index groups are matched by their ordinals. keys: for encrypted files,
+    the keys of both. Raises ColumnError for a column that neither file has, FormatError,
+    UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
+    OSError. A filter that cannot be read is not an error.
     """
     with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
-        check_comparable(file_a, file_b)
-        return _diff(file_a, file_b, columns)
-
-
-def _diff(file_a: Container, file_b: Container, columns: Sequence[str] | None) -> FileDiff:
-    wanted = _wanted(file_a, file_b, columns)
-    a, b = _Side("a", file_a, wanted), _Side("b", file_b, wanted)
-    names = list({**a.columns, **b.columns})
-    only_a = tuple(name[0] for name in names if name not in b.columns)
-    only_b = tuple(name[0] for name in names if name not in a.columns)
-    filters = tuple(
-        found
-        for part in range(max(file_a.num_parts, file_b.num_parts))
-        for name in names
-        for found in _diff_part(part, name, a, b)
-    )
-    alike = file_a.num_parts == file_b.num_parts and not only_a + only_b
-    return FileDiff(
-        path_a=file_a.path,
-        path_b=file_b.path,
-        format=file_a.format,
-        same=alike
-        and file_a.row_index_stride == file_b.row_index_stride
-        and all(found.status == "same" for found in filters),
-        num_parts_a=file_a.num_parts,
-        num_parts_b=file_b.num_parts,
-        columns_only_a=only_a,
-        columns_only_b=only_b,
-        filters=filters,
-        notes=(*a.notes(), *b.notes()),
-        row_index_stride_a=file_a.row_index_stride,
-        row_index_stride_b=file_b.row_index_stride,
-    )
+        if file_a.format != file_b.format:
+            raise UnsupportedError(
+                f"{file_a.path} and {file_b.path}: {file_a.format} and {file_b.format},"
+                " expected files of one format"
+            )
+        wanted = _wanted(file_a, file_b, columns)
+        side_a, side_b = _Side("a", file_a, wanted), _Side("b", file_b, wanted)
+        names = list({**side_a.columns, **side_b.columns})
+        only_a = tuple(name[0] for name in names if name not in side_b.columns)
+        only_b = tuple(name[0] for name in names if name not in side_a.columns)
+        filters = tuple(
+            found
+            for part in range(max(file_a.num_parts, file_b.num_parts))
+            for name in names
+            for found in _diff_part(part, name, side_a, side_b)
+        )
+        alike = file_a.num_parts == file_b.num_parts and not only_a + only_b
+        return FileDiff(
+            path_a=file_a.path,
+            path_b=file_b.path,
+            format=file_a.format,
+            same=alike
+            and file_a.row_index_stride == file_b.row_index_stride
+            and all(found.status == "same" for found in filters),
+            num_parts_a=file_a.num_parts,
+            num_parts_b=file_b.num_parts,
+            columns_only_a=only_a,
+            columns_only_b=only_b,
+            filters=filters,
+            notes=(*side_a.notes(), *side_b.notes()),
+            row_index_stride_a=file_a.row_index_stride,
+            row_index_stride_b=file_b.row_index_stride,
+        )
 
 
 def _wanted(file_a: Container, file_b: Container, columns: Sequence[str] | None) -> set[str]:
-    """The names of columns. Raises ColumnError for one that neither file has."""
+    """The names of `columns`. Raises ColumnError for one that neither file has."""
     in_a, in_b = set(file_a.columns), set(file_b.columns)
     if columns is None:
         return in_a | in_b
@@ -136,7 +135,7 @@ def _wanted(file_a: Container, file_b: Container, columns: Sequence[str] | None)
 
 
 class _Side:
-    """One of the two files, which messages call by its letter."""
+    """One of the two files; messages call it by its letter."""
 
     def __init__(self, letter: str, file: Container, wanted: set[str]) -> None:
         self._letter = letter
@@ -160,14 +159,14 @@ class _Side:
         return Place(part, group if units.has_groups else None, units)
 
     def notes(self) -> Iterator[str]:
-        """What there is that nobody compares."""
+        """What is not compared."""
         found = self._file.private_filters(tuple(self.columns.values()))
         for dialect, count in sorted(found.items()):
             yield f"legacy filters in {self._letter}, which are not compared: {count} {dialect}"
 
 
 def _diff_part(part: int, name: _Name, a: _Side, b: _Side) -> Iterator[FilterDiff]:
-    """What is said of each group; nothing if neither file has filters."""
+    """The diff of each group; none if neither file has filters."""
     found = a.read(part, name), b.read(part, name)
     for group in range(max(map(_num_groups, found))):
         place = a.place(part, group)
@@ -219,12 +218,14 @@ def _compared(place: Place, column: str, a: ReadFilter, b: ReadFilter) -> Filter
     bits = difference(a.bits, b.bits)
     reasons = [*said, *bits.reasons, *unknown]
     status: DiffStatus = "different" if reasons else "same"
-    if bits.is_folded and not said:
+    if unknown:
+        status = "unreadable"
+    elif bits.is_folded and not said:
         status = "folded"
     return FilterDiff(
         place=place,
         column=column,
-        status="unreadable" if unknown else status,
+        status=status,
         a=a.description,
         b=b.description,
         fold=bits.fold,

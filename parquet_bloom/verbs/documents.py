@@ -1,4 +1,4 @@
-"""A report as JSON has it: plain dictionaries and lists, whose keys name places as the format does.
+"""A report as a JSON document: dictionaries and lists, whose keys name places as the format does.
 
     place: Place(3)              "row_group": 3                        "stripe": 3
     place: Place(3, 1)           -                                     "stripe": 3, "index_group": 1
@@ -23,26 +23,22 @@ _UNIT = re.compile(r"(?<![a-z])(part|group)(?=s?(?![a-z]))")
 
 
 def document_of(report: Any) -> dict[str, Any]:
-    """The document of one report, a dataclass with a `format`."""
+    """The document of a report, a dataclass with a `format`."""
     document: dict[str, Any] = plain(report, UNITS[report.format])
     return document
 
 
 def plain(value: Any, units: Units) -> Any:
-    """What a document has for any part of a report."""
-    # What most values are is tried first: a file may have 100,000 chunks.
+    """The JSON value for any part of a report."""
+    # The most frequent first: a file may have 100,000 chunks.
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(each, units) for each in value]
-    if is_dataclass(value):
-        return _fields(value, units)
     if isinstance(value, dict):
         return {key: plain(each, units) for key, each in value.items()}
-    return value.hex() if isinstance(value, bytes) else value
-
-
-def _fields(value: Any, units: Units) -> dict[str, Any]:
+    if not is_dataclass(value):
+        return value.hex() if isinstance(value, bytes) else value
     document: dict[str, Any] = {}
     for name, key, where_known in _keys(value.__class__, units):
         content = getattr(value, name)
@@ -60,8 +56,7 @@ def _fields(value: Any, units: Units) -> dict[str, Any]:
 
 @cache
 def _keys(report: Any, units: Units) -> tuple[tuple[str, str, bool], ...]:
-    """Of each field its name, its key, and whether it is left out where it is None; of a `place`
-    the key of the part."""
+    """Name, key and WHERE_KNOWN of each field; a `place` that is None has the key of a part."""
     return tuple(
         (
             each.name,
@@ -78,11 +73,7 @@ def key_of(name: str, units: Units) -> str:
     return _UNIT.sub(lambda found: getattr(units, found[1]).replace(" ", "_"), name)
 
 
-def place_fields(place: Place | None, units: Units) -> dict[str, int | None]:
-    """The keys for a place; of none, the part is null."""
-    part = key_of("part", units)
-    if place is None:
-        return {part: None}
-    if place.group is None:
-        return {part: place.part}
-    return {part: place.part, key_of("group", units): place.group}
+def place_fields(place: Place, units: Units) -> dict[str, int]:
+    """The keys for a place."""
+    part = {key_of("part", units): place.part}
+    return part if place.group is None else {**part, key_of("group", units): place.group}

@@ -1,15 +1,13 @@
-"""One filter, as it is stored or in a format that other tools read."""
+"""One filter, as stored or in a format that other tools read."""
 
 from __future__ import annotations
 
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.container.descriptions import WORDS
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import check_dialect
@@ -27,11 +25,15 @@ if TYPE_CHECKING:
 
 HEX_LINE_BYTES = 32
 
+# The words of a bitset, by dialect: dtype, and shape, (blocks, 8) or (words,).
+_BLOCKS, _LONGS = ("<u4", (-1, 8)), ("<u8", (-1,))
+_WORDS = {"xxhash": _BLOCKS, "murmur3": _BLOCKS, "statistics": _LONGS, "orc": _LONGS}
+
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """One filter of a file. `unverified`: why the footer of an encrypted file can be another one
-    than was written, None if it cannot."""
+    """One filter of a file. `unverified`: why the footer of an encrypted file may have been replaced,
+    None if it cannot have been."""
 
     path: str
     format: Format
@@ -44,7 +46,7 @@ class Dump:
 
     @property
     def header(self) -> bytes:
-        """What stands before the bitset; empty where both are in a message."""
+        """What precedes the bitset; empty if both are in a message."""
         return self.stored.header or b""
 
     @property
@@ -60,14 +62,14 @@ class Dump:
 
 
 def _raw(found: Dump) -> bytes:
-    """The bytes of the file; of a filter in the footer, the struct without its bits, and then the
+    """The bytes of the file; for a filter in the footer, the struct without its bits, and then the
     longs, little-endian."""
     stored = found.stored
     return found.header + found.bitset if stored.message is None else stored.message
 
 
 def _hex(found: Dump) -> bytes:
-    """The header on the first line, or the number of hashes and of bits; then 32 bytes per line."""
+    """The header on the first line, or the numbers of hashes and bits; then 32 bytes per line."""
     stored, bitset = found.stored, found.bitset
     is_message = stored.header is None
     first = f"{stored.num_hashes} {stored.num_bits}" if is_message else found.header.hex()
@@ -76,10 +78,10 @@ def _hex(found: Dump) -> bytes:
 
 
 def _json(found: Dump) -> bytes:
-    """What the file says of the filter, and its bytes in hex, on one line."""
+    """What the file says about the filter, and its bytes in hex, on one line."""
     document: dict[str, Any] = document_of(found)
     document |= document.pop("stored")
-    # A path that is not UTF-8 has surrogates, whose backslashed form JSON reads as such.
+    # A path that is not UTF-8 has surrogates; JSON readers take their backslashed form as such.
     return json.dumps(document, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
 
 
@@ -94,18 +96,13 @@ def _npy(found: Dump) -> bytes:
 
     import numpy as np
 
-    dtype, shape = WORDS[found.stored.dialect]
+    dtype, shape = _WORDS[found.stored.dialect]
     out = io.BytesIO()
     np.save(out, np.frombuffer(found.bitset, dtype).reshape(shape), allow_pickle=False)
     return out.getvalue()
 
 
-_FORMATS: Mapping[DumpFormat, Callable[[Dump], bytes]] = {
-    "raw": _raw,
-    "hex": _hex,
-    "json": _json,
-    "npy": _npy,
-}
+_FORMATS = {"raw": _raw, "hex": _hex, "json": _json, "npy": _npy}
 
 
 def dump(
@@ -119,15 +116,14 @@ def dump(
     keys: Keys | None = None,
     decrypt: bool = False,
 ) -> Dump:
-    """Read one filter, of an ORC file that of an index group (None: the first) in the stripe
+    """Read one filter; in an ORC file, the filter of one index group (None: the first) in the stripe
     `row_group`.
 
-    dialect: the filter of this one; otherwise that to which bloom_filter_offset leads, whichever it
-    is. seed: of the hash of a `murmur3` filter, if nothing in the file tells it. keys: for
-    encrypted files. decrypt: give out header and bits of an encrypted column, which tell
-    whoever has them what values are stored; otherwise they stay in their envelopes. Raises
-    ColumnError, FilterError if there is none that can be used, EncryptionError if it does not open,
-    UnsupportedError for what the format does not have.
+    dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of a
+    `murmur3` filter, if the file does not say. keys: for encrypted files. decrypt: reveal the header
+    and bits of an encrypted column, which tell everyone what values are stored; otherwise they stay
+    in their envelopes. Raises ColumnError, FilterError if no filter can be used, EncryptionError if a
+    key is wrong, UnsupportedError for what the format does not have.
     """
     check_dialect(dialect, seed)
     with open_file(path, keys) as file:
@@ -142,19 +138,15 @@ def save(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write what was dumped of `source` to `output`, for those only who may read `source`.
+    """Write what was dumped from `source` to `output`, readable only by those who may read `source`.
 
-    Raises RewriteError if that is `source`, or exists and `overwrite` is not set; OSError.
+    Raises RewriteError if `output` is `source`, or exists and `overwrite` is not set; OSError.
     """
     target = resolve_target(source, output, False, overwrite)
-    with target.output(_mode(source), 0) as written:
+    mode = default_mode()
+    if not is_url(os.fspath(source)):
+        mode &= local_path(source).stat().st_mode | stat.S_IRWXU
+    with target.output(mode, 0) as written:
         written.append(data)
         written.flush()
         written.commit()
-
-
-def _mode(source: str | os.PathLike[str]) -> int:
-    """That of a new file, which none may read who may not read the source."""
-    if is_url(os.fspath(source)):
-        return default_mode()
-    return default_mode() & (local_path(source).stat().st_mode | stat.S_IRWXU)

@@ -1,48 +1,35 @@
-"""What filters a file has: of each column in each part what is stored and what the bits come to, or
-why there is none."""
+"""Which filters a file has: what is stored for each column in each part, or why there is none."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.container import WHERE_KNOWN, Located, Place
+from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Selection
+from parquet_bloom.options import Selection, tuple_or_none
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Bits
-    from parquet_bloom.container.descriptions import ChunkDescription, Inspectable
+    from parquet_bloom.container import Bits, Place
+    from parquet_bloom.container.descriptions import ChunkDescription, PartDescription
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
-# Takes a filter while its bits are in memory: where it is, the position of its column among those
-# inspected, what is said of it, and the bits.
-Visit = Callable[[Place, int, "ChunkDescription", "Bits"], None]
-
-
-@dataclass(frozen=True, slots=True)
-class PartInspection(Located):
-    """One part. Of a stripe: `num_groups`, of which there is one without an index, and
-    `writer_timezone`, empty if the writer notes none."""
-
-    place: Place
-    num_rows: int
-    columns: tuple[ChunkDescription, ...]
-    offset: int | None = field(default=None, metadata=WHERE_KNOWN)
-    num_groups: int | None = field(default=None, metadata=WHERE_KNOWN)
-    writer_timezone: str | None = field(default=None, metadata=WHERE_KNOWN)
+# Called with a filter while its bits are in memory: its place, the position of its column among those
+# inspected, its description, and the bits.
+Visit = Callable[["Place", int, "ChunkDescription", "Bits"], None]
 
 
 @dataclass(frozen=True, slots=True)
 class FileInspection:
-    """One file. `filter_bytes` are those of the filters inspected; `filter_share` is of `size`.
+    """One file. `filter_bytes`: of the filters inspected; `filter_share`: of `size`, 0 to 1.
 
-    `unverified`: why the footer of an encrypted file can be another one than was written, None if
-    it cannot. Of an ORC file: `compression`, and `row_index_stride`, the rows of an index group, 0
-    without an index.
+    `unverified`: why the footer of an encrypted file may have been replaced, None if it cannot have
+    been. In an ORC file: `compression`, and `row_index_stride`, the rows per index group, 0 without
+    an index.
     """
 
     path: str
@@ -52,7 +39,7 @@ class FileInspection:
     encrypted: bool
     num_rows: int
     num_parts: int
-    parts: tuple[PartInspection, ...]
+    parts: tuple[PartDescription, ...]
     filter_bytes: int
     filter_share: float
     unverified: str | None = None
@@ -60,18 +47,18 @@ class FileInspection:
     row_index_stride: int | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
-    def row_groups(self) -> tuple[PartInspection, ...]:
-        """The parts, by the name that Parquet has for them; none of an ORC file."""
+    def row_groups(self) -> tuple[PartDescription, ...]:
+        """The parts of a Parquet file."""
         return tuple(part for part in self.parts if part.row_group is not None)
 
     @property
-    def stripes(self) -> tuple[PartInspection, ...]:
-        """The parts, by the name that ORC has for them; none of a Parquet file."""
+    def stripes(self) -> tuple[PartDescription, ...]:
+        """The parts of an ORC file."""
         return tuple(part for part in self.parts if part.stripe is not None)
 
     @property
     def num_filters(self) -> int:
-        """Those that can be used, of whatever dialect."""
+        """How many can be used, of any dialect."""
         return sum(column.num_filters for part in self.parts for column in part.columns)
 
 
@@ -83,37 +70,37 @@ def inspect(
     index_groups: bool = False,
     keys: Keys | None = None,
 ) -> FileInspection:
-    """Describe the filters of `columns` (dotted paths; default: all) in `row_groups`, of an ORC
-    file the stripes with these numbers.
+    """Describe the filters of `columns` (dotted paths; default: all) in `row_groups`, which are the
+    stripes of an ORC file.
 
-    index_groups: each index group of an ORC file, too. keys: for encrypted files. Raises
-    ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError for what does not open.
-    A filter that cannot be used is not an error, nor one without a key: its chunk has a `reason`.
+    index_groups: also describe each index group of an ORC file. keys: for encrypted files. Raises
+    ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong. A
+    filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.
     """
+    selection = Selection(columns=tuple_or_none(columns), parts=tuple_or_none(row_groups))
     with open_file(path, keys) as file:
-        selection = Selection(
-            columns=None if columns is None else tuple(columns),
-            parts=None if row_groups is None else tuple(row_groups),
-        )
         return inspect_file(file, selection, index_groups=index_groups)
 
 
 def inspect_file(
-    file: Inspectable,
+    file: Container,
     selection: Selection,
     *,
     index_groups: bool = False,
     visit: Visit | None = None,
 ) -> FileInspection:
-    """The same of an open file. `visit` gets every filter that bloom_filter_offset leads to, so
-    that nobody has to read it again. Raises as inspect."""
+    """The same for an open file. `visit` gets every filter that bloom_filter_offset leads to, so that
+    nobody has to read it again."""
     if index_groups:
         file.check_has_groups()
     columns = file.select(selection.columns)
-    parts = tuple(
-        _inspect_part(file, part, columns, index_groups, visit)
-        for part in file.parts(selection.parts)
-    )
+    parts = []
+    for part in file.parts(selection.parts):
+        described = (
+            _inspect_chunk(file, chunk, position, index_groups, visit)
+            for position, chunk in enumerate(file.chunks(part, columns))
+        )
+        parts.append(replace(file.describe_part(part), columns=tuple(described)))
     filter_bytes = sum(column.filter_bytes for part in parts for column in part.columns)
     return FileInspection(
         path=file.path,
@@ -123,7 +110,7 @@ def inspect_file(
         encrypted=file.is_encrypted,
         num_rows=file.num_rows,
         num_parts=file.num_parts,
-        parts=parts,
+        parts=tuple(parts),
         filter_bytes=filter_bytes,
         filter_share=filter_bytes / file.source.size,
         unverified=file.unverified,
@@ -132,25 +119,8 @@ def inspect_file(
     )
 
 
-def _inspect_part(
-    file: Inspectable, part: int, columns: Sequence[Any], groups: bool, visit: Visit | None
-) -> PartInspection:
-    about = file.describe_part(part)
-    return PartInspection(
-        place=Place(part, units=file.units),
-        num_rows=about.num_rows,
-        columns=tuple(
-            _inspect_chunk(file, chunk, position, groups, visit)
-            for position, chunk in enumerate(file.chunks(part, columns))
-        ),
-        offset=about.offset,
-        num_groups=about.num_groups,
-        writer_timezone=about.writer_timezone,
-    )
-
-
 def _inspect_chunk(
-    file: Inspectable, chunk: Any, position: int, groups: bool, visit: Visit | None
+    file: Container, chunk: Any, position: int, groups: bool, visit: Visit | None
 ) -> ChunkDescription:
     if visit is None:
         return file.describe(chunk, groups)

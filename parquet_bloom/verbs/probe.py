@@ -1,4 +1,4 @@
-"""Ask a file's filters about values: which groups of rows remain to be read."""
+"""Ask the filters of a file about values: which groups of rows remain to be read?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import ProbeOptions
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Container
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import Dialect, Format, LiteralType, Verdict
 
@@ -34,9 +34,9 @@ class ProbedValue:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """The verdicts on all values in one file, and the bytes that were read for them. `unverified`:
-    why the footer of an encrypted file can be another one than was written, None if it cannot.
-    `explanations`: value by value, None if nobody asked for them."""
+    """The verdicts on all values in one file, and the bytes read for them. `unverified`: why the
+    footer of an encrypted file may have been replaced, None if it cannot have been. `explanations`:
+    value by value, None if not asked for."""
 
     path: str
     format: Format
@@ -65,16 +65,16 @@ def probe(
 ) -> ProbeReport:
     """The verdicts on literals (see parquet_bloom.values.literals) of `column` in one file.
 
-    A verdict costs the footer, and of each filter its header and the one block that the hash
-    selects; of an ORC file, all filters of the column.
+    Reads the footer, and of each filter the header and the one block that the hash selects; in an
+    ORC file, all filters of the column.
 
-    read_as: read the literals as this type. dialect: ask the filters of this one; otherwise those
-    to which bloom_filter_offset leads, whichever they are. seed: of the hash of `murmur3` filters,
-    if nothing in the file tells it. keys: for encrypted files. explain: tell hash and bits of every
-    form that a value may be stored in.
+    read_as: read the literals as this type. dialect: ask the filters of this dialect; by default,
+    those that bloom_filter_offset leads to, of any dialect. seed: of the hash of `murmur3` filters,
+    if the file does not say. keys: for encrypted files. explain: give the hash and bits of every form
+    that a value may be stored in.
 
-    Raises ColumnError, ValueTypeError, FormatError, UnsupportedError, EncryptionError for what does
-    not open, OSError.
+    Raises ColumnError, ValueTypeError, FormatError, UnsupportedError, EncryptionError if a key is
+    wrong, OSError.
     """
     options = ProbeOptions(
         column=column,
@@ -89,6 +89,7 @@ def probe(
 
 
 def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
+    """As probe, for an open file."""
     column = file.column(options.column)
     probers = file.probers(column, options.dialect, options.seed)
     asked = [file.read_literal(column, text, options.read_as) for text in options.values]
@@ -116,11 +117,6 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
 
 def _probed(value: str, answers: Sequence[Answer]) -> ProbedValue:
     rows = sum(each.num_rows for each in answers if each.verdict != "absent")
-    return ProbedValue(value, _on_all({each.verdict for each in answers}), tuple(answers), rows)
-
-
-def _on_all(verdicts: set[Verdict]) -> Verdict:
-    """The verdict on a file with these verdicts on its groups."""
-    if "maybe" in verdicts:
-        return "maybe"
-    return "unknown" if "unknown" in verdicts else "absent"
+    found = (each.verdict for each in answers)
+    verdict: Verdict = max(found, key=("absent", "unknown", "maybe").index, default="absent")
+    return ProbedValue(value, verdict, tuple(answers), rows)

@@ -1,7 +1,7 @@
 """Repair the filters of a file: drop those that lose rows, set lengths, on request build others.
 
-What is wrong is found by rules, and what becomes of it is in rules.repair_plan. Of a Parquet file only
-the footer changes, and filters that are built stand before it; of an ORC file the streams of filters.
+Rules find what is wrong, and rules.repair_plan decides what to do. In a Parquet file only the footer
+changes, with new filters before it; in an ORC file the streams of filters change.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import WHERE_KNOWN, Container, Located, Place, RepairChange
+from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Destination, RepairOptions
+from parquet_bloom.options import Destination, RepairOptions, tuple_or_none
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RepairedFilter(Located):
-    """What was done for the filters of one chunk, and the rule that was broken, with the words for it.
+    """What was done about the filters of one chunk, the rule that was broken, and how.
 
-    `offset` and `length` say where they are now, None if there are none. `groups`: the index groups
-    where the rule was broken, none where it is about all of a stripe.
+    `offset` and `length`: of the present filters, None if there are none. `groups`: the index groups
+    where the rule was broken, empty if it concerns the whole stripe.
     """
 
     place: Place
@@ -46,8 +47,8 @@ class RepairedFilter(Located):
 
 @dataclass(frozen=True, slots=True)
 class LeftFilter(Located):
-    """A rule that is still broken; `reason` says what is wrong, and what would repair it. `column`:
-    None where it is about a whole stripe. `groups`: as of RepairedFilter."""
+    """A rule that is still broken; `reason`: what is wrong, and what would repair it. `column`: None
+    if a whole stripe is meant. `groups`: as in RepairedFilter."""
 
     place: Place | None
     column: str | None
@@ -58,8 +59,8 @@ class LeftFilter(Located):
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What repair did to one file. Sizes in bytes, `bytes_added` is less than 0 if the file got
-    shorter; `output` is None for a dry run."""
+    """What repair did to one file. Sizes in bytes; `bytes_added` is negative if the file shrank;
+    `output` is None for a dry run."""
 
     path: str
     format: Format
@@ -90,24 +91,24 @@ def repair(
     keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> RepairReport:
-    """Write `source` with the filters of `columns` (dotted paths; default: all) repaired.
+    """Write `source` to `output` with the filters of `columns` (dotted paths; default: all) repaired.
 
-    By default no value is read, and what only values could prove right is dropped. drop_bad: look
-    up every stored value; filters with false negatives are dropped. rebuild: the same, and whatever
-    was dropped, or is right but trips readers, is built again from the data; fpp and max_bytes are
-    as for build. Other options as for build. progress: called with (chunks done, chunks in all),
-    for the values that are looked up and for the filters that are built.
+    By default no value is read, and filters that only values could prove right are dropped.
+    drop_bad: look up every stored value, and drop filters with false negatives. rebuild: the same,
+    and build filters again that were dropped, or that are right but confuse readers. Other options
+    as for build. progress: called with (chunks done, chunks in all), first for looking up values,
+    then for building filters.
 
-    Nothing in an ORC file points to a filter: without drop_bad or rebuild nothing is repaired in
-    it, and the report says what would be. Of it, row_groups are stripes.
+    In an ORC file, row_groups are stripes, and nothing points to a filter: without drop_bad or
+    rebuild nothing is repaired, and the report says what could be.
 
     Raises ColumnError, FormatError for a footer that contradicts itself or is damaged,
-    EncryptionError for what does not open or cannot be sealed again, UnsupportedError, RewriteError
-    for outputs that must not be written, OSError.
+    EncryptionError for data that cannot be decrypted or encrypted again, UnsupportedError,
+    RewriteError for outputs that must not be written, OSError.
     """
     options = RepairOptions(
-        columns=None if columns is None else tuple(columns),
-        parts=None if row_groups is None else tuple(row_groups),
+        columns=tuple_or_none(columns),
+        parts=tuple_or_none(row_groups),
         drop_bad=drop_bad,
         rebuild=rebuild,
         fpp=fpp,
@@ -115,11 +116,7 @@ def repair(
         threads=threads,
     )
     destination = Destination(
-        output=output,
-        in_place=in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
+        output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
     )
     return repair_file(source, options, destination, keys, progress)
 
@@ -131,22 +128,25 @@ def repair_file(
     keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> RepairReport:
-    """The same, of options."""
+    """As repair."""
     started = time.perf_counter()
     target = destination.target(source)
     with open_file(source, keys) as file:
         found = diagnosed(file, options, progress)
         change = file.repair(found.repairs(options), options, progress)
         size = write_version(file.source, target, change, destination.verify)
-        outcomes = [_Outcome(file, options, found, change, each) for each in found.filters]
-        done = [each.done() for each in outcomes]
+        outcomes = [
+            outcome
+            for broken in found.filters
+            for outcome in _outcomes(broken, file, change, found, found.may_drop(options))
+        ]
         return RepairReport(
             path=file.path,
             format=file.format,
             output=target.name,
-            repaired=tuple(each for each in done if each is not None),
+            repaired=tuple(each for each in outcomes if isinstance(each, RepairedFilter)),
             left=(
-                *(left for each in outcomes for left in each.left()),
+                *(each for each in outcomes if isinstance(each, LeftFilter)),
                 *(_left(chunk_finding("PB501", *each)) for each in change.remains),
                 *(_left(why, more, _groups(file, [why])) for why, more in found.beyond_repair),
             ),
@@ -157,90 +157,55 @@ def repair_file(
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What became of the filters of one chunk, in words."""
+def _outcomes(
+    broken: BrokenFilters,
+    file: Container,
+    change: RepairChange,
+    found: Diagnosed,
+    may_drop: bool,
+) -> Iterator[RepairedFilter | LeftFilter]:
+    """What was done about the filters of one chunk, and what is still wrong with them."""
+    key, fatal = broken.chunk.key, broken.fatal
+    wanting = fatal or broken.shortcoming
+    reason = change.not_built.get(key)
+    why_not = f"; not rebuilt: {reason}" if reason else ""
 
-    file: Container
-    options: RepairOptions
-    found: Diagnosed
-    change: RepairChange
-    broken: BrokenFilters
+    def groups(why: Finding) -> tuple[int, ...] | None:
+        alike = (finding for finding, _ in broken.problems if finding.rule == why.rule)
+        return _groups(file, alike)
 
-    def done(self) -> RepairedFilter | None:
-        """What was done, if anything."""
-        broken, key = self.broken, self.broken.chunk.key
-        if self._is_rebuilt:
-            return self._item("rebuilt", self._wanting, self.change.built[key])
-        if self._is_dropped:
-            return self._item(self._loss, broken.fatal, (None, None), self._why_not)
-        if broken.fatal is None and broken.length is not None:
-            return self._item("length set", broken.length, self.change.resized[key])
-        return None
-
-    def left(self) -> Iterator[LeftFilter]:
-        """What is still wrong."""
-        if self._is_rebuilt or self._is_dropped:
-            return
-        if self._wanting is not None:
-            by_dropping = ", drop-bad removes the filters" if self.broken.fatal else ""
-            more = self._why_not or f"; rebuild repairs it{by_dropping}"
-            yield _left(self._wanting, more, self._groups(self._wanting))
-        for finding in self.broken.beyond_repair:
-            yield _left(finding, way_out(finding), self._groups(finding))
-
-    @property
-    def _wanting(self) -> Finding | None:
-        """Why other filters are wanted."""
-        return self.broken.fatal or self.broken.shortcoming
-
-    @property
-    def _is_rebuilt(self) -> bool:
-        return self.broken.chunk.key in self.change.built
-
-    @property
-    def _is_dropped(self) -> bool:
-        return self.broken.fatal is not None and self.found.may_drop(self.options)
-
-    @property
-    def _loss(self) -> RepairAction:
-        fatal = self.broken.fatal
-        is_length = fatal is not None and fatal.definition.repair == "remove length"
-        return "length removed" if is_length else self.found.dropping
-
-    @property
-    def _why_not(self) -> str:
-        """Why no filter was built; empty if nobody tried."""
-        reason = self.change.not_built.get(self.broken.chunk.key)
-        return f"; not rebuilt: {reason}" if reason else ""
-
-    def _groups(self, why: Finding) -> tuple[int, ...] | None:
-        found = (finding for finding, _ in self.broken.problems)
-        return _groups(self.file, [each for each in found if each.rule == why.rule])
-
-    def _item(
-        self,
-        action: RepairAction,
-        why: Finding | None,
-        place: tuple[int | None, int | None],
-        more: str = "",
+    def repaired(
+        action: RepairAction, why: Finding, where: tuple[int, int] | None, more: str = ""
     ) -> RepairedFilter:
-        assert why is not None
-        offset, length = place
         return RepairedFilter(
-            place=self.broken.chunk.place,
-            column=self.broken.chunk.column.name,
+            place=broken.chunk.place,
+            column=broken.chunk.column.name,
             action=action,
             rule=why.rule,
             reason=why.statement + more,
-            offset=offset,
-            length=length,
-            groups=self._groups(why),
+            offset=where and where[0],
+            length=where and where[1],
+            groups=groups(why),
         )
+
+    if wanting and key in change.built:
+        yield repaired("rebuilt", wanting, change.built[key])
+        return
+    if fatal and may_drop:
+        is_length = fatal.definition.repair == "remove length"
+        yield repaired("length removed" if is_length else found.dropping, fatal, None, why_not)
+        return
+    if broken.length and not fatal:
+        yield repaired("length set", broken.length, change.resized[key])
+    if wanting:
+        by_dropping = ", drop-bad removes the filters" if fatal else ""
+        yield _left(wanting, why_not or f"; rebuild repairs it{by_dropping}", groups(wanting))
+    for finding in broken.beyond_repair:
+        yield _left(finding, way_out(finding), groups(finding))
 
 
 def _groups(file: Container, findings: Iterable[Finding]) -> tuple[int, ...] | None:
-    """Those of a stripe where a rule is broken; None in a format that has none."""
+    """The index groups where a rule is broken; None in a format that has none."""
     if not file.units.has_groups:
         return None
     places = (each.place for each in findings)

@@ -1,11 +1,11 @@
-"""All that can be said of a file's filters, gathered for one page: what there is, whether it is
-right, what it looks like, what would be better."""
+"""Everything about the filters of a file, for one page: what they are, whether they are right, what
+they look like, what would be better."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.options import AdviseOptions, ValidateOptions
+from parquet_bloom.options import AdviseOptions, ValidateOptions, tuple_or_none
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
@@ -28,13 +28,13 @@ from parquet_bloom.verbs.validate import ValidationReport, validate_file
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
-# Of so many filters the page shows every block; of the others, what they come to in their columns.
+# The page shows every block of this many filters, and summarizes the others by column.
 MAX_PICTURES = 48
 
-# The FPP of so many filters is measured, about as many of each column; it takes up to a millisecond.
+# The FPP of this many filters is measured, shared out among the columns; each takes up to 1 ms.
 MAX_MEASURED = 512
 
-# So many columns are advised on, those with filters first; `advise` reads all values of each.
+# Advice covers this many columns, those with filters first: `advise` reads all their values.
 MAX_ADVISED = 100
 
 NOT_DEEP = "not asked for: it needs the values, and only footer and filters were read"
@@ -44,10 +44,10 @@ NOT_DEEP = "not asked for: it needs the values, and only footer and filters were
 class ColumnSummary:
     """One leaf column over all row groups. Sizes in bytes, `filter_bytes` with headers.
 
-    `filters`: by row group, True where there is one that can be used. FPPs are None without any,
-    measured are those of `num_measured` filters; `ndv_estimate` is that of the row group with the
-    most values, None too if a filter has every bit set; `reason` is why most of the other row
-    groups have no filter that can be used.
+    `filters`: by row group, True if a filter can be used. FPPs are None if none can be used;
+    `num_measured`: how many were measured. `ndv_estimate`: the highest of any row group, None
+    too if a filter has every bit set. `reason`: why most of the other row groups have no usable
+    filter.
     """
 
     column: str
@@ -71,7 +71,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, slots=True)
 class FilterPicture:
-    """One filter: what is stored, and how its bits lie."""
+    """One filter: what is stored, and how its bits are distributed."""
 
     stored: FilterDescription
     occupancy: FilterOccupancy
@@ -79,10 +79,10 @@ class FilterPicture:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """One file. `advice` is about up to MAX_ADVISED columns, or None for the reason in `no_advice`.
+    """One file. `advice` covers up to MAX_ADVISED columns, or is None for the reason in `no_advice`.
 
-    `pictures`: of up to MAX_PICTURES of the `num_filters` filters, those with errors and warnings
-    before others, in the order of columns and row groups.
+    `pictures`: up to MAX_PICTURES of the `num_filters` filters, preferably those with errors and
+    warnings, in the order of columns and row groups.
     """
 
     inspection: FileInspection
@@ -110,17 +110,14 @@ def report(
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
     the target of the advice, 0 to 1, exclusive. policy: as for validate. progress: called with
-    (done, in all) of filters checked, then of chunks read for the advice. keys: for encrypted files.
+    (done, in all), first of the filters to check, then of the chunks to read for the advice. keys:
+    for encrypted files.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
-    EncryptionError for what does not open.
+    EncryptionError if a key is wrong.
     """
     options = ValidateOptions(
-        columns=None if columns is None else tuple(columns),
-        deep=deep,
-        diagnose=deep,
-        policy=policy,
-        threads=threads,
+        columns=tuple_or_none(columns), deep=deep, diagnose=deep, policy=policy, threads=threads
     )
     with open_file(path, keys) as file:
         file.check_has_blocks("report")
@@ -129,7 +126,10 @@ def report(
         inspection = inspect_file(file, options, visit=seen.take)
         advised = AdviseOptions(columns=_advised(inspection), fpp=fpp, threads=threads)
         advice, no_advice = _advice(file, advised, progress) if deep else (None, NOT_DEEP)
-    summaries = tuple(_summaries(inspection, seen.measured))
+    chunks = zip(*(part.columns for part in inspection.parts), strict=True)
+    summaries = tuple(
+        _summary(found, seen.measured.get(position, ())) for position, found in enumerate(chunks)
+    )
     return FileReport(
         inspection=inspection,
         validation=validation,
@@ -143,13 +143,13 @@ def report(
 
 
 class _Seen:
-    """What is kept of filters that are seen once, one after the other: pictures of the troubled ones
-    and of the first, and how many random values some of each column find."""
+    """What is kept of filters that pass by one at a time: pictures of the troubled ones and of the
+    first, and the measured FPP of some in each column."""
 
     def __init__(self, findings: Sequence[Finding], num_columns: int) -> None:
         self.measured: dict[int, list[float]] = defaultdict(list)
         self._most_measured = max(1, MAX_MEASURED // max(1, num_columns))
-        # By how bad what was found of them is, the position of the column, and the row group.
+        # By the rank of the worst finding, then by the position of the column and the row group.
         self._pictures: dict[int, dict[tuple[int, int], FilterPicture]] = defaultdict(dict)
         self._ranks = {
             (finding.row_group, finding.column): finding.rank
@@ -158,7 +158,7 @@ class _Seen:
         }
 
     def take(self, place: Place, position: int, found: ChunkDescription, bits: Bits) -> None:
-        """See a filter."""
+        """Look at a filter, while its bits are in memory."""
         assert found.filter is not None
         assert isinstance(bits, SplitBlockBloomFilter)
         alike = self._pictures[self._ranks.get((place.part, found.column), 0)]
@@ -171,7 +171,7 @@ class _Seen:
             measured.append(measured_fpp(bits))
 
     def pictures(self) -> tuple[FilterPicture, ...]:
-        """Up to MAX_PICTURES of the most troubled ones, in the order of columns and row groups."""
+        """The most troubled ones, up to MAX_PICTURES, in the order of columns and row groups."""
         ranks = sorted(self._pictures, reverse=True)
         items = [item for rank in ranks for item in self._pictures[rank].items()]
         chosen = dict(items[:MAX_PICTURES])
@@ -179,7 +179,7 @@ class _Seen:
 
 
 def _advised(inspection: FileInspection) -> tuple[str, ...]:
-    """The columns to advise on, most wanted first."""
+    """The columns to advise on, those with the most filters first."""
     filters = Counter(
         column.column for part in inspection.parts for column in part.columns if column.filter
     )
@@ -190,7 +190,7 @@ def _advised(inspection: FileInspection) -> tuple[str, ...]:
 def _advice(
     file: Any, options: AdviseOptions, progress: Progress | None
 ) -> tuple[AdviceReport | None, str | None]:
-    """The advice, or why there is none: pages that validate makes findings of are errors here."""
+    """The advice, or why there is none: damage that validate reports as a finding is an error here."""
     advisor = Advisor(options)
     try:
         advisor.add_file(file, progress)
@@ -198,15 +198,6 @@ def _advice(
         return None, str(error).removeprefix(f"{file.path}: ")
     (report,) = advisor.reports()
     return report, None
-
-
-def _summaries(
-    inspection: FileInspection, measured: Mapping[int, Sequence[float]]
-) -> Iterator[ColumnSummary]:
-    """One for each column that was inspected; `measured`: by its position."""
-    columns = zip(*(part.columns for part in inspection.parts), strict=True)
-    for position, chunks in enumerate(columns):
-        yield _summary(chunks, measured.get(position, ()))
 
 
 def _summary(chunks: Sequence[ChunkDescription], measured: Sequence[float]) -> ColumnSummary:

@@ -1,4 +1,4 @@
-"""Remove filters, of all dialects."""
+"""Remove filters of all dialects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import LeftChunk, RemovedFilters
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import strip_change
-from parquet_bloom.options import Destination, Selection
+from parquet_bloom.options import Destination, Selection, tuple_or_none
 from parquet_bloom.storage.new_version import write_version
 from parquet_bloom.vocabulary import Format
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StripReport:
-    """What strip did to one file. `left`: filters, or what there is of them in plaintext, that could
-    not be removed, or of which nobody knows. Sizes in bytes; `output` is None for a dry run."""
+    """What strip did to one file. `left`: filters, or plaintext remains of filters, that could not be
+    removed or may still be there. Sizes in bytes; `output` is None for a dry run."""
 
     path: str
     format: Format
@@ -36,7 +36,7 @@ class StripReport:
 
     @property
     def num_filters(self) -> int:
-        """Those that were removed, of all index groups."""
+        """How many were removed, counting each index group."""
         return sum(removed.num_filters for removed in self.removed)
 
 
@@ -52,25 +52,18 @@ def strip(
     verify: bool = True,
     keys: Keys | None = None,
 ) -> StripReport:
-    """Write `source` without the filters of `columns` (default: all) in `row_groups`, of an ORC file
-    in these stripes.
+    """Write `source` to `output` without the filters of `columns` (default: all) in `row_groups`,
+    which are the stripes of an ORC file.
 
-    Those of legacy dialects go, too. A filter that cannot be read loses its pointer, and its bytes
-    stay. keys: for encrypted files, that of the footer and those of `columns`; by default, what
-    there is no key to is left.
+    Legacy filters go, too. A filter that cannot be read loses its pointer, but its bytes stay. keys:
+    for encrypted files, the keys of the footer and of `columns`; if columns are not given, those
+    without a key are left as they are. Other options as for build.
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
-    selection = Selection(
-        columns=None if columns is None else tuple(columns),
-        parts=None if row_groups is None else tuple(row_groups),
-    )
+    selection = Selection(columns=tuple_or_none(columns), parts=tuple_or_none(row_groups))
     destination = Destination(
-        output=output,
-        in_place=in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
+        output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
     )
     return strip_file(source, selection, destination, keys=keys)
 

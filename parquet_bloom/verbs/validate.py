@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import Container
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import ValidateOptions
+from parquet_bloom.options import ValidateOptions, tuple_or_none
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How much was looked at: filters, and stored values (a dictionary's entries once)."""
+    """How many filters and stored values were checked (the entries of a dictionary once)."""
 
     filters: int
     values: int
@@ -46,8 +46,7 @@ class ValidationReport:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be checked at all, which is neither right nor wrong. `message` is one
-    line that names the file."""
+    """A file that could not be checked at all. `message`: one line that names the file."""
 
     path: str
     message: str
@@ -72,26 +71,23 @@ def validate(
     """Check the filters of `columns` (dotted paths; default: all).
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
-    values are missing, say what the writer did instead. keys: for encrypted files. progress: called
-    with (filters done, filters in all); of ORC files, those of a column in a stripe are one.
+    values are missing, say what the writer did wrong. keys: for encrypted files. progress: called
+    with (filters done, filters in all); in ORC files, a column in a stripe counts as one.
 
-    policy: what is required, ignored and fatal, by default only errors (see read_policy). On top of
-    it, `require` columns with a filter in every row group or stripe, a highest FPP, a largest
-    bitset in bytes, rules to `ignore` by id or name, and `fail_on`: error, warning, note or never.
+    policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
+    extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
+    `max_bytes`, of a bitset; `ignore`, rules by id or name; and `fail_on`: error, warning, note or
+    never.
 
-    Raises ConfigError for unknown words, ColumnError, FormatError for files whose footer cannot be
-    read or that change meanwhile, EncryptionError for those whose footer or ColumnMetaData does not
-    open, UnsupportedError, OSError. What is wrong with filters and pages is a finding, not an error.
+    Raises ConfigError for unknown words, ColumnError, FormatError if the footer cannot be read or the
+    file changes meanwhile, EncryptionError if footer or ColumnMetaData cannot be decrypted,
+    UnsupportedError, OSError. What is wrong with filters and pages is a finding, not an error.
     """
     policy = (policy or Policy()).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
     options = ValidateOptions(
-        columns=None if columns is None else tuple(columns),
-        deep=deep,
-        diagnose=diagnose,
-        policy=policy,
-        threads=threads,
+        columns=tuple_or_none(columns), deep=deep, diagnose=diagnose, policy=policy, threads=threads
     )
     with open_file(path, keys) as file:
         return validate_file(file, options, progress)
@@ -115,9 +111,9 @@ def validate_file(
 
 
 def _check_unchanged(file: Container) -> None:
-    """Raise FormatError if somebody wrote into the file meanwhile: what was found is of no file.
+    """Raise FormatError if the file was written to meanwhile: the findings would be about no file.
 
-    Another file that took its name is no matter, the one that was opened is still there.
+    Another file under its name does not matter: the one that was opened is still there.
     """
     source = file.source
     if isinstance(source, LocalSource):

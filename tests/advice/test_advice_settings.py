@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from parquet_bloom.advice.settings import WantedFilter, writer_settings
-from parquet_bloom.commands.options import parse_columns
+from parquet_bloom.commands.options import names
 from parquet_bloom.filters.sizing import MAX_BYTES
 
 WANTED = WantedFilter(
@@ -74,7 +74,7 @@ def test_names_are_quoted():
 def test_the_command_takes_the_name_as_it_is(name):
     """Through a shell and through the option, where commas separate names."""
     words = shlex.split(settings(name)["pbloom"])
-    assert parse_columns(None, None, (words[words.index("-c") + 1],)) == (name,)
+    assert names(None, None, (words[words.index("-c") + 1],)) == (name,)
 
 
 def test_a_path_is_no_option():

@@ -12,7 +12,7 @@ import pytest
 from make.commands import outcome
 from make.kms_lab import MASTER_KEYS, open_all, write
 
-from parquet_bloom.commands.options import columns_option, key_options
+from parquet_bloom.commands import options as option
 from parquet_bloom.program import Program
 
 KEY = b"0123456789012345"
@@ -27,12 +27,12 @@ def cli():
 
 @cli.command()
 @click.argument("path", type=click.Path(path_type=Path), required=False)
-@columns_option()
-@key_options
+@option.columns()
+@option.keys
 def show(path, columns, keys):
     """Say what keys there are, or what they open."""
     click.echo(repr(keys) if path is None else open_all(path, keys))
-    for column in columns:
+    for column in columns or ():
         click.echo(f"{column}: {keys.column_key((column,), None).source}")
 
 
@@ -229,9 +229,9 @@ def test_a_key_from_a_descriptor(tmp_path):
 
 def test_help_names_every_option(run):
     text = run("--help").stdout
-    for option in (
+    for name in (
         "--keys", "--footer-key", "--column-key", "--key-id", "--uniform-key", "--aad-prefix",
         "--master-key", "--kms", "--kms-conf", "--kms-instance-id", "--kms-instance-url",
         "--kms-token", "--key-retriever", "--key-material", "PBLOOM_KEYS",
     ):  # fmt: skip
-        assert option in text
+        assert name in text

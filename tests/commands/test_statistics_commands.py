@@ -10,7 +10,7 @@ from make.commands import outcome
 from make.statistics_files import with_field, with_struct
 
 import parquet_bloom as pb
-from parquet_bloom.commands import dialect_options
+from parquet_bloom.cli import cli
 from parquet_bloom.legacy.presence import FIELD_IDS
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
@@ -130,20 +130,13 @@ def test_dump_has_the_longs(built):
 def test_the_choices_are_those_of_the_library():
     choices = {
         option.name: tuple(option.type.choices)
-        for option in map(_option, dialect_options._OPTIONS)
+        for option in cli.commands["build"].params
         if hasattr(option.type, "choices")
     }
     assert choices["header_layout"] == words(HeaderLayout)
     assert choices["strategy"] == tuple(STRATEGIES)
     assert choices["encoding"] == words(BitsetEncoding)
     assert choices["field_id"] == tuple(map(str, FIELD_IDS))
-
-
-def _option(decorator):
-    def command():
-        """Takes the option."""
-
-    return decorator(command).__click_params__[0]
 
 
 def build(source, tmp_path, *arguments):
@@ -211,7 +204,7 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
         (("-c", "id", "--strategy", "hive"), "--strategy: expected --dialect statistics"),
         ((*STATISTICS, "--seed", "5"), "--seed: expected --dialect murmur3"),
         ((*STATISTICS, "--ndv", "5"), "--ndv: expected --expected-entries"),
-        ((*STATISTICS, "--max-bytes", "64"), "--max-bytes: filters of this dialect have the size"),
+        ((*STATISTICS, "--max-bytes", "64"), "--max-bytes: the rate alone sets the size"),
         ((*STATISTICS, "--conf", "parquet.x=1"), "pbloom: parquet.x: no such key: expected "),
         (
             (*STATISTICS, "--conf", "parquet.expected.entries=1"),
@@ -219,11 +212,11 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
         ),
         (
             (*STATISTICS, "--conf", "parquet.bloom.filter.enable.column.names=id"),
-            "--column: --conf names columns: expected one of the two",
+            "--column: --conf names columns, too: expected one of the two",
         ),
         (
             (*STATISTICS, "--conf", "parquet.enable.bloom.filter=true", "--fpp", "0.1"),
-            "--fpp: --conf says it: expected one of the two",
+            "--fpp: --conf sets it, too: expected one of the two",
         ),
         ((*STATISTICS, "--field-id", "6"), "Invalid value for '--field-id'"),
         ((*STATISTICS, "--force"), "force is not supported for statistics filters\n"),

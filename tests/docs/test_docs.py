@@ -28,6 +28,7 @@ from parquet_bloom.container.descriptions import (
     GroupDescription,
     GroupFilter,
     LegacyDescription,
+    PartDescription,
     StoredFilter,
 )
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
@@ -38,7 +39,7 @@ from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.documents import key_of
-from parquet_bloom.verbs.inspect import FileInspection, PartInspection
+from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import StripReport
@@ -138,7 +139,7 @@ def keys_of(field, report):
         "build": (BuildReport, BuiltFilters, LeftChunk),
         "inspect": (
             FileInspection,
-            PartInspection,
+            PartDescription,
             ChunkDescription,
             FilterDescription,
             LegacyDescription,

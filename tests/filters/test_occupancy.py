@@ -16,6 +16,7 @@ from parquet_bloom.filters.occupancy import (
     occupancy_map,
     spread,
 )
+from parquet_bloom.options import Selection
 from parquet_bloom.verbs.occupancy import MAP_CELLS, inspect_occupancy
 
 
@@ -160,7 +161,12 @@ def file(tmp_path_factory):
 
 def occupancies(path, **selection):
     found = []
-    inspection = inspect_occupancy(path, lambda one, _: found.append(one), **selection)
+    with pb.open(path) as file:
+        inspection = inspect_occupancy(
+            file,
+            Selection(columns=selection.get("columns"), parts=selection.get("row_groups")),
+            lambda one, _: found.append(one),
+        )
     assert inspection == pb.inspect(path, **selection)
     return found
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from make import wrong_writers as wrong
+from make.parquet_files import open_parquet
 from make.wrong_writers import Column, Writer
 
 from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.files import open_parquet
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.membership import check_membership
 

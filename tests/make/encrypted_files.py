@@ -7,9 +7,9 @@ from typing import Any
 from conftest import FIXTURES
 from make.encrypting import Recipe, encrypt
 from make.footers import footer_start
+from make.parquet_files import open_parquet
 
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.files import open_parquet
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
 
 PLAIN = FIXTURES / "pyarrow_types.parquet"

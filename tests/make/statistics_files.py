@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from parquet_bloom.files import open_parquet
+from make.parquet_files import open_parquet
+
 from parquet_bloom.legacy.statistics.build import StatisticsBuild
 from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
 from parquet_bloom.legacy.statistics.edits import added

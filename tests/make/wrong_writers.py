@@ -16,12 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 from make.pages import byte_arrays, data_page
-from make.parquet_files import forged
+from make.parquet_files import forged, open_parquet
 from oracle import specification as spec
 from oracle.hashing import x64_128
 
 import parquet_bloom as pb
-from parquet_bloom.files import open_parquet
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer.footer import FilterPlace
 from parquet_bloom.parquet.thrift import ttypes

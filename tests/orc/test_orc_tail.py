@@ -23,7 +23,6 @@ from make.handmade_orc import (
 )
 
 import parquet_bloom as pb
-from parquet_bloom.files import open_parquet
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.reader import MAX_INDEX_GROUPS
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, ROW_INDEX
@@ -118,8 +117,8 @@ def test_blocks_are_256_kib_unless_the_postscript_says_otherwise(tmp_path):
 
 
 def test_parquet_files_are_what_they_were():
-    with pb.open(PARQUET) as file, open_parquet(PARQUET) as same:
-        assert file.format == same.format == "parquet"
+    with pb.open(PARQUET) as file:
+        assert file.format == "parquet"
         assert file.source.bytes_read == 8 + 4 + len(file.footer.raw)
 
 
@@ -131,13 +130,6 @@ def test_parquet_files_load_nothing_of_orc():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
-
-
-def test_who_takes_nothing_but_parquet_says_so(tmp_path):
-    path = write(tmp_path / "a.orc", forge(TYPES, [STRIPE]))
-    with pytest.raises(pb.UnsupportedError) as raised:
-        open_parquet(path)
-    assert str(raised.value) == f"{path}: an ORC file, expected a Parquet file"
 
 
 def test_a_key_is_no_use_to_an_orc_file(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from make.commands import on_a_terminal, outcome
 
 import parquet_bloom as pb
+from parquet_bloom.options import Selection
 from parquet_bloom.render.histogram import HistogramWriter, chart
 from parquet_bloom.verbs.occupancy import inspect_occupancy
 
@@ -76,7 +77,8 @@ def path(tmp_path_factory):
 
 def occupancies(path):
     found = []
-    inspect_occupancy(path, lambda one, _: found.append(one))
+    with pb.open(path) as file:
+        inspect_occupancy(file, Selection(), lambda one, _: found.append(one))
     return found
 
 
@@ -152,7 +154,9 @@ def test_without_block_characters(path, monkeypatch, encoding):
     out = Terminal(io.BytesIO(), encoding=encoding, errors="backslashreplace")
     monkeypatch.setattr(sys, "stdout", out)
     writer = HistogramWriter(str(path))
-    writer.finish(inspect_occupancy(path, writer.take, columns=["a"], row_groups=[0]))
+    with pb.open(path) as file:
+        selection = Selection(columns=("a",), parts=(0,))
+        writer.finish(inspect_occupancy(file, selection, writer.take))
     out.flush()
     text = out.buffer.getvalue().decode(encoding)
     assert ("█" in text, "#" in text, "\\u" in text) == (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from parquet_bloom.container import Place
-from parquet_bloom.container.records import record
+from parquet_bloom.container import Place, record
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
