@@ -17,13 +17,12 @@ Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from math import isnan
 from typing import Any, Final
 
-from parquet_bloom.advice.ranges import KEY_BYTES, Bounds, OrderKey, bounds_of
+from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, bounds_of
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.timestamps import millis_of
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
@@ -40,18 +39,6 @@ _UNIX_EPOCH: Final = date(1970, 1, 1).toordinal()
 def is_ordered(column: OrcColumn) -> bool:
     """Whether statistics can rule out values of this column."""
     return column.kind in _ORDERED
-
-
-class OrderedValues:
-    """An Arrow array of values of a column, without nulls."""
-
-    def __init__(self, column: OrcColumn, values: Any) -> None:
-        self._column = column
-        self._values = values
-
-    def take(self, positions: Iterable[int]) -> list[OrderKey | None]:
-        """Where the values at these positions lie in the order; None for those with no place."""
-        return order_keys(self._column, self._values.take(list(positions)))
 
 
 def order_keys(column: OrcColumn, values: Any) -> list[OrderKey | None]:
