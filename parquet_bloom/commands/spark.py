@@ -27,6 +27,7 @@ from parquet_bloom.commands.options import (
     policy_of,
     read_as_option,
 )
+from parquet_bloom.errors import SparkError
 from parquet_bloom.program import FINE, NO, TROUBLE
 
 if TYPE_CHECKING:
@@ -89,10 +90,14 @@ def _on_spark(command: Any) -> Any:
     ) -> None:  # fmt: skip
         from parquet_bloom.render.spark import write_spark
         from parquet_bloom.render.terminal import complain, progress, write_line
-        from parquet_bloom.spark import history
-        from parquet_bloom.spark.progress import shown
-        from parquet_bloom.spark.session import session
 
+        try:
+            from parquet_bloom.spark.outcome import append_report
+            from parquet_bloom.spark.progress import shown
+            from parquet_bloom.spark.session import session
+        except ImportError as error:
+            expected = "expected PySpark: pip install 'parquet-bloom[spark]'"
+            raise SparkError(f"{error}: {expected}") from None
         if master is not None and remote is not None:
             raise click.UsageError("expected at most one of --master and --remote")
         job: Job = command(**given)
@@ -112,7 +117,7 @@ def _on_spark(command: Any) -> Any:
             else:
                 write_spark(report)
             if report_to is not None:
-                history.append(spark, report, report_to)
+                append_report(spark, report, report_to)
         sys.exit(_code(report))
 
     for option in (

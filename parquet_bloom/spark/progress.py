@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession
 
-# How often a classic session is asked, in seconds; a Connect session tells by itself.
+# How often a classic session is asked, in seconds; a Connect session reports by itself.
 INTERVAL = 0.5
 
-# Called with how many tasks are done, and of how many.
+# Called with the number of tasks that are done, and of all tasks.
 Show = Callable[[int, int], None]
 
 
 @contextmanager
 def shown(spark: SparkSession, show: Show) -> Iterator[None]:
-    """Tell `show` of the tasks of whatever runs in the session meanwhile."""
-    with _told_by_connect(spark, show) if _is_connect(spark) else _asked(spark, show):
+    """Report the tasks of whatever runs in the session meanwhile to `show`."""
+    is_connect = type(spark).__module__.startswith("pyspark.sql.connect")
+    with _told_by_connect(spark, show) if is_connect else _asked(spark, show):
         yield
-
-
-def _is_connect(spark: SparkSession) -> bool:
-    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @contextmanager
