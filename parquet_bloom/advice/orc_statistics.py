@@ -1,4 +1,4 @@
-"""What min/max statistics of index groups rule out: the range of values, in the column's order.
+"""The values that min/max statistics rule out: the range of each index group, in the column's order.
 
 | type                | order                                            |
 |---------------------|--------------------------------------------------|
@@ -10,7 +10,7 @@
 | TIMESTAMP*          | as milliseconds since 1970 by the stored clock   |
 | BINARY, others      | no minimum and maximum                           |
 
-Nor do index groups with text of more than 1,024 bytes.
+Index groups with text of more than 1,024 bytes have none either.
 
 Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
 """
@@ -42,7 +42,7 @@ def is_ordered(column: OrcColumn) -> bool:
 
 
 def order_keys(column: OrcColumn, values: Any) -> list[OrderKey | None]:
-    """Where values of a column that has an order lie in it; None for NaN."""
+    """The places of values in the column's order, if it has one; None for NaN."""
     kind = column.kind
     if kind in _TIMESTAMPS:
         return list(millis_of(values).tolist())
@@ -73,7 +73,9 @@ def _bound(kind: str, shown: Shown) -> OrderKey | None:
         return None
     try:
         if kind == "DATE":
-            return shown if isinstance(shown, int) else _days(str(shown))
+            if isinstance(shown, int):
+                return shown
+            return date.fromisoformat(str(shown)).toordinal() - _UNIX_EPOCH
         if kind in _FLOATS:
             return None if isnan(float(shown)) else float(shown)
         if kind in _TEXTS:
@@ -81,7 +83,3 @@ def _bound(kind: str, shown: Shown) -> OrderKey | None:
         return Decimal(str(shown)) if kind == "DECIMAL" else int(shown)
     except (ValueError, ArithmeticError):
         return None
-
-
-def _days(shown: str) -> int:
-    return date.fromisoformat(shown).toordinal() - _UNIX_EPOCH

@@ -1,4 +1,4 @@
-"""What is in each index group of an ORC file.
+"""Surveys the index groups of an ORC file.
 
 Filters are built as `build` does it, and thrown away. All have the same size, with room for as many
 distinct values as an index group has rows.
@@ -6,23 +6,23 @@ distinct values as an index group has rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.engines import seldom_asked
+from parquet_bloom.advice.engines import NO_ELEMENTS, EngineUse, seldom_asked
 from parquet_bloom.advice.lookups import OrderKey
 from parquet_bloom.advice.ndv import DistinctHashes
-from parquet_bloom.advice.orc_engines import orc_engine_uses
 from parquet_bloom.advice.orc_statistics import group_bounds, is_ordered, order_keys
 from parquet_bloom.advice.samples import GivenValue, Sample
 from parquet_bloom.advice.settings import orc_writer_settings
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.options import AdviseOptions, refuse
+from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrow_values import leaf_type, stored_value
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.build import OrcSize, room_of_values
@@ -30,7 +30,7 @@ from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.footers import check_indexed, check_writable
 from parquet_bloom.orc.keys.key_hashes import encode_literal, insertion_hashes, never_absent
-from parquet_bloom.orc.stripe import OrcChunk
+from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import group_values, reason_unreadable
 from parquet_bloom.values.literals import encode_literal as read_literal
 
@@ -40,8 +40,8 @@ _FACTORS: Final = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 
 
 def spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes, no two of them made equal, spread evenly over 64 bits. ORC's hashes of small
-    numbers are not, and distinct values are counted by how densely hashes lie."""
+    """The hashes spread evenly over 64 bits, distinct ones staying distinct. ORC's hashes of small
+    numbers are not even, and distinct values are counted by the density of hashes."""
     for factor in _FACTORS:
         hashes = (hashes ^ (hashes >> _SHIFT)) * factor
     return hashes ^ (hashes >> _SHIFT)
@@ -143,7 +143,7 @@ def _keys_at(column: OrcColumn, values: Any, positions: Iterable[int]) -> list[O
 
 
 def _given_value(column: OrcColumn, literal: str) -> GivenValue:
-    """What a literal stands for. Raises ValueTypeError."""
+    """The value that a literal stands for. Raises ValueTypeError."""
     found = encode_literal(column, literal, KeyForm())
     key = None
     if not found.unknown and is_ordered(column):
@@ -151,3 +151,26 @@ def _given_value(column: OrcColumn, literal: str) -> GivenValue:
         (key,) = order_keys(column, stored_value(column, plain))
     hashes = spread(np.array(found.hashes, np.uint64)).tolist()
     return GivenValue(hashes, key, bool(found.unknown))
+
+
+# Spark's timestamps have microseconds, those of ORC nanoseconds.
+RANGE_OF_SPARK = "turns the look-up of a TIMESTAMP into a range, which no filter can answer"
+
+
+def orc_engine_uses(
+    generation: writers.Generation, columns: Sequence[OrcColumn], column: OrcColumn
+) -> tuple[EngineUse, ...]:
+    """Whether each reader uses filters that `build` adds to a column in a file of this writer.
+
+    ORC Java is used by Hive and Spark, ORC C++ by pyorc, given a predicate. Source: orc-core,
+    RecordReaderImpl, ORC C++, sargs, both measured with 2.3; the filters that Spark 4.3 pushes.
+    """
+    java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
+    if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
+        java = cpp = NO_ELEMENTS
+    spark = java or (RANGE_OF_SPARK if column.kind.startswith("TIMESTAMP") else "")
+    reasons = {"ORC Java": java, "Spark": spark, "ORC C++": cpp}
+    return (
+        *(EngineUse(name, not reason, reason) for name, reason in reasons.items()),
+        EngineUse("pyarrow", False, "its reader takes no predicates"),
+    )

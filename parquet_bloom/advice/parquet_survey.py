@@ -1,4 +1,4 @@
-"""What is in each column chunk of a Parquet file.
+"""Surveys the column chunks of a Parquet file.
 
 The filter of each chunk is built as `build` does it, so that its size and FPP are known rather than
 guessed; the values are counted and sampled on their way into it.

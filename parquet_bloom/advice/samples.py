@@ -25,15 +25,6 @@ LIMIT = 4096
 KeysAt = Callable[[Iterable[int]], Iterable[OrderKey | None]]
 
 
-@dataclass(slots=True)
-class _Drawn:
-    """A value: how many groups hold it, and the sum of the FPPs of their filters."""
-
-    key: OrderKey | None
-    held: int = 0
-    held_fpp: float = 0.0
-
-
 class StoredSample:
     """The values of a column with the smallest hashes, and which groups hold them."""
 
@@ -41,9 +32,11 @@ class StoredSample:
         """`is_ordered`: the type has an order, and values without a place in it are left out."""
         self.is_ordered = is_ordered
         self.limit = limit
-        # What was merged since the last `_shrink`, by hash.
-        self._new: dict[int, _Drawn] = {}
-        # The rest: hashes in ascending order, and what is known of each.
+        # What was merged since the last `_shrink`: of each group, keys by hash and the FPP.
+        self._new: list[tuple[dict[int, OrderKey | None], float]] = []
+        self._num_new = 0
+        # The rest: hashes in ascending order, and of each value its key, how many groups hold it, and
+        # the sum of the FPPs of their filters.
         self._hashes = np.empty(0, np.uint64)
         self._keys: list[OrderKey | None] = []
         self._held = np.empty(0, np.int64)
@@ -57,30 +50,27 @@ class StoredSample:
 
     def merge(self, keys: dict[int, OrderKey | None], fpp: float) -> None:
         """Add the values of a group by hash: at least the smallest ones, up to the limit."""
-        for hash, key in keys.items():
-            drawn = self._new.get(hash)
-            if drawn is None:
-                drawn = self._new[hash] = _Drawn(key)
-            drawn.held += 1
-            drawn.held_fpp += fpp
-        if len(self._new) > 2 * self.limit:
+        self._new.append((keys, fpp))
+        self._num_new += len(keys)
+        if self._num_new > 2 * self.limit:
             self._shrink()
 
     def pack(self) -> None:
         """Save memory until the next group comes; a few values take little as they are."""
-        if len(self._new) > self.limit // 8:
+        if self._num_new > self.limit // 8:
             self._shrink()
 
     def _shrink(self) -> None:
         """Keep the smallest. Groups that gave only their own smallest have given all of these."""
         if not self._new:
             return
-        new = list(self._new.values())
-        hashes = np.concatenate([self._hashes, np.fromiter(self._new, np.uint64, len(new))])
-        keys = [*self._keys, *(drawn.key for drawn in new)]
-        held = [*self._held.tolist(), *(drawn.held for drawn in new)]
-        held_fpp = [*self._held_fpp.tolist(), *(drawn.held_fpp for drawn in new)]
-        self._new = {}
+        new = [np.fromiter(group, np.uint64, len(group)) for group, _ in self._new]
+        hashes = np.concatenate([self._hashes, *new])
+        keys = [*self._keys, *(key for group, _ in self._new for key in group.values())]
+        held = np.append(self._held, np.ones(self._num_new))
+        fpps = [np.full(len(group), fpp) for group, fpp in self._new]
+        held_fpp = np.concatenate([self._held_fpp, *fpps])
+        self._new, self._num_new = [], 0
 
         distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
         kept = slice(self.limit)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,13 +92,11 @@ def _on_spark(command: Any) -> Any:
         from parquet_bloom.render.spark import write_spark
         from parquet_bloom.render.terminal import complain, progress, write_line
 
-        try:
-            from parquet_bloom.spark.outcome import append_report
-            from parquet_bloom.spark.progress import shown
-            from parquet_bloom.spark.session import session
-        except ImportError as error:
-            expected = "expected PySpark: pip install 'parquet-bloom[spark]'"
-            raise SparkError(f"{error}: {expected}") from None
+        _check_pyspark()
+        from parquet_bloom.spark.outcome import append_report
+        from parquet_bloom.spark.progress import shown
+        from parquet_bloom.spark.session import session
+
         if master is not None and remote is not None:
             raise click.UsageError("expected at most one of --master and --remote")
         job: Job = command(**given)
@@ -143,6 +142,13 @@ def _on_spark(command: Any) -> Any:
     ):  # fmt: skip
         done = option(done)
     return done
+
+
+def _check_pyspark() -> None:
+    """Raise SparkError if PySpark is missing."""
+    if find_spec("pyspark") is None:
+        expected = "expected PySpark: pip install 'parquet-bloom[spark]'"
+        raise SparkError(f"No module named 'pyspark': {expected}")
 
 
 def _code(report: Report) -> int:

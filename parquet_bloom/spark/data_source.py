@@ -14,14 +14,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    In,
-    InputPartition,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -51,9 +44,6 @@ MANY_TASKS = 96
 MOST_COST = 64 * FILE_COST
 # Rows of one record batch.
 BATCH_ROWS = 4096
-
-# When files have changed does not matter.
-_SOME_TIME = datetime.fromtimestamp(0, UTC)
 
 # Columns of FILTER; a query for some of their values reads less. As filters name them.
 _NARROWED_BY = {("path",), ("row_group",), ("stripe",), ("column",)}
@@ -109,7 +99,10 @@ class BloomReader(DataSourceReader):
         inputs, errors = expand(names)
         if errors and self._options.failfast:
             raise errors[0]
-        paths = dict.fromkeys(_absolute(input.path) for input in inputs)
+        # Executors have other working folders.
+        paths = dict.fromkeys(
+            path if is_url(path) else os.path.abspath(local_path(path)) for path, _ in inputs
+        )
         files = [_lake_file(path) for path in paths if self._wants("path", as_text(path))]
         pieces, _ = pack(files, ceil(_num_tasks(files) / WAVES))
         pieces.sort(key=lambda piece: (piece.task, piece.file.path))
@@ -227,11 +220,6 @@ def _check_schema(schema: StructType) -> None:
             raise ValueError(f"schema: {name} {found}: expected {name} {types[name]}")
 
 
-def _absolute(path: str) -> str:
-    """Executors have other working folders."""
-    return path if is_url(path) else os.path.abspath(local_path(path))
-
-
 def _num_tasks(files: Sequence[LakeFile]) -> float:
     """A guess: where Spark plans, nothing tells how many can run at the same time."""
     cost = sum(file.size + FILE_COST for file in files)
@@ -244,4 +232,5 @@ def _lake_file(path: str) -> LakeFile:
         size = 0 if is_url(path) else os.stat(path).st_size
     except OSError:
         size = 0
-    return LakeFile(path, size // PART_READ, _SOME_TIME)
+    # When it was changed does not matter.
+    return LakeFile(path, size // PART_READ, datetime.fromtimestamp(0, UTC))

@@ -25,18 +25,13 @@ def failing(what: str) -> Iterator[None]:
     except ParquetBloomError:
         raise
     except Exception as error:
-        interrupt = _interrupt_behind(error)
-        if interrupt is not None:
+        behind = error.__context__
+        while behind is not None and not isinstance(behind, KeyboardInterrupt):
+            behind = behind.__context__
+        if behind is not None:
             # PySpark cancels the job, and raises the error that this leads to.
-            raise interrupt from None
+            raise behind from None
         raise SparkError(f"{what}: {said(error)}") from error
-
-
-def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    behind = error.__context__
-    while behind is not None and not isinstance(behind, KeyboardInterrupt):
-        behind = behind.__context__
-    return behind
 
 
 def said(error: Exception) -> str:

@@ -40,10 +40,7 @@ def check_tasks(tasks: int | None) -> None:
 
 
 def run_job(
-    spark: SparkSession,
-    files: Sequence[LakeFile],
-    request: Request,
-    tasks: int | None,
+    spark: SparkSession, files: Sequence[LakeFile], request: Request, tasks: int | None
 ) -> list[Outcome]:
     """Do what is requested to every file; the outcomes sorted by path.
 

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.storage.paths import SUFFIXES
+from parquet_bloom.storage.source import is_url
 
 # Not escaped in a URL, besides letters, digits and `-._~`.
 _UNESCAPED = "/:@!$&'()*+,;="
@@ -47,9 +48,8 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 def names_of(paths: Paths) -> list[str]:
     """The names that a user gives."""
-    return [
-        os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)
-    ]
+    each = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return [os.fspath(path) for path in each]
 
 
 def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile], list[str]]:
@@ -243,10 +243,10 @@ def _spelled_by_executors(path: str) -> str:
     """A path that Spark gives, without escapes, as the operating system or, for a URL, pyarrow
     spells it."""
     path = _as_local(path)
-    scheme, colon, rest = path.partition("://")
-    if colon and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
-        return f"{_SCHEMES.get(scheme, scheme)}://{quote(rest, safe=_UNESCAPED)}"
-    return path
+    if not is_url(path):
+        return path
+    scheme, _, rest = path.partition("://")
+    return f"{_SCHEMES.get(scheme, scheme)}://{quote(rest, safe=_UNESCAPED)}"
 
 
 def _as_local(path: str) -> str:

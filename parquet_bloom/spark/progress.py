@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from parquet_bloom.parallel import Progress
+
 # How often a classic session is asked, in seconds; a Connect session reports by itself.
 INTERVAL = 0.5
 
-# Called with the number of tasks that are done, and of all tasks.
-Show = Callable[[int, int], None]
-
 
 @contextmanager
-def shown(spark: SparkSession, show: Show) -> Iterator[None]:
-    """Report the tasks of whatever runs in the session meanwhile to `show`."""
+def shown(spark: SparkSession, show: Progress) -> Iterator[None]:
+    """Call `show` with the number of tasks done, and of all, of whatever runs in the session
+    meanwhile."""
     is_connect = type(spark).__module__.startswith("pyspark.sql.connect")
     with _told_by_connect(spark, show) if is_connect else _asked(spark, show):
         yield
 
 
 @contextmanager
-def _told_by_connect(spark: Any, show: Show) -> Iterator[None]:
+def _told_by_connect(spark: Any, show: Progress) -> Iterator[None]:
     def handle(stages: Iterable[Any] | None, **_: Any) -> None:
         stages = list(stages or ())
         total = sum(stage.num_tasks for stage in stages)
@@ -40,7 +40,7 @@ def _told_by_connect(spark: Any, show: Show) -> Iterator[None]:
 
 
 @contextmanager
-def _asked(spark: SparkSession, show: Show) -> Iterator[None]:
+def _asked(spark: SparkSession, show: Progress) -> Iterator[None]:
     tracker = spark.sparkContext.statusTracker()
     is_over = Event()
 

@@ -66,19 +66,17 @@ def _settings(
         _check_reachable(remote)
         builder.remote(remote)
         return dict(configuration)
-    if master is None and _is_submitted():
+    # spark-submit, if it runs this program, says where.
+    if master is None and not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"}.isdisjoint(os.environ):
         return dict(configuration)
     builder.master(master or configuration.get("spark.master", "local[*]"))
     # Workers on this machine need this environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if "utf" not in _locale().lower():
+    locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+    if "utf" not in locale.lower():
         # Java would read names of files as ASCII, and find some of them nowhere.
         os.environ["LC_ALL"] = "C.UTF-8"
     return LOCAL | dict(configuration)
-
-
-def _locale() -> str:
-    return next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
 
 
 def _check_reachable(remote: str) -> None:
@@ -91,8 +89,3 @@ def _check_reachable(remote: str) -> None:
         socket.create_connection((url.hostname, url.port or CONNECT_PORT), PATIENCE).close()
     except OSError as error:
         raise SparkError(f"no Spark session: {remote}: {error.strerror or error}") from None
-
-
-def _is_submitted() -> bool:
-    """Whether spark-submit, which says where the session is, runs this program."""
-    return "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ

@@ -53,22 +53,17 @@ def shipped(spark: SparkSession) -> str | None:
 def _installed() -> dict[str, bytes]:
     """Every file to ship, by its name below the folder, sorted."""
     found = {name: path for package in DEPENDENCIES for name, path in _recorded(package)}
-    found |= _ours()
+    # Not recorded by an editable install.
+    root = Path(__file__).parents[1]
+    ours = [path for path in root.rglob("*") if path.suffix not in _SOURCES and path.is_file()]
+    for path in (*ours, Path(_kernel.__file__)):
+        found[path.relative_to(root.parent).as_posix()] = path
     try:
         return {name: found[name].read_bytes() for name in sorted(found)}
     except OSError as error:
         raise SparkError(
             f"{error.filename}: is part of the installation, but: {error.strerror}"
         ) from None
-
-
-def _ours() -> dict[str, Path]:
-    """The files of this package, wherever an editable install has them."""
-    root = Path(__file__).parents[1]
-    ours = [path for path in root.rglob("*") if path.suffix not in _SOURCES and path.is_file()]
-    return {
-        path.relative_to(root.parent).as_posix(): path for path in [*ours, Path(_kernel.__file__)]
-    }
 
 
 def _recorded(package: str) -> Iterator[tuple[str, Path]]:

@@ -171,11 +171,7 @@ def _texts(name: str, texts: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _report(
-    spark: SparkSession,
-    paths: Paths,
-    since: datetime | None,
-    tasks: int | None,
-    request: Request,
+    spark: SparkSession, paths: Paths, since: datetime | None, tasks: int | None, request: Request
 ) -> Report:
     check_tasks(tasks)
     if since is not None and not isinstance(since, datetime):
