@@ -70,22 +70,15 @@ class OrcSurveyor:
         return entries, f"in filters sized for {entries:,} values"
 
     def subject(self, column: OrcColumn) -> Subject:
-        file = self.file
-        depth, fpp = len(list(above(file.tail.columns, column))), self._size.fpp
+        file, fpp = self.file, self._size.fpp
+        is_plain = column.name.count(".") < len(list(above(file.tail.columns, column)))
         return Subject(
             column=column,
             is_ordered=is_ordered(column),
             value_of=partial(_given_value, column),
             engines=orc_engine_uses(file.generation, file.tail.columns, column),
             seldom_asked="" if never_absent(column) else seldom_asked(leaf_type(column)),
-            settings=lambda path, counts: orc_writer_settings(
-                path,
-                id=column.id,
-                name=column.name,
-                kind=column.kind,
-                is_plain=column.name.count(".") < depth,
-                fpp=fpp,
-            ),
+            settings=lambda path, counts: orc_writer_settings(path, column, is_plain, fpp),
         )
 
     def reason_for_none(self, column: OrcColumn) -> str:

@@ -11,9 +11,12 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+
+if TYPE_CHECKING:
+    from parquet_bloom.orc.columns import OrcColumn
 
 # The default limit of parquet-java and Iceberg.
 JAVA_MAX_BYTES = 1 << 20
@@ -74,24 +77,24 @@ _SOUND_IN_PYORC: Final = _SOUND_IN_PYARROW - {"FLOAT"}
 
 
 def orc_writer_settings(
-    path: str, *, id: int, name: str, kind: str, is_plain: bool, fpp: float
+    path: str, column: OrcColumn, is_plain: bool, fpp: float
 ) -> tuple[WriterSettings, ...]:
     """The settings for each writer of ORC files that gets the filters of such a column right.
 
-    `id`, `name` (dotted) and `kind` are those of the column; `is_plain`: no part of the name has a
-    dot in it. The size of filters follows from the rows of an index group.
+    `is_plain`: no part of the column's dotted name has a dot in it. The size of filters follows from
+    the rows of an index group.
     """
-    texts = {"pbloom": _command(path, name, fpp, "", "out.orc")}
+    texts = {"pbloom": _command(path, column.name, fpp, "", "out.orc")}
     # ORC Java, and hence all three, takes names separated by commas, and each dot for a step down.
-    if is_plain and re.fullmatch(r"[\w.]+", name, re.ASCII):
-        options = {"columns": name, "fpp": repr(fpp)}
+    if is_plain and re.fullmatch(r"[\w.]+", column.name, re.ASCII):
+        options = {"columns": column.name, "fpp": repr(fpp)}
         texts["Spark"] = _data_frame_options(options, "orc.bloom.filter.")
         texts["Hive"] = _table_properties(options, "orc.bloom.filter.")
         texts["Iceberg"] = _table_properties(options, "write.orc.bloom.filter.")
-    options_of_cpp = f"bloom_filter_columns=[{id}], bloom_filter_fpp={fpp!r}"
-    if kind in _SOUND_IN_PYARROW:
+    options_of_cpp = f"bloom_filter_columns=[{column.id}], bloom_filter_fpp={fpp!r}"
+    if column.kind in _SOUND_IN_PYARROW:
         texts["pyarrow"] = f'orc.write_table(table, "out.orc", {options_of_cpp})'
-    if kind in _SOUND_IN_PYORC:
+    if column.kind in _SOUND_IN_PYORC:
         texts["pyorc"] = f"pyorc.Writer(file, schema, {options_of_cpp})"
     return tuple(WriterSettings(writer, text) for writer, text in texts.items())
 

@@ -1,4 +1,4 @@
-"""Temporary files that killed attempts have left: found and removed on the executors."""
+"""Temporary files left by killed attempts: found and removed on the executors."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class CleanOptions:
 def clean_temp(
     spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, tasks: int | None = None
 ) -> Report:
-    """Remove what killed attempts have left beside the files of `paths`, and in `paths` that are
-    folders: temporary files that nobody has written to for `older_than` seconds. Local folders are
-    swept with all folders below them, hidden ones too; links are not followed.
+    """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are
+    folders: temporary files not written to for `older_than` seconds. Local folders are swept with
+    all folders below them, hidden ones too; links are not followed.
 
     Raises TypeError or ValueError for an age that cannot be, SparkError as build does.
     """
@@ -112,7 +112,7 @@ def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
 
 def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
     """What is left in a folder; nothing if it is not one."""
-    # Of a glob, the folders of its matches are swept.
+    # For a glob, the folders of its matches are swept instead.
     if is_url(folder):
         if has_magic(folder.partition("?")[0]):
             return iter(())

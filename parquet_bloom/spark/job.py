@@ -42,7 +42,7 @@ def check_tasks(tasks: int | None) -> None:
 def run_job(
     spark: SparkSession, files: Sequence[LakeFile], request: Request, tasks: int | None
 ) -> list[Outcome]:
-    """Do what is requested to every file; the outcomes sorted by path.
+    """Do what is requested with every file; the outcomes are sorted by path.
 
     `tasks`: how many can run at the same time; None: Spark is asked. Raises SparkError if the job
     fails as a whole.

@@ -42,7 +42,7 @@ class LakeFile:
     modified: datetime
 
 
-# Files, folders and globs, or one.
+# One or more files, folders and globs.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -132,7 +132,7 @@ def _matches(path: str, glob: str) -> bool:
 
 
 def _hidden_file(name: str) -> LakeFile | None:
-    """A hidden file: Spark leaves it out even if it is named."""
+    """The hidden file of that name: Spark leaves hidden files out even if they are named."""
     path = located(name)
     if not os.path.basename(path).startswith(("_", ".")) or not os.path.isfile(path):
         return None
@@ -198,7 +198,7 @@ def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | 
 
 
 def _as_pattern(name: str) -> str:
-    """A name as Spark takes it; what was escaped is no wildcard, nor is the current folder."""
+    """A name as Spark takes it, in which no escape or current folder is taken for a wildcard."""
     if "://" in name:
         return _ESCAPED.sub(lambda escapes: _literal(_unescaped(escapes)), name)
     if _SCHEME.match(name):

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.build import BuildReport
 
-# The file is not fit for what is asked, as opposed to something being wrong with it.
+# The file is not suited to what is asked, but nothing is wrong with it.
 REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
 
-# Anything that can be wrong with one file, of which the others must know nothing.
+# What can go wrong with one file and must not stop the others.
 FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
 
 
@@ -98,7 +98,7 @@ def keys_in(keys_file: str | None) -> Keys | None:
 
 
 def build_outcome(path: str, request: Request) -> Outcome:
-    """Build filters into one file, in its place."""
+    """Add filters to one file, in place."""
     from parquet_bloom.verbs.build import build_file
 
     keys = keys_in(request.keys_file)
@@ -193,7 +193,7 @@ _VERBS: dict[str, Callable[[str, Request], Outcome]] = {
 
 @giving(OUTCOME)
 def advise(request: Request, batches: Batches) -> Iterator[Row]:
-    """The same for advise, which judges the files of a task together."""
+    """Like `work`, for advise, which judges the files of a task together."""
     from parquet_bloom.verbs.advise import Advisor
 
     advisor = Advisor(request.options, keys_in(request.keys_file))
