@@ -96,14 +96,13 @@ def _on_spark(command: Any) -> Any:
         from parquet_bloom.spark.outcome import append_report
         from parquet_bloom.spark.progress import shown
         from parquet_bloom.spark.session import session
+        from parquet_bloom.spark.shipping import ship as ship_package
 
         if master is not None and remote is not None:
             raise click.UsageError("expected at most one of --master and --remote")
         job: Job = command(**given)
         with session(master, remote, conf) as spark:
             if ship:
-                from parquet_bloom.spark.shipping import ship as ship_package
-
                 ship_package(spark)
             with progress(click.get_current_context().info_name or "") as show, shown(spark, show):
                 report = job(spark)
