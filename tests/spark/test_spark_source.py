@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
