@@ -1,9 +1,9 @@
-"""What `advise` is made of: distinct values, min/max ranges, look-ups, engines, settings, verdict.
+"""Which columns deserve filters: distinct values, min/max statistics, look-ups, engines, settings.
 
 values ──> survey ──> ndv, samples ──┐
-footer ──> statistics, ranges ───────┴──> table, file by file ──> lookups ──> verdict
+footer ──> statistics ───────────────┴──> table, file by file ──> lookups ──> verdict
 type ────> engines, settings
 
-`parquet_…` and `orc_…` are what the formats differ in; the rest speaks of groups: row groups, or
-index groups of ORC.
+In `parquet_…` and `orc_…` is what differs between the formats. Elsewhere, a group is what readers
+skip: a row group of Parquet, an index group of ORC.
 """

@@ -1,13 +1,21 @@
-"""Whether engines use the filters of a column, and which values are looked up at all."""
+"""Which engines use the Bloom filters of a Parquet column, and why the others do not.
+
+An engine uses filters for the types whose literals it converts to stored bytes, as far as its
+source, its documentation or an experiment tells. That holds for top-level columns and members of
+structs: no engine uses filters for the elements of lists and maps.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.values.types import LeafType
 
-# No engine uses filters for these.
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.schema import LeafColumn
+
 NO_ELEMENTS: Final = "not for elements of lists and maps"
 
 
@@ -18,6 +26,116 @@ class EngineUse:
     engine: str
     uses: bool
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """`never`: why it uses no filters at all; `members`: it uses them also in structs; `caveats`: by
+    kind of values, where it does not."""
+
+    name: str
+    source: str
+    never: str = ""
+    members: bool = True
+    caveats: Mapping[str, str] = field(default_factory=dict)
+
+
+_IS_UUID = "not where the file's Arrow schema says UUID"
+
+ENGINES = (
+    Engine(
+        "Spark",
+        "spark ParquetFilters.scala, makeEq; measured with 4.3",
+        caveats={"STRING": "not for CHAR(n) and collated columns"},
+    ),
+    Engine("DuckDB", "duckdb extension/parquet/parquet_statistics.cpp; measured with 2.0"),
+    Engine(
+        "DataFusion",
+        "datafusion datasource-parquet/src/row_group_filter.rs, check_scalar; measured with 55",
+        members=False,
+        caveats={"UUID": _IS_UUID, "FIXED_LEN_BYTE_ARRAY": _IS_UUID},
+    ),
+    Engine(
+        "Trino",
+        "trino TupleDomainParquetPredicate.java, checkInBloomFilter; trino issue 21538",
+        members=False,
+    ),
+    Engine("Iceberg", "iceberg ParquetBloomRowGroupFilter.java"),
+    Engine("ClickHouse", "ClickHouse parquetBloomFilterHash.cpp", members=False),
+    Engine("Impala", "impala parquet-bloom-filter-util.cc, IsParquetBloomFilterSupported"),
+    Engine("pyarrow", "arrow docs/source/cpp/parquet.rst", "its readers ignore filters"),
+    Engine("Polars", "polars pull request 27837", "it ignores filters so far"),
+)
+
+# The engines that use filters, by kind of values (see `kind_of`).
+USERS = {
+    "8-bit integers": "Spark DuckDB Trino ClickHouse Impala",
+    "16-bit integers": "Spark DuckDB Trino ClickHouse Impala",
+    "32-bit integers": "Spark DuckDB DataFusion Trino Iceberg ClickHouse Impala",
+    "64-bit integers": "Spark DuckDB DataFusion Trino Iceberg ClickHouse Impala",
+    "8-bit unsigned integers": "DuckDB ClickHouse",
+    "16-bit unsigned integers": "DuckDB ClickHouse",
+    "32-bit unsigned integers": "DuckDB DataFusion ClickHouse",
+    "64-bit unsigned integers": "DuckDB DataFusion ClickHouse",
+    "FLOAT": "Spark DuckDB DataFusion Trino Iceberg Impala",
+    "DOUBLE": "Spark DuckDB DataFusion Trino Iceberg Impala",
+    "FLOAT16": "DuckDB",
+    "DECIMAL in INT32": "Spark DuckDB DataFusion Iceberg",
+    "DECIMAL in INT64": "Spark DuckDB DataFusion Iceberg",
+    "DECIMAL in FIXED_LEN_BYTE_ARRAY": "Spark DataFusion Iceberg",
+    "DATE": "Spark DuckDB Trino Iceberg",
+    "local TIME": "DuckDB",
+    "TIMESTAMP in MILLIS": "Spark DuckDB",
+    "TIMESTAMP in MICROS": "Spark DuckDB Iceberg",
+    "TIMESTAMP in NANOS": "DuckDB",
+    "local TIMESTAMP in MILLIS": "DuckDB",
+    "local TIMESTAMP in MICROS": "DuckDB Iceberg",
+    "local TIMESTAMP in NANOS": "DuckDB",
+    "STRING": "Spark DuckDB DataFusion Trino Iceberg ClickHouse Impala",
+    "ENUM": "DuckDB DataFusion Iceberg",
+    "JSON": "DuckDB DataFusion Iceberg ClickHouse",
+    "BSON": "DuckDB Iceberg ClickHouse",
+    "UUID": "DuckDB DataFusion Trino Iceberg",
+    "BYTE_ARRAY": "Spark DuckDB DataFusion Trino Iceberg ClickHouse Impala",
+    "FIXED_LEN_BYTE_ARRAY": "DuckDB DataFusion Iceberg ClickHouse",
+}
+
+
+def kind_of(leaf: LeafType) -> str:
+    """What the values of a column are, in the words of USERS."""
+    logical = leaf.logical
+    match leaf.logical_name:
+        case "DECIMAL":
+            return f"DECIMAL in {leaf.physical}"
+        case "TIME" if logical:
+            return "TIME" if logical.utc else "local TIME"
+        case "TIMESTAMP" if logical:
+            return f"{'' if logical.utc else 'local '}TIMESTAMP in {logical.unit}"
+        case "INTEGER" if logical:
+            return f"{logical.bit_width}-bit {'' if logical.signed else 'unsigned '}integers"
+        case "":
+            plain = {"INT32": "32-bit integers", "INT64": "64-bit integers"}
+            return plain.get(leaf.physical, leaf.physical)
+        case name:
+            return name
+
+
+def engine_uses(leaf: LeafColumn) -> tuple[EngineUse, ...]:
+    """Whether each of ENGINES uses a column's filters."""
+    return tuple(EngineUse(engine.name, *_use(engine, leaf)) for engine in ENGINES)
+
+
+def _use(engine: Engine, leaf: LeafColumn) -> tuple[bool, str]:
+    kind = kind_of(leaf.type)
+    if engine.never:
+        return False, engine.never
+    if leaf.max_repetition_level:
+        return False, NO_ELEMENTS
+    if engine.name not in USERS.get(kind, "").split():
+        return False, f"not for {kind}"
+    if len(leaf.path) > 1 and not engine.members:
+        return False, "not for members of structs"
+    return True, engine.caveats.get(kind, "")
 
 
 def seldom_asked(type: LeafType) -> str:

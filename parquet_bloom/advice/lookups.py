@@ -1,4 +1,4 @@
-"""How many groups a point look-up reads: by min/max statistics alone, and with filters.
+"""How many groups a point look-up reads: with min/max statistics alone, and with filters.
 
 For a value v, let S be the groups whose statistics do not rule it out, and H those that hold it.
 
@@ -7,30 +7,52 @@ For a value v, let S be the groups whose statistics do not rule it out, and H th
     v itself not stored     sum of the FPPs of all filters in S
 
 What counts is the mean of each over the values that are looked up. Unless the user gives real ones,
-these are stored values, each as likely as any other; values that are not stored are assumed to
-spread over the ranges as the stored ones do. FPPs are those of the filters that `build` would
-write, computed from their bits: below the target where rounding up to a power of two leaves room. A
-group without a filter has an FPP of 1.
+these are stored values, all equally likely; values that are not stored are assumed to be spread over
+the ranges like the stored ones. FPPs are those of the filters that `build` would write, computed from
+their bits: below the target where rounding up to a power of two leaves room. A group without a
+filter has an FPP of 1.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.ranges import OrderKey, Ranges
+# A value's place in the column's order; all keys of a column are of the same kind.
+OrderKey = int | float | bytes | Decimal
+
+# Only so many bytes of a value or a bound are compared, which at most widens a range a little.
+KEY_BYTES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Every value of the group is between these; low <= high."""
+
+    low: Any
+    high: Any
+
+
+def bounds_of(low: OrderKey | None, high: OrderKey | None) -> Bounds | None:
+    """The bounds; None if one is missing or they are the wrong way round."""
+    found = Bounds(low, high)
+    return found if low is not None and high is not None and found.low <= found.high else None
 
 
 @dataclass(frozen=True, slots=True)
 class LookUps:
     """Values that are looked up; all four fields have the same length.
 
-    `keys`: where each value lies in the column's order, None if nowhere; `times`: how often it is
-    looked up, int64; `held`: how many groups hold it, int64; `held_fpp`: the sum of the
-    FPPs of their filters, float64.
+    `keys`: each value's place in the column's order, None if it has none; `times`: how often it is
+    looked up, int64; `held`: how many groups hold it, int64; `held_fpp`: the sum of the FPPs of
+    their filters, float64.
     """
 
     keys: Sequence[OrderKey | None]
@@ -50,12 +72,14 @@ class ExpectedReads:
     with_filter_if_absent: float
 
 
-def expected_reads(ranges: Ranges, values: LookUps) -> ExpectedReads | None:
-    """The means over `values`; None if there are none."""
+def expected_reads(
+    bounds: Sequence[Bounds | None], fpps: Sequence[float], values: LookUps
+) -> ExpectedReads | None:
+    """The means over `values`, None if there are none, for groups with these bounds and FPPs."""
     num_values = int(values.times.sum())
     if num_values == 0:
         return None
-    around, fpp = ranges.around(values.keys)
+    around, fpp = candidates(bounds, fpps, values.keys)
     # Wrong statistics rule out groups that do hold the value.
     held = np.minimum(values.held, around)
     others = np.minimum(around - held, np.maximum(0, fpp - values.held_fpp))
@@ -66,3 +90,29 @@ def expected_reads(ranges: Ranges, values: LookUps) -> ExpectedReads | None:
         with_filter=float((held + others) @ values.times) / num_values,
         with_filter_if_absent=float(fpp @ values.times) / num_values,
     )
+
+
+def candidates(
+    bounds: Sequence[Bounds | None], fpps: Sequence[float], keys: Sequence[OrderKey | None]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """For each key, how many groups may hold it, and the sum of their FPPs; shape (len(keys),).
+
+    A group without bounds may hold any value, and a key of None may be in any group.
+    """
+    bounded = [(each, fpp) for each, fpp in zip(bounds, fpps, strict=True) if each]
+    by_low = sorted((each.low, fpp) for each, fpp in bounded)
+    by_high = sorted((each.high, fpp) for each, fpp in bounded)
+    lows, highs = [low for low, _ in by_low], [high for high, _ in by_high]
+    fpp_begun = np.array([0.0, *accumulate(fpp for _, fpp in by_low)])
+    fpp_ended = np.array([0.0, *accumulate(fpp for _, fpp in by_high)])
+    is_known = np.array([key is not None for key in keys], np.bool_)
+    known: list[Any] = [key for key in keys if key is not None]
+    # Ranges that have begun, less those that have ended: low <= high, so these have begun, too.
+    begun = np.array([bisect_right(lows, key) for key in known], np.int64)
+    ended = np.array([bisect_left(highs, key) for key in known], np.int64)
+    count = np.full(len(keys), len(bounds), np.int64)
+    fpp_sum = np.full(len(keys), sum(fpps), np.float64)
+    count[is_known] = len(bounds) - len(bounded) + begun - ended
+    fpp_unbounded = sum(fpps) - sum(fpp for _, fpp in bounded)
+    fpp_sum[is_known] = fpp_unbounded + np.maximum(0, fpp_begun[begun] - fpp_ended[ended])
+    return count, fpp_sum

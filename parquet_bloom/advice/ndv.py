@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 # 128 KiB of hashes, and a standard error of 0.78 %.
 LIMIT = 1 << 14
 
-HASHES = float(1 << 64)
+# Above every hash that is considered; the greatest possible one is not.
+ALL_HASHES = (1 << 64) - 1
 
 
 def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -63,9 +64,16 @@ class DistinctHashes:
             self._threshold = min(self._threshold, other._threshold)
         self._keep(kept)
 
-    def pack(self) -> None:
-        """Shrink to the memory of `limit` hashes."""
+    def pack(self, limit: int) -> None:
+        """Keep no more than `limit` (>= 3) hashes from now on, and no memory for others."""
+        self._limit = min(self._limit, limit)
         self._kept()
+
+    @property
+    def below(self) -> int:
+        """No hash from here on is among the smallest."""
+        self._kept()
+        return ALL_HASHES if self._threshold is None else int(self._threshold) + 1
 
     def _keep(self, part: NDArray[np.uint64]) -> None:
         """Add a part, ascending and distinct. Sorting waits until there is something to drop."""
@@ -102,7 +110,7 @@ class DistinctHashes:
         kept = self._kept()
         if self._threshold is None:
             return int(kept.size)
-        return round((kept.size - 1) / ((float(kept[-1]) + 1) / HASHES))
+        return round((kept.size - 1) / ((float(kept[-1]) + 1) / 2.0**64))
 
     @property
     def relative_error(self) -> float | None:

@@ -1,4 +1,4 @@
-"""What min/max statistics of index groups rule out: the range of values, in the column's order.
+"""The values that min/max statistics rule out: the range of each index group, in the column's order.
 
 | type                | order                                            |
 |---------------------|--------------------------------------------------|
@@ -10,20 +10,19 @@
 | TIMESTAMP*          | as milliseconds since 1970 by the stored clock   |
 | BINARY, others      | no minimum and maximum                           |
 
-Nor do index groups with text of more than 1,024 bytes.
+Index groups with text of more than 1,024 bytes have none either.
 
 Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from math import isnan
 from typing import Any, Final
 
-from parquet_bloom.advice.ranges import KEY_BYTES, Bounds, OrderKey, bounds_of
+from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, bounds_of
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.timestamps import millis_of
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
@@ -42,20 +41,8 @@ def is_ordered(column: OrcColumn) -> bool:
     return column.kind in _ORDERED
 
 
-class OrderedValues:
-    """An Arrow array of values of a column, without nulls."""
-
-    def __init__(self, column: OrcColumn, values: Any) -> None:
-        self._column = column
-        self._values = values
-
-    def take(self, positions: Iterable[int]) -> list[OrderKey | None]:
-        """Where the values at these positions lie in the order; None for those with no place."""
-        return order_keys(self._column, self._values.take(list(positions)))
-
-
 def order_keys(column: OrcColumn, values: Any) -> list[OrderKey | None]:
-    """Where values of a column that has an order lie in it; None for NaN."""
+    """The places of values in the column's order, if it has one; None for NaN."""
     kind = column.kind
     if kind in _TIMESTAMPS:
         return list(millis_of(values).tolist())
@@ -86,7 +73,9 @@ def _bound(kind: str, shown: Shown) -> OrderKey | None:
         return None
     try:
         if kind == "DATE":
-            return shown if isinstance(shown, int) else _days(str(shown))
+            if isinstance(shown, int):
+                return shown
+            return date.fromisoformat(str(shown)).toordinal() - _UNIX_EPOCH
         if kind in _FLOATS:
             return None if isnan(float(shown)) else float(shown)
         if kind in _TEXTS:
@@ -94,7 +83,3 @@ def _bound(kind: str, shown: Shown) -> OrderKey | None:
         return Decimal(str(shown)) if kind == "DECIMAL" else int(shown)
     except (ValueError, ArithmeticError):
         return None
-
-
-def _days(shown: str) -> int:
-    return date.fromisoformat(shown).toordinal() - _UNIX_EPOCH

@@ -1,4 +1,4 @@
-"""What is in each index group of an ORC file.
+"""Surveys the index groups of an ORC file.
 
 Filters are built as `build` does it, and thrown away. All have the same size, with room for as many
 distinct values as an index group has rows.
@@ -6,24 +6,23 @@ distinct values as an index group has rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.engines import seldom_asked
-from parquet_bloom.advice.ndv import DistinctHashes, distinct
-from parquet_bloom.advice.orc_engines import orc_engine_uses
-from parquet_bloom.advice.orc_statistics import OrderedValues, group_bounds, is_ordered, order_keys
-from parquet_bloom.advice.ranges import Bounds, OrderKey
-from parquet_bloom.advice.samples import ALL_HASHES, GivenValue, Sample, SampledChunk
+from parquet_bloom.advice.engines import NO_ELEMENTS, EngineUse, seldom_asked
+from parquet_bloom.advice.lookups import OrderKey
+from parquet_bloom.advice.ndv import DistinctHashes
+from parquet_bloom.advice.orc_statistics import group_bounds, is_ordered, order_keys
+from parquet_bloom.advice.samples import GivenValue, Sample
 from parquet_bloom.advice.settings import orc_writer_settings
-from parquet_bloom.advice.survey import ColumnCounts, Limit, Subject
+from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.options import AdviseOptions, refuse
+from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrow_values import leaf_type, stored_value
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.build import OrcSize, room_of_values
@@ -31,7 +30,7 @@ from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.footers import check_indexed, check_writable
 from parquet_bloom.orc.keys.key_hashes import encode_literal, insertion_hashes, never_absent
-from parquet_bloom.orc.stripe import OrcChunk
+from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import group_values, reason_unreadable
 from parquet_bloom.values.literals import encode_literal as read_literal
 
@@ -41,32 +40,11 @@ _FACTORS: Final = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 
 
 def spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes, no two of them made equal, spread evenly over 64 bits. ORC's hashes of small
-    numbers are not, and distinct values are counted by how densely hashes lie."""
+    """The hashes spread evenly over 64 bits, distinct ones staying distinct. ORC's hashes of small
+    numbers are not even, and distinct values are counted by the density of hashes."""
     for factor in _FACTORS:
         hashes = (hashes ^ (hashes >> _SHIFT)) * factor
     return hashes ^ (hashes >> _SHIFT)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexGroupSurvey:
-    """What is found in one index group; see survey.Surveyed."""
-
-    distinct: DistinctHashes
-    sample: SampledChunk
-    num_values: int
-    filter_bytes: int
-    fpp: float
-    bounds: Bounds | None
-    only_dictionary: None = None
-
-    @property
-    def ndv(self) -> int:
-        return min(self.distinct.count, self.num_values)
-
-    @property
-    def ndv_is_exact(self) -> bool:
-        return self.distinct.is_exact
 
 
 class OrcSurveyor:
@@ -87,27 +65,20 @@ class OrcSurveyor:
         return sum(self.file.stripe(index).num_index_groups for index in stripes)
 
     @property
-    def largest_filter(self) -> Limit:
+    def largest_filter(self) -> tuple[int, str]:
         entries = self._size.entries
-        return Limit(entries, f"in filters sized for {entries:,} values")
+        return entries, f"in filters sized for {entries:,} values"
 
     def subject(self, column: OrcColumn) -> Subject:
-        file = self.file
-        depth, fpp = len(list(above(file.tail.columns, column))), self._size.fpp
+        file, fpp = self.file, self._size.fpp
+        is_plain = column.name.count(".") < len(list(above(file.tail.columns, column)))
         return Subject(
             column=column,
-            key_of=_itself if is_ordered(column) else None,
+            is_ordered=is_ordered(column),
             value_of=partial(_given_value, column),
             engines=orc_engine_uses(file.generation, file.tail.columns, column),
             seldom_asked="" if never_absent(column) else seldom_asked(leaf_type(column)),
-            settings=lambda path, counts: orc_writer_settings(
-                path,
-                id=column.id,
-                name=column.name,
-                kind=column.kind,
-                is_plain=column.name.count(".") < depth,
-                fpp=fpp,
-            ),
+            settings=lambda path, counts: orc_writer_settings(path, column, is_plain, fpp),
         )
 
     def reason_for_none(self, column: OrcColumn) -> str:
@@ -129,16 +100,13 @@ class OrcSurveyor:
     def room(self, chunk: OrcChunk) -> int:
         return room_of_values(self.file, chunk)
 
-    def read(self, chunk: OrcChunk, sample: Sample) -> Sequence[IndexGroupSurvey]:
+    def read(self, chunk: OrcChunk, sample: Sample) -> list[GroupSurvey]:
         check_indexed(chunk.stripe, chunk.column)
-        return self._as_built(self._index_groups(chunk, sample))
-
-    def _index_groups(self, chunk: OrcChunk, sample: Sample) -> list[IndexGroupSurvey]:
         column = chunk.column
         # One key form for all: the same value has the same hash in every file.
         form = KeyForm(writer_timezone=chunk.stripe.writer_timezone)
         entries = self.file.row_index(chunk.stripe.index, column) or ()
-        smallest = _Smallest(self.num_drawn)
+        smallest = DistinctHashes(self.num_drawn)
         groups = []
         for entry, values in zip(entries, group_values(self.file, chunk), strict=True):
             filter = self._size.empty_filter()
@@ -147,54 +115,28 @@ class OrcSurveyor:
             # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
             part = sample.begin(smallest.below)
-            part.add(OrderedValues(column, values), hashes)
-            once = distinct(hashes)
-            smallest.add(once)
+            part.add(hashes, partial(_keys_at, column, values))
             counted = DistinctHashes()
-            counted.add(once)
+            counted.add(hashes)
+            smallest.merge(counted)
+            bounds = group_bounds(column, entry.statistics)
             groups.append(
-                IndexGroupSurvey(
-                    distinct=counted,
-                    sample=part,
-                    num_values=len(values),
-                    filter_bytes=filter.num_bytes,
-                    fpp=filter.fpp,
-                    bounds=group_bounds(column, entry.statistics),
-                )
+                GroupSurvey(len(values), counted, part, bounds, filter.num_bytes, filter.fpp)
             )
+        has_values = any(group.num_values for group in groups)
+        if not has_values or not self._size.allows(max(group.fpp for group in groups)):
+            # `build` would not write any filter into the stripe.
+            for group in groups:
+                group.filter_bytes, group.fpp = 0, 1.0
         return groups
 
-    def _as_built(self, groups: list[IndexGroupSurvey]) -> list[IndexGroupSurvey]:
-        """The groups, without filters if `build` would not write any into the stripe."""
-        has_values = any(group.num_values for group in groups)
-        if has_values and self._size.allows(max(group.fpp for group in groups)):
-            return groups
-        return [replace(group, filter_bytes=0, fpp=1.0) for group in groups]
 
-
-class _Smallest:
-    """The smallest hashes so far: no others are among the smallest of all index groups."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._hashes = np.empty(0, np.uint64)
-        self.below = ALL_HASHES
-
-    def add(self, hashes: NDArray[np.uint64]) -> None:
-        """Add hashes that are ascending and distinct."""
-        new = hashes[: np.searchsorted(hashes, np.uint64(self.below))]
-        self._hashes = distinct(np.concatenate([self._hashes, new]))[: self._limit]
-        if self._hashes.size == self._limit:
-            self.below = int(self._hashes[-1]) + 1
-
-
-def _itself(key: OrderKey | None) -> OrderKey | None:
-    """Sampled values of ORC come as their places in the order."""
-    return key
+def _keys_at(column: OrcColumn, values: Any, positions: Iterable[int]) -> list[OrderKey | None]:
+    return order_keys(column, values.take(list(positions)))
 
 
 def _given_value(column: OrcColumn, literal: str) -> GivenValue:
-    """What a literal stands for. Raises ValueTypeError."""
+    """The value that a literal stands for. Raises ValueTypeError."""
     found = encode_literal(column, literal, KeyForm())
     key = None
     if not found.unknown and is_ordered(column):
@@ -202,3 +144,26 @@ def _given_value(column: OrcColumn, literal: str) -> GivenValue:
         (key,) = order_keys(column, stored_value(column, plain))
     hashes = spread(np.array(found.hashes, np.uint64)).tolist()
     return GivenValue(hashes, key, bool(found.unknown))
+
+
+# Spark's timestamps have microseconds, those of ORC nanoseconds.
+RANGE_OF_SPARK = "turns the look-up of a TIMESTAMP into a range, which no filter can answer"
+
+
+def orc_engine_uses(
+    generation: writers.Generation, columns: Sequence[OrcColumn], column: OrcColumn
+) -> tuple[EngineUse, ...]:
+    """Whether each reader uses filters that `build` adds to a column in a file of this writer.
+
+    ORC Java is used by Hive and Spark, ORC C++ by pyorc, given a predicate. Source: orc-core,
+    RecordReaderImpl, ORC C++, sargs, both measured with 2.3; the filters that Spark 4.3 pushes.
+    """
+    java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
+    if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
+        java = cpp = NO_ELEMENTS
+    spark = java or (RANGE_OF_SPARK if column.kind.startswith("TIMESTAMP") else "")
+    reasons = {"ORC Java": java, "Spark": spark, "ORC C++": cpp}
+    return (
+        *(EngineUse(name, not reason, reason) for name, reason in reasons.items()),
+        EngineUse("pyarrow", False, "its reader takes no predicates"),
+    )

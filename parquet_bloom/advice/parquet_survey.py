@@ -1,4 +1,4 @@
-"""What is in each column chunk of a Parquet file.
+"""Surveys the column chunks of a Parquet file.
 
 The filter of each chunk is built as `build` does it, so that its size and FPP are known rather than
 guessed; the values are counted and sampled on their way into it.
@@ -6,18 +6,17 @@ guessed; the values are counted and sampled on their way into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from parquet_bloom.advice.engines import seldom_asked
+from parquet_bloom.advice.engines import engine_uses, seldom_asked
+from parquet_bloom.advice.lookups import OrderKey
 from parquet_bloom.advice.ndv import DistinctHashes
-from parquet_bloom.advice.parquet_engines import engine_uses
-from parquet_bloom.advice.parquet_statistics import bounds, key_of
-from parquet_bloom.advice.ranges import Bounds, KeyOf
-from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample, SampledChunk
+from parquet_bloom.advice.parquet_statistics import KeyOf, bounds, key_of
+from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
 from parquet_bloom.advice.settings import WantedFilter, WriterSettings, writer_settings
-from parquet_bloom.advice.survey import ColumnCounts, Limit, Subject
+from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
 from parquet_bloom.native import _kernel
@@ -27,6 +26,7 @@ from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, located
+from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.literals import encode_literal
 from parquet_bloom.vocabulary import NO_KEY
@@ -51,14 +51,14 @@ class ParquetSurveyor:
         return self.file.num_parts
 
     @property
-    def largest_filter(self) -> Limit:
-        return Limit(self._size.max_bytes, f"within {self._size.max_bytes:,} bytes")
+    def largest_filter(self) -> tuple[int, str]:
+        return self._size.max_bytes, f"within {self._size.max_bytes:,} bytes"
 
     def subject(self, leaf: LeafColumn) -> Subject:
         key = key_of(leaf.type)
         return Subject(
             column=leaf,
-            key_of=key,
+            is_ordered=key is not None,
             value_of=lambda literal: given_value(encode_literal(leaf.type, literal), key),
             engines=engine_uses(leaf),
             seldom_asked=seldom_asked(leaf.type),
@@ -80,66 +80,44 @@ class ParquetSurveyor:
     def room(self, chunk: ColumnChunk) -> int:
         return BLOCK_BYTES * self._size.blocks_for(_max_values(chunk)) + HASHES_BYTES
 
-    def read(self, chunk: ColumnChunk, sample: Sample) -> tuple[ChunkSurvey]:
+    def read(self, chunk: ColumnChunk, sample: Sample) -> tuple[GroupSurvey]:
         """Raises PageError for damage, UnsupportedError for codecs, encodings and encryption."""
         if chunk.is_locked:
             raise UnsupportedError(NO_KEY)
-        file, size = self.file, self._size
-        found = ChunkSurvey(sample.begin(), chunk.num_values or 0)
+        file, size, type = self.file, self._size, chunk.leaf.type
+        found = GroupSurvey(chunk.num_values or 0, DistinctHashes(), sample.begin())
         with located(file.footer, chunk):
             filter = build_filter(
-                lambda: found.watch(chunk_runs(file.source, file.footer, chunk)),
-                chunk.leaf.type,
+                lambda: _watched(chunk_runs(file.source, file.footer, chunk), found, key_of(type)),
+                type,
                 _max_values(chunk),
                 size,
             )
         if filter is not None and filter.fpp <= size.fpp:
             found.filter_bytes, found.fpp = filter.num_bytes, filter.fpp
-        statistics = file.footer.column_meta_data(chunk).statistics
-        found.bounds = bounds(chunk.leaf.type, statistics)
+        found.bounds = bounds(type, file.footer.column_meta_data(chunk).statistics)
         return (found,)
 
 
-class ChunkSurvey:
-    """What is found in one chunk; see survey.Surveyed."""
+def _watched(
+    runs: Iterator[ChunkRun], found: GroupSurvey, key_of: KeyOf | None
+) -> Iterator[ChunkRun]:
+    """The same runs, counted and sampled: all of a chunk, or all of it again."""
+    entries, has_others = 0, False
+    for each in runs:
+        hashes = each.run.hashes()
+        found.distinct.add(hashes)
+        found.sample.add(hashes, partial(_keys_at, each.run, key_of))
+        if each.is_dictionary:
+            entries = hashes.size
+        elif hashes.size:
+            has_others = True
+        found.dictionary = 0 if has_others else entries
+        yield each
 
-    def __init__(self, sample: SampledChunk, num_values: int) -> None:
-        self.distinct = DistinctHashes()
-        self.sample = sample
-        self.num_values = num_values
-        self.filter_bytes = 0
-        self.fpp = 1.0
-        self.bounds: Bounds | None = None
-        self._in_dictionary = 0
-        self._has_others = False
 
-    def watch(self, parts: Iterator[ChunkRun]) -> Iterator[ChunkRun]:
-        """The same runs, counted and sampled: all of a chunk, or all of it again."""
-        for part in parts:
-            hashes = part.run.hashes()
-            self.distinct.add(hashes)
-            self.sample.add(part.run, hashes)
-            if part.is_dictionary:
-                self._in_dictionary = hashes.size
-            elif hashes.size:
-                self._has_others = True
-            yield part
-
-    @property
-    def only_dictionary(self) -> bool:
-        """Whether every value is in the dictionary page."""
-        return self._in_dictionary > 0 and not self._has_others
-
-    @property
-    def ndv(self) -> int:
-        """Distinct values. The entries of a dictionary are distinct, however many they are."""
-        if self.only_dictionary and not self.distinct.is_exact:
-            return self._in_dictionary
-        return min(self.distinct.count, self.num_values)
-
-    @property
-    def ndv_is_exact(self) -> bool:
-        return self.only_dictionary or self.distinct.is_exact
+def _keys_at(run: Run, key_of: KeyOf | None, positions: Iterable[int]) -> list[OrderKey | None]:
+    return [key_of(stored) if key_of else None for stored in run.take(positions)]
 
 
 def _max_values(chunk: ColumnChunk) -> int:

@@ -9,10 +9,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+
+if TYPE_CHECKING:
+    from parquet_bloom.orc.columns import OrcColumn
 
 # The default limit of parquet-java and Iceberg.
 JAVA_MAX_BYTES = 1 << 20
@@ -37,11 +41,6 @@ class WantedFilter:
     dictionary_bytes: int
     only_dictionary: bool
 
-    @property
-    def column(self) -> str:
-        """The dotted path."""
-        return ".".join(self.column_path)
-
 
 @dataclass(frozen=True, slots=True)
 class WriterSettings:
@@ -52,24 +51,25 @@ class WriterSettings:
 
 
 def writer_settings(wanted: WantedFilter) -> tuple[WriterSettings, ...]:
-    """The settings for each writer that can be told to write such a filter.
+    """The settings for each writer that can be told to write such a filter."""
+    column = ".".join(wanted.column_path)
+    limit = "" if wanted.max_bytes == MAX_BYTES else f" --max-bytes {wanted.max_bytes}"
+    texts = {
+        "pbloom": _command(wanted.path, column, wanted.fpp, limit, "out.parquet"),
+        "Spark": _spark(wanted, column),
+        "pyarrow": 'pq.write_table(table, "out.parquet", bloom_filter_options='
+        f'{{{column!r}: {{"ndv": {wanted.ndv}, "fpp": {wanted.fpp!r}}}}})',
+        "DuckDB": _duckdb(wanted),
+        "DataFusion": _datafusion(wanted, column),
+        "Iceberg": _iceberg(wanted, column),
+    }
+    if any("." in name for name in wanted.column_path):
+        # parquet-java, and hence Iceberg, takes every dot for a step down in the schema.
+        del texts["Spark"], texts["Iceberg"]
+    return tuple(WriterSettings(writer, text) for writer, text in texts.items())
 
-    parquet-java, and hence Iceberg, takes every dot for a step down in the schema.
-    """
-    has_dots = any("." in name for name in wanted.column_path)
-    java = [] if has_dots else [WriterSettings("Spark", _spark(wanted))]
-    iceberg = [] if has_dots else [WriterSettings("Iceberg", _iceberg(wanted))]
-    return (
-        WriterSettings("pbloom", _pbloom(wanted)),
-        *java,
-        WriterSettings("pyarrow", _pyarrow(wanted)),
-        WriterSettings("DuckDB", _duckdb(wanted)),
-        WriterSettings("DataFusion", _datafusion(wanted)),
-        *iceberg,
-    )
 
-
-# What ORC C++ gets right; pyorc hashes a FLOAT as Python's float, a DOUBLE.
+# The kinds that ORC C++ gets right; pyorc hashes a FLOAT as Python's float, a DOUBLE.
 _SOUND_IN_PYARROW: Final = frozenset(
     {"SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "STRING", "VARCHAR", "DATE", "DECIMAL"}
 )
@@ -77,98 +77,49 @@ _SOUND_IN_PYORC: Final = _SOUND_IN_PYARROW - {"FLOAT"}
 
 
 def orc_writer_settings(
-    path: str, *, id: int, name: str, kind: str, is_plain: bool, fpp: float
+    path: str, column: OrcColumn, is_plain: bool, fpp: float
 ) -> tuple[WriterSettings, ...]:
     """The settings for each writer of ORC files that gets the filters of such a column right.
 
-    `id`, `name` (dotted) and `kind` are those of the column; `is_plain`: no part of the name has a
-    dot in it. The size of filters follows from the rows of an index group. ORC Java, and hence
-    Spark, Hive and Iceberg, takes names separated by commas, and each dot for a step down.
+    `is_plain`: no part of the column's dotted name has a dot in it. The size of filters follows from
+    the rows of an index group.
     """
-    java = (
-        WriterSettings("Spark", _spark_orc(name, fpp)),
-        WriterSettings("Hive", _table_properties(name, fpp, "orc.bloom.filter")),
-        WriterSettings("Iceberg", _table_properties(name, fpp, "write.orc.bloom.filter")),
-    )
-    cpp = (
-        (_SOUND_IN_PYARROW, "pyarrow", 'orc.write_table(table, "out.orc"'),
-        (_SOUND_IN_PYORC, "pyorc", "pyorc.Writer(file, schema"),
-    )
-    options = f"bloom_filter_columns=[{id}], bloom_filter_fpp={fpp!r}"
-    is_named = is_plain and re.fullmatch(r"[\w.]+", name, re.ASCII)
-    return (
-        WriterSettings("pbloom", _command(path, name, fpp, "", "out.orc")),
-        *(java if is_named else ()),
-        *(
-            WriterSettings(writer, f"{call}, {options})")
-            for kinds, writer, call in cpp
-            if kind in kinds
-        ),
-    )
-
-
-def _spark_orc(name: str, fpp: float) -> str:
-    return (
-        f'.option("orc.bloom.filter.columns", {_string(name)})\n'
-        f'.option("orc.bloom.filter.fpp", {_string(repr(fpp))})'
-    )
-
-
-def _table_properties(name: str, fpp: float, prefix: str) -> str:
-    return (
-        f"ALTER TABLE t SET TBLPROPERTIES ({_sql(f'{prefix}.columns')} = {_sql(name)},"
-        f" {_sql(f'{prefix}.fpp')} = {_sql(repr(fpp))})"
-    )
-
-
-def _pbloom(wanted: WantedFilter) -> str:
-    limit = "" if wanted.max_bytes == MAX_BYTES else f" --max-bytes {wanted.max_bytes}"
-    return _command(wanted.path, wanted.column, wanted.fpp, limit, "out.parquet")
+    texts = {"pbloom": _command(path, column.name, fpp, "", "out.orc")}
+    # ORC Java, and hence all three, takes names separated by commas, and each dot for a step down.
+    if is_plain and re.fullmatch(r"[\w.]+", column.name, re.ASCII):
+        options = {"columns": column.name, "fpp": repr(fpp)}
+        texts["Spark"] = _data_frame_options(options, "orc.bloom.filter.")
+        texts["Hive"] = _table_properties(options, "orc.bloom.filter.")
+        texts["Iceberg"] = _table_properties(options, "write.orc.bloom.filter.")
+    options_of_cpp = f"bloom_filter_columns=[{column.id}], bloom_filter_fpp={fpp!r}"
+    if column.kind in _SOUND_IN_PYARROW:
+        texts["pyarrow"] = f'orc.write_table(table, "out.orc", {options_of_cpp})'
+    if column.kind in _SOUND_IN_PYORC:
+        texts["pyorc"] = f"pyorc.Writer(file, schema, {options_of_cpp})"
+    return tuple(WriterSettings(writer, text) for writer, text in texts.items())
 
 
 def _command(path: str, column: str, fpp: float, limit: str, output: str) -> str:
     # A leading dash would make it an option.
     path = f"./{path}" if path.startswith("-") else path
-    return (
-        f"pbloom build {shlex.quote(path)} -c {shlex.quote(_csv(column))}"
-        f" --fpp {fpp!r}{limit} -o {output}"
-    )
+    if any(special in column for special in ',"\r\n'):
+        # As in CSV, or `-c` would take it for several names or none.
+        column = '"' + column.replace('"', '""') + '"'
+    return f"pbloom build {shlex.quote(path)} -c {shlex.quote(column)} --fpp {fpp!r}{limit} -o {output}"
 
 
-def _csv(name: str) -> str:
-    """A name as `-c` takes it: in quotes if it would be read as several names or none."""
-    if not any(special in name for special in ',"\r\n'):
-        return name
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _java_max_bytes(wanted: WantedFilter) -> int:
-    return max(JAVA_MAX_BYTES, wanted.num_bytes)
-
-
-def _spark(wanted: WantedFilter) -> str:
-    """Options of a DataFrameWriter; the names are parquet-java's properties.
-
-    parquet-java drops the filter of a chunk whose values are all in a dictionary.
-    """
+def _spark(wanted: WantedFilter, column: str) -> str:
+    """parquet-java's properties. It drops the filter of a chunk whose values are all in a
+    dictionary."""
     options = {
-        f"parquet.bloom.filter.enabled#{wanted.column}": "true",
-        f"parquet.bloom.filter.expected.ndv#{wanted.column}": str(wanted.ndv),
-        f"parquet.bloom.filter.fpp#{wanted.column}": f"{wanted.fpp!r}",
-        "parquet.bloom.filter.max.bytes": str(_java_max_bytes(wanted)),
+        f"bloom.filter.enabled#{column}": "true",
+        f"bloom.filter.expected.ndv#{column}": str(wanted.ndv),
+        f"bloom.filter.fpp#{column}": repr(wanted.fpp),
+        "bloom.filter.max.bytes": str(max(JAVA_MAX_BYTES, wanted.num_bytes)),
     }
     if wanted.only_dictionary:
-        options[f"parquet.enable.dictionary#{wanted.column}"] = "false"
-    return "\n".join(
-        f".option({_string(name)}, {_string(value)})" for name, value in options.items()
-    )
-
-
-def _pyarrow(wanted: WantedFilter) -> str:
-    return (
-        'pq.write_table(table, "out.parquet", bloom_filter_options='
-        f'{{{wanted.column!r}: {{"ndv": {wanted.ndv}, "fpp": {wanted.fpp!r}}}}})'
-    )
+        options[f"enable.dictionary#{column}"] = "false"
+    return _data_frame_options(options, "parquet.")
 
 
 def _duckdb(wanted: WantedFilter) -> str:
@@ -181,37 +132,46 @@ def _duckdb(wanted: WantedFilter) -> str:
     )
 
 
-def _datafusion(wanted: WantedFilter) -> str:
+def _datafusion(wanted: WantedFilter, column: str) -> str:
     """DataFusion lowercases the keys of options and takes every dot for a step down."""
-    names = wanted.column_path
-    is_named = all(name == name.lower() and "." not in name for name in names)
-    suffix = f"::{wanted.column}" if is_named else ""
-    enabled = "bloom_filter_enabled" if is_named else "bloom_filter_on_write"
+    is_named = all(name == name.lower() and "." not in name for name in wanted.column_path)
+    suffix = f"::{column}" if is_named else ""
     options = {
-        f"{enabled}{suffix}": "true",
-        f"bloom_filter_fpp{suffix}": repr(wanted.fpp),
-        f"bloom_filter_ndv{suffix}": str(wanted.ndv),
+        f"enabled{suffix}" if is_named else "on_write": "true",
+        f"fpp{suffix}": repr(wanted.fpp),
+        f"ndv{suffix}": str(wanted.ndv),
     }
-    pairs = ", ".join(f"{_sql(f'format.{name}')} {_sql(value)}" for name, value in options.items())
+    pairs = _pairs(options, "format.bloom_filter_", " ")
     statement = f"COPY t TO 'out.parquet' STORED AS PARQUET OPTIONS ({pairs})"
     return statement if is_named else f"{statement} -- for all columns"
 
 
-def _iceberg(wanted: WantedFilter) -> str:
+def _iceberg(wanted: WantedFilter, column: str) -> str:
     properties = {
-        f"bloom-filter-enabled.column.{wanted.column}": "true",
-        f"bloom-filter-fpp.column.{wanted.column}": f"{wanted.fpp!r}",
-        f"bloom-filter-ndv.column.{wanted.column}": str(wanted.ndv),
-        "bloom-filter-max-bytes": str(_java_max_bytes(wanted)),
+        f"enabled.column.{column}": "true",
+        f"fpp.column.{column}": repr(wanted.fpp),
+        f"ndv.column.{column}": str(wanted.ndv),
+        "max-bytes": str(max(JAVA_MAX_BYTES, wanted.num_bytes)),
     }
-    pairs = ", ".join(
-        f"{_sql(f'write.parquet.{name}')} = {_sql(value)}" for name, value in properties.items()
+    return _table_properties(properties, "write.parquet.bloom-filter-")
+
+
+def _data_frame_options(options: Mapping[str, str], prefix: str) -> str:
+    """Options of a DataFrameWriter; the literals are those of Python, Scala and Java alike."""
+    return "\n".join(
+        f".option({_string(prefix + name)}, {_string(value)})" for name, value in options.items()
     )
-    return f"ALTER TABLE t SET TBLPROPERTIES ({pairs})"
+
+
+def _table_properties(properties: Mapping[str, str], prefix: str) -> str:
+    return f"ALTER TABLE t SET TBLPROPERTIES ({_pairs(properties, prefix, ' = ')})"
+
+
+def _pairs(options: Mapping[str, str], prefix: str, between: str) -> str:
+    return ", ".join(f"{_sql(prefix + name)}{between}{_sql(options[name])}" for name in options)
 
 
 def _string(text: str) -> str:
-    """A literal in Python, Scala and Java alike."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,8 +1,7 @@
 """What is known of a column: distinct values, filters, min/max ranges, and sampled values.
 
-It is gathered group by group, a group being what readers skip: a row group of Parquet, an index
-group of ORC. How groups are read is up to the format's Surveyor. Memory is bounded by the limits of
-`ndv` and `samples`, not by the number of values; each group adds some 300 bytes.
+It is gathered group by group, by the Surveyor of the format. Memory is bounded by the limits of `ndv`
+and `samples`, not by the number of values; each group adds some 300 bytes.
 """
 
 from __future__ import annotations
@@ -14,43 +13,38 @@ from typing import Any, Protocol
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.engines import EngineUse
-from parquet_bloom.advice.lookups import ExpectedReads, expected_reads
+from parquet_bloom.advice.lookups import Bounds, ExpectedReads, expected_reads
 from parquet_bloom.advice.ndv import DistinctHashes
-from parquet_bloom.advice.ranges import Bounds, KeyOf, Ranges
-from parquet_bloom.advice.samples import GivenValue, Sample, SampledChunk
+from parquet_bloom.advice.samples import GivenValue, Sample, SamplePart
 from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.parallel import Progress, work_in_order
 
 
-class Surveyed(Protocol):
+@dataclass(slots=True)
+class GroupSurvey:
     """What was found in one group of a column.
 
-    `num_values`: with nulls in Parquet, without them in ORC; `ndv`: distinct values;
-    `filter_bytes` and `fpp` are those of the filter that `build` would write, 0 and 1 if it would
-    write none; `only_dictionary`: all values are in a dictionary page, None in a format without
-    such pages; `bounds`: from the min/max statistics.
+    `num_values`: with nulls in Parquet, without them in ORC; `filter_bytes` and `fpp`: of the filter
+    that `build` would write, 0 and 1 if it would write none; `dictionary`: the number of entries of
+    the dictionary page if it has all values, else 0; None in a format without such pages.
     """
 
+    num_values: int
+    distinct: DistinctHashes
+    sample: SamplePart
+    bounds: Bounds | None = None
+    filter_bytes: int = 0
+    fpp: float = 1.0
+    dictionary: int | None = None
+
     @property
-    def num_values(self) -> int: ...
-    @property
-    def ndv(self) -> int: ...
-    @property
-    def ndv_is_exact(self) -> bool: ...
-    @property
-    def only_dictionary(self) -> bool | None: ...
-    @property
-    def filter_bytes(self) -> int: ...
-    @property
-    def fpp(self) -> float: ...
-    @property
-    def distinct(self) -> DistinctHashes: ...
-    @property
-    def sample(self) -> SampledChunk: ...
-    @property
-    def bounds(self) -> Bounds | None: ...
+    def ndv(self) -> int:
+        """Distinct values. The entries of a dictionary are distinct, however many they are."""
+        if self.dictionary and not self.distinct.is_exact:
+            return self.dictionary
+        return min(self.distinct.count, self.num_values)
 
 
 @dataclass(slots=True)
@@ -60,7 +54,8 @@ class ColumnCounts:
     Of all chunks: `num_values`, `chunk_bytes` as stored, `already` (groups with a filter),
     `dictionary_bytes` (the most that a dictionary of all values of one chunk can take). Of the
     `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
-    `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`.
+    `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
+    dictionary pages have all values, None in a format without them.
     """
 
     num_values: int = 0
@@ -74,17 +69,8 @@ class ColumnCounts:
     group_ndv: int = 0
     only_dictionary: bool | None = True
 
-    def add(self, found: Surveyed, ndv: int) -> None:
-        """Count a group with `ndv` distinct values, at least one."""
-        self.groups += 1
-        self.filters += found.filter_bytes > 0
-        self.filter_bytes += found.filter_bytes
-        self.largest_filter = max(self.largest_filter, found.filter_bytes)
-        self.group_ndv = max(self.group_ndv, ndv)
-        self.only_dictionary = found.only_dictionary and self.only_dictionary
-
     def merge(self, other: ColumnCounts) -> None:
-        """Count the column of another file."""
+        """Add what was counted elsewhere."""
         self.num_values += other.num_values
         self.chunk_bytes += other.chunk_bytes
         self.already += other.already
@@ -97,69 +83,70 @@ class ColumnCounts:
         self.only_dictionary = other.only_dictionary and self.only_dictionary
 
 
-@dataclass(frozen=True, slots=True)
-class Distinct:
-    """How many distinct non-null values there are; `error`: relative standard error, None if the
-    number is exact."""
-
-    ndv: int
-    error: float | None
-
-
 class ColumnSurvey:
     """What is known of a column of one file, or of several files that fill one sample."""
 
     def __init__(self, sample: Sample, limit: int = ndv.LIMIT) -> None:
         """`limit`: how many hashes are kept, see DistinctHashes."""
         self.counts = ColumnCounts()
-        self.sample = sample
+        self._sample = sample
         self._distinct = DistinctHashes(limit)
-        self._sole_dictionary: Distinct | None = None
+        # The distinct values of the only group, if their number is exact.
+        self._sole_ndv: int | None = None
         self._bounds: list[Bounds | None] = []
         self._fpps: list[float] = []
 
-    def add(self, found: Surveyed) -> None:
+    def add(self, group: GroupSurvey) -> None:
         """Merge what was found in a group. Call it once for each, from one thread."""
-        num_distinct = found.ndv
-        self.counts.num_values += found.num_values
+        num_distinct, size = group.ndv, group.filter_bytes
+        # In a stripe with values elsewhere, a group without any gets a filter all the same.
+        self.counts.merge(ColumnCounts(num_values=group.num_values, filter_bytes=size))
         if num_distinct == 0:
-            # In a stripe with values elsewhere, such a group gets a filter all the same.
-            self.counts.filter_bytes += found.filter_bytes
             return
-        self.counts.add(found, num_distinct)
-        is_sole = self.counts.groups == 1 and found.ndv_is_exact
-        self._sole_dictionary = Distinct(num_distinct, None) if is_sole else None
-        self._bounds.append(found.bounds)
-        self._fpps.append(found.fpp)
-        self._distinct.merge(found.distinct)
-        found.sample.finish(found.fpp)
+        only_dictionary = None if group.dictionary is None else group.dictionary > 0
+        self.counts.merge(
+            ColumnCounts(
+                groups=1,
+                filters=int(size > 0),
+                largest_filter=size,
+                group_ndv=num_distinct,
+                only_dictionary=only_dictionary,
+            )
+        )
+        is_exact = only_dictionary or group.distinct.is_exact
+        self._sole_ndv = num_distinct if self.counts.groups == 1 and is_exact else None
+        self._bounds.append(group.bounds)
+        self._fpps.append(group.fpp)
+        self._distinct.merge(group.distinct)
+        group.sample.finish(group.fpp)
 
     def merge(self, other: ColumnSurvey) -> None:
         """Add the column of another file that filled the same sample."""
         self.counts.merge(other.counts)
         if other.counts.groups:
             is_sole = self.counts.groups == other.counts.groups
-            self._sole_dictionary = other._sole_dictionary if is_sole else None
+            self._sole_ndv = other._sole_ndv if is_sole else None
         self._bounds += other._bounds
         self._fpps += other._fpps
         self._distinct.merge(other._distinct)
 
-    def pack(self) -> None:
-        """Save memory until there is more to add."""
-        self._distinct.pack()
-        self.sample.pack()
+    def pack(self, limit: int) -> None:
+        """Save memory until there is more to add, and keep no more than `limit` hashes."""
+        self._distinct.pack(limit)
+        self._sample.pack()
 
     @property
-    def distinct(self) -> Distinct:
-        """Of the whole column. Exact if one group has them all in a dictionary, however large."""
-        if self._sole_dictionary:
-            return self._sole_dictionary
+    def ndv(self) -> tuple[int, float | None]:
+        """The distinct non-null values of the whole column, and the relative standard error, None
+        if the number is exact. It is if one group has them all in a dictionary, however large."""
+        if self._sole_ndv is not None:
+            return self._sole_ndv, None
         count = min(self._distinct.count, self.counts.num_values)
-        return Distinct(count, self._distinct.relative_error)
+        return count, self._distinct.relative_error
 
     def expected_reads(self) -> ExpectedReads | None:
         """How many groups a look-up reads; None if there is nothing to look up."""
-        return expected_reads(Ranges(self._bounds, self._fpps), self.sample.look_ups())
+        return expected_reads(self._bounds, self._fpps, self._sample.look_ups())
 
 
 # ------------------------------------------------------------------------------------------------
@@ -170,30 +157,21 @@ class ColumnSurvey:
 class Subject:
     """A column to be judged, in whichever file of the table.
 
-    `key_of`: where a stored value lies in the column's order, None if there is no order;
-    `value_of`: what a literal stands for, raises ValueTypeError; `engines`: who uses its filters;
-    `seldom_asked`: see verdict.Evidence; `settings`: for other writers, given the path of a file
-    and what was counted.
+    `is_ordered`: min/max statistics can rule out values of this type; `value_of`: the value that a
+    literal stands for, raises ValueTypeError; `engines`: who uses its filters; `seldom_asked`: see
+    verdict.Evidence; `settings`: for other writers, from the path of a file and what was counted.
     """
 
     column: Column
-    key_of: KeyOf | None
+    is_ordered: bool
     value_of: Callable[[str], GivenValue]
     engines: tuple[EngineUse, ...]
     seldom_asked: str
     settings: Callable[[str, ColumnCounts], tuple[WriterSettings, ...]]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Limit:
-    """What limits the size of a filter, as a number and in words."""
-
-    number: int
-    words: str
-
-
 class Surveyor(Protocol):
-    """Reads one open file, whose columns and chunks are meant below."""
+    """Reads one open file; the columns and chunks below are those of the file."""
 
     @property
     def file(self) -> Container: ...
@@ -204,7 +182,9 @@ class Surveyor(Protocol):
         """The most distinct stored values to draw from each column."""
 
     @property
-    def largest_filter(self) -> Limit: ...
+    def largest_filter(self) -> tuple[int, str]:
+        """What limits the size of a filter: a number, the same in words."""
+
     def subject(self, column: Any) -> Subject: ...
     def reason_for_none(self, column: Any) -> str:
         """Why a column cannot have filters, as far as the footer tells; else empty."""
@@ -218,8 +198,8 @@ class Surveyor(Protocol):
     def room(self, chunk: Any) -> int:
         """The most memory that reading a chunk takes, in bytes."""
 
-    def read(self, chunk: Any, sample: Sample) -> Sequence[Surveyed]:
-        """What is in each group of a chunk; called from any thread.
+    def read(self, chunk: Any, sample: Sample) -> Sequence[GroupSurvey]:
+        """Survey each group of a chunk; called from any thread.
 
         Raises UnsupportedError if it cannot have filters, FormatError for damage.
         """
@@ -249,7 +229,7 @@ def survey_columns(
         for chunk in of_column
     ]
 
-    def read(item: tuple[Any, Sample]) -> Sequence[Surveyed] | str:
+    def read(item: tuple[Any, Sample]) -> Sequence[GroupSurvey] | str:
         try:
             return surveyor.read(*item)
         except UnsupportedError as error:

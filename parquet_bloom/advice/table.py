@@ -1,32 +1,26 @@
 """Files that are searched together: those with the same columns are one table.
 
-Many writers put one row group into each file, and only together with the others can it be seen what
+Many writers put one row group into each file, and only with the others in view can it be told what
 a filter there saves. A file is read once, column by column; all that is kept of its values are the
 numbers by which the table is judged (see `survey`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.samples import StoredSample
-from parquet_bloom.advice.survey import (
-    ColumnCounts,
-    ColumnSurvey,
-    Distinct,
-    Surveyor,
-    survey_columns,
-)
+from parquet_bloom.advice.survey import ColumnCounts, ColumnSurvey, Surveyor, survey_columns
 from parquet_bloom.advice.value_sample import given_samples
-from parquet_bloom.advice.verdict import Evidence, Judgement, judge
-from parquet_bloom.container.protocols import Column, Container
+from parquet_bloom.advice.verdict import Evidence, judge
+from parquet_bloom.container.protocols import Column
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
-from parquet_bloom.vocabulary import AdviceBasis, Format
+from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict
 
 # With more columns than this, fewer values and hashes are kept of each.
 MANY_COLUMNS = 256
@@ -34,46 +28,36 @@ LEAST_KEPT = 256
 
 
 def limit_for(limit: int, num_columns: int) -> int:
-    """How much of `limit`, which is for up to MANY_COLUMNS, each of so many columns may keep."""
+    """How much each of so many columns may keep; `limit` is for up to MANY_COLUMNS."""
     return max(LEAST_KEPT, limit * MANY_COLUMNS // max(MANY_COLUMNS, num_columns))
 
 
-def surveyor_of(file: Container, options: AdviseOptions) -> Surveyor:
+def surveyor_of(file: Any, options: AdviseOptions) -> Surveyor:
     """The reader for files of this format. Raises UnsupportedError for an option that the format
     does not support, FooterError."""
-    return _SURVEYORS[file.format](file, options)
+    if file.format == "orc":
+        from parquet_bloom.advice.orc_survey import OrcSurveyor
 
-
-def _of_parquet(file: Any, options: AdviseOptions) -> Surveyor:
+        return OrcSurveyor(file, options)
     from parquet_bloom.advice.parquet_survey import ParquetSurveyor
 
     return ParquetSurveyor(file, options)
 
 
-def _of_orc(file: Any, options: AdviseOptions) -> Surveyor:
-    from parquet_bloom.advice.orc_survey import OrcSurveyor
-
-    return OrcSurveyor(file, options)
-
-
-_SURVEYORS: Final[Mapping[Format, Callable[[Any, AdviseOptions], Surveyor]]] = {
-    "parquet": _of_parquet,
-    "orc": _of_orc,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class SurveyedColumn:
-    """One column. With a `reason` why it cannot have a filter, `counts` is what the footer says."""
+    """One column: `ndv` and `ndv_error` as ColumnSurvey.ndv. With a `reason` why it cannot have a
+    filter, only `counts` is known, from the footer."""
 
     counts: ColumnCounts
-    distinct: Distinct | None = None
-    reason: str = ""
+    reason: str
+    ndv: int = 0
+    ndv_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedFile:
-    """One file; `size` in bytes, `columns` those of the table."""
+    """One file, or all files of a table; `size` in bytes, `columns` as the table has them."""
 
     path: str
     num_rows: int
@@ -89,7 +73,8 @@ class JudgedColumn:
     groups: int
     basis: AdviceBasis
     reads: ExpectedReads | None
-    judgement: Judgement
+    verdict: AdviceVerdict
+    reason: str
 
 
 class Table:
@@ -107,7 +92,7 @@ class Table:
         given = given_samples(surveyor.file, self.subjects, value_sample)
         drawn = limit_for(surveyor.num_drawn, len(columns))
         self._samples = [
-            given.get(place) or StoredSample(subject.key_of, drawn)
+            given.get(place) or StoredSample(subject.is_ordered, drawn)
             for place, subject in enumerate(self.subjects)
         ]
         self._measured = frozenset(given)
@@ -128,24 +113,22 @@ class Table:
 
         Raises FormatError for damage; then the file leaves no trace but in the samples.
         """
-        of_file, parts = [], []
-        for survey, reason in survey_columns(surveyor, columns, self._samples, threads, progress):
-            of_file.append(
-                SurveyedColumn(survey.counts, None if reason else survey.distinct, reason)
-            )
-            part = ColumnSurvey(survey.sample, self._limit)
-            if not reason:
-                part.merge(survey)
-            part.pack()
-            parts.append(part)
-        for whole, part in zip(self._columns, parts, strict=True):
-            whole.merge(part)
+        of_file: list[SurveyedColumn] = []
+        read: list[tuple[ColumnSurvey, ColumnSurvey]] = []
+        surveys = survey_columns(surveyor, columns, self._samples, threads, progress)
+        for whole, (survey, reason) in zip(self._columns, surveys, strict=True):
+            if reason:
+                of_file.append(SurveyedColumn(survey.counts, reason))
+            else:
+                of_file.append(SurveyedColumn(survey.counts, "", *survey.ndv))
+                survey.pack(self._limit)
+                read.append((whole, survey))
+        for whole, survey in read:
+            whole.merge(survey)
         self._largest = max(self._largest, surveyor.largest_filter)
-        file = surveyor.file
+        file, groups = surveyor.file, surveyor.num_groups
         self.files.append(
-            SurveyedFile(
-                file.path, file.num_rows, surveyor.num_groups, file.source.size, tuple(of_file)
-            )
+            SurveyedFile(file.path, file.num_rows, groups, file.source.size, tuple(of_file))
         )
 
     def whole(self) -> SurveyedFile:
@@ -161,16 +144,16 @@ class Table:
 
     def _column(self, place: int) -> SurveyedColumn:
         """A column of all files together, at least one."""
-        files = [file.columns[place] for file in self.files]
-        if len(files) == 1:
-            return files[0]
-        if all(column.reason for column in files):
+        first, *others = (file.columns[place] for file in self.files)
+        if not others:
+            return first
+        if first.reason and all(column.reason for column in others):
             counts = ColumnCounts()
-            for column in files:
+            for column in (first, *others):
                 counts.merge(column.counts)
-            return SurveyedColumn(counts, None, files[0].reason)
+            return SurveyedColumn(counts, first.reason)
         survey = self._columns[place]
-        return SurveyedColumn(survey.counts, survey.distinct)
+        return SurveyedColumn(survey.counts, "", *survey.ndv)
 
     def judge(self) -> list[JudgedColumn]:
         """The verdict on each column."""
@@ -178,25 +161,20 @@ class Table:
 
     def _judged(self, place: int) -> JudgedColumn:
         column, subject = self._column(place), self.subjects[place]
-        counts, is_measured = column.counts, place in self._measured
+        is_measured = place in self._measured
         reads = self._columns[place].expected_reads()
-        judgement = judge(
+        verdict, reason = judge(
             Evidence(
                 files=len(self.files),
-                groups=counts.groups,
-                ndv=column.distinct.ndv if column.distinct else 0,
-                filters=counts.filters,
-                filter_bytes=counts.filter_bytes,
-                chunk_bytes=counts.chunk_bytes,
-                only_dictionary=bool(counts.only_dictionary),
-                seldom_asked=subject.seldom_asked,
+                counts=column.counts,
+                ndv=column.ndv,
+                limit=self._largest[1],
                 has_engine=any(use.uses for use in subject.engines),
-                already=counts.already,
-                limit=self._largest.words,
+                seldom_asked=subject.seldom_asked,
                 is_measured=is_measured,
                 reads=reads,
                 unit=self._unit,
             )
         )
         basis: AdviceBasis = "value sample" if is_measured else "stored values"
-        return JudgedColumn(counts.groups, basis, reads, judgement)
+        return JudgedColumn(column.counts.groups, basis, reads, verdict, reason)

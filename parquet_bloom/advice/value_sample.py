@@ -18,15 +18,17 @@ def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> d
 
     If `columns` names one column, each line is one of its values. Otherwise the file is CSV and its
     first line names columns. Empty lines and cells are left out. Raises ColumnError if that line is
-    missing or names a column twice, or if a line has too many cells; ValueTypeError for other files
-    than text, or a column without values; OSError.
+    missing or names a column twice, or if a line has too many cells; ValueTypeError if the file is
+    not text, or a column has no values; OSError.
     """
     where = os.fspath(path)
     try:
         # Spreadsheets put a byte order mark in front.
         with open(path, encoding="utf-8-sig", newline="") as file:
             if len(columns) == 1:
-                values = {columns[0]: _lines(file.read())}
+                # Unicode has more ends of lines than files do; a value may have one of those.
+                lines = file.read().replace("\r\n", "\n").split("\n")
+                values = {columns[0]: [line for line in lines if line]}
             else:
                 values = _read_csv(where, csv.DictReader(file, strict=True))
     except UnicodeDecodeError as error:
@@ -37,11 +39,6 @@ def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> d
         if not literals:
             raise ValueTypeError(f"{where}: no values for column {column}, expected at least one")
     return values
-
-
-def _lines(text: str) -> list[str]:
-    """Split at the ends of lines in files, not at all those of Unicode, which a value may have."""
-    return [line for line in text.replace("\r\n", "\n").split("\n") if line]
 
 
 def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """Whether a column should get filters: the rules, in order, and nowhere else.
 
-Of R groups (row groups, or index groups of ORC), let a look-up read S by min/max statistics alone
+Of R groups (row groups, or index groups of ORC), let a look-up read S with min/max statistics alone
 and F with filters (see `lookups`). Files that are searched together count together.
 
     skip      the column cannot have a filter, has no values, or no engine would use its filters
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parquet_bloom.advice.lookups import ExpectedReads
+from parquet_bloom.advice.survey import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
@@ -42,27 +43,19 @@ DICTIONARY_READERS = "Spark, Trino, Iceberg, ClickHouse and Impala"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The numbers that decide.
+    """What the verdict follows from: `counts` and `ndv` of the column in `files` searched together.
 
-    `files`: those that are searched together; `groups`: those with values, in all files. Sizes are
-    in bytes: `filter_bytes` of the filters that `build` would write, `chunk_bytes` of the column as
-    stored. `already`: groups that have a filter. `seldom_asked`: what the values are, if they are
-    seldom looked up by equality, else empty. `limit`: what limits the size of a filter, in words.
-    `is_measured`: the user gives look-up values. `reads`: None if nothing can be looked up. `unit`:
-    what a group is called.
+    `limit`: what limits the size of a filter, in words; `seldom_asked`: what the values are, if
+    they are seldom looked up by equality, else empty; `is_measured`: the user gives look-up values;
+    `reads`: None if nothing can be looked up; `unit`: what a group is called.
     """
 
     files: int
-    groups: int
+    counts: ColumnCounts
     ndv: int
-    filters: int
-    filter_bytes: int
-    chunk_bytes: int
-    only_dictionary: bool
-    seldom_asked: str
-    has_engine: bool
-    already: int
     limit: str
+    has_engine: bool
+    seldom_asked: str
     is_measured: bool
     reads: ExpectedReads | None
     unit: str = "row group"
@@ -72,47 +65,48 @@ class Evidence:
         """How many groups fewer a look-up reads."""
         return self.reads.by_statistics - self.reads.with_filter if self.reads else 0.0
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether only stored values are looked up, in the only group: they are always found."""
+        return self.counts.groups == 1 and not self.is_measured
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A verdict, and why."""
+    @property
+    def groups(self) -> str:
+        """`20 row groups in 2 files`"""
+        files = f" in {number_of(self.files, 'file')}" if self.files > 1 else ""
+        return number_of(self.counts.groups, self.unit) + files
 
-    verdict: AdviceVerdict
-    reason: str
 
-
-def judge(evidence: Evidence) -> Judgement:
-    """The verdict on a column that can have filters."""
+def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
+    """The verdict on a column that can have filters, and the reason."""
     skip = _reason_to_skip(evidence)
     if skip:
-        return Judgement("skip", skip)
+        return "skip", skip
     doubt = _reason_to_doubt(evidence)
-    verdict: AdviceVerdict = "optional" if doubt else "build"
     reasons = [doubt] if doubt else []
-    if not _is_alone(evidence):
+    if not evidence.is_alone:
         reasons.append(_comparison(evidence))
-    return Judgement(verdict, "; ".join([*reasons, *_notes(evidence)]))
+    return "optional" if doubt else "build", "; ".join([*reasons, *_notes(evidence)])
 
 
 def _reason_to_skip(evidence: Evidence) -> str:
-    reads = evidence.reads
-    if evidence.groups == 0:
+    counts, reads = evidence.counts, evidence.reads
+    if counts.groups == 0:
         return NO_VALUES
     if not evidence.has_engine:
         return "no engine uses filters on such a column"
-    if evidence.filters == 0:
+    if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
     if reads is None:
         return "no values that a reader could look up"
-    if _is_alone(evidence):
-        few = evidence.ndv <= FEW_VALUES
-        return (
-            f"one {evidence.unit} with {number_of(evidence.ndv, 'distinct value')}" if few else ""
-        )
+    if evidence.is_alone:
+        if evidence.ndv > FEW_VALUES:
+            return ""
+        return f"one {evidence.unit} with {number_of(evidence.ndv, 'distinct value')}"
     if reads.by_statistics < SORTED and evidence.saved < SORTED_SAVED:
         return (
             f"min/max already narrows a look-up to {_mean(reads.by_statistics)} of"
-            f" {_groups(evidence)}, so a filter would save nothing"
+            f" {evidence.groups}, so a filter would save nothing"
         )
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
         return f"a filter rules out next to nothing: {_comparison(evidence)}"
@@ -122,55 +116,46 @@ def _reason_to_skip(evidence: Evidence) -> str:
 def _reason_to_doubt(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
-    if _is_alone(evidence):
+    if evidence.is_alone:
         return (
             f"one {evidence.unit}: a filter can only say that a value is not in it, which helps if"
             " the table has more; name all its files to have them judged together"
         )
     if reads.with_filter > WORTHWHILE * reads.by_statistics:
         return "a filter saves less than half of what min/max leaves to read"
-    if evidence.saved < min(MANY_SAVED, (1 - WORTHWHILE) * evidence.groups):
+    if evidence.saved < min(MANY_SAVED, (1 - WORTHWHILE) * evidence.counts.groups):
         return f"min/max leaves few {evidence.unit}s to read, so a filter saves few"
     if evidence.seldom_asked and not evidence.is_measured:
         return f"{evidence.seldom_asked} are seldom looked up by equality"
-    if evidence.filter_bytes > evidence.chunk_bytes:
+    if evidence.counts.filter_bytes > evidence.counts.chunk_bytes:
         return "the filters are larger than the column"
     return ""
-
-
-def _is_alone(evidence: Evidence) -> bool:
-    """Whether only stored values are looked up, in the only group: they are always found."""
-    return evidence.groups == 1 and not evidence.is_measured
 
 
 def _comparison(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
     return (
-        f"a look-up reads {_mean(reads.with_filter)} of {_groups(evidence)} with a filter,"
+        f"a look-up reads {_mean(reads.with_filter)} of {evidence.groups} with a filter,"
         f" {_mean(reads.by_statistics)} with min/max alone"
     )
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:
-    share = evidence.filter_bytes / evidence.chunk_bytes if evidence.chunk_bytes else 0.0
+    counts, unit = evidence.counts, evidence.unit
+    share = counts.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
         yield f"the filters are {share:.0%} of the column's size"
-    if evidence.only_dictionary:
+    if counts.only_dictionary:
         yield f"all values are in dictionaries, which tell {DICTIONARY_READERS} as much"
-    if evidence.filters < evidence.groups:
-        without = number_of(evidence.groups - evidence.filters, evidence.unit)
+    if counts.filters < counts.groups:
+        without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"
-    if evidence.already >= evidence.groups:
-        yield f"every {evidence.unit} already has a filter"
-    elif evidence.already:
-        has = "has" if evidence.already == 1 else "have"
-        yield f"{evidence.already:,} of the {evidence.unit}s already {has} a filter"
-
-
-def _groups(evidence: Evidence) -> str:
-    files = f" in {number_of(evidence.files, 'file')}" if evidence.files > 1 else ""
-    return number_of(evidence.groups, evidence.unit) + files
+    if counts.already >= counts.groups:
+        yield f"every {unit} already has a filter"
+    elif counts.already:
+        has = "has" if counts.already == 1 else "have"
+        yield f"{counts.already:,} of the {unit}s already {has} a filter"
 
 
 def _mean(groups: float) -> str:

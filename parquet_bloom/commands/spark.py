@@ -6,11 +6,13 @@ import re
 import sys
 from datetime import UTC, datetime, timedelta
 from functools import wraps
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.errors import SparkError
 from parquet_bloom.program import FINE, NO, TROUBLE
 
 if TYPE_CHECKING:
@@ -79,6 +81,13 @@ _job = option.together(
 )  # fmt: skip
 
 
+def _check_pyspark() -> None:
+    """Raise SparkError if PySpark is missing."""
+    if find_spec("pyspark") is None:
+        expected = "expected PySpark: pip install 'parquet-bloom[spark]'"
+        raise SparkError(f"No module named 'pyspark': {expected}")
+
+
 @click.group()
 def spark() -> None:
     """The same verbs over a lake, on Spark.
@@ -108,9 +117,13 @@ def _verb(*options: option.Decorator) -> option.Decorator:
         ) -> None:  # fmt: skip
             from parquet_bloom.render.spark import write_spark
             from parquet_bloom.render.terminal import complain, progress, write_line
-            from parquet_bloom.spark import cleaning, history, verbs
+
+            _check_pyspark()
+            from parquet_bloom.spark import cleaning, verbs
+            from parquet_bloom.spark.outcome import append_report
             from parquet_bloom.spark.progress import shown
             from parquet_bloom.spark.session import session
+            from parquet_bloom.spark.shipping import ship as ship_package
 
             if master is not None and remote is not None:
                 raise click.UsageError("expected at most one of --master and --remote")
@@ -118,8 +131,6 @@ def _verb(*options: option.Decorator) -> option.Decorator:
             verb = cleaning.clean_temp if name == "clean_temp" else getattr(verbs, name)
             with session(master, remote, conf) as connected:
                 if ship:
-                    from parquet_bloom.spark.shipping import ship as ship_package
-
                     ship_package(connected)
                 label = click.get_current_context().info_name or ""
                 with progress(label) as show, shown(connected, show):
@@ -133,7 +144,7 @@ def _verb(*options: option.Decorator) -> option.Decorator:
                 else:
                     write_spark(report)
                 if report_to is not None:
-                    history.append(connected, report, report_to)
+                    append_report(connected, report, report_to)
             sys.exit(_code(report))
 
         return run

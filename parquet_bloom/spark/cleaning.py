@@ -1,18 +1,17 @@
-"""Temporary files that killed attempts have left: found and removed on the executors."""
+"""Temporary files left by killed attempts: found and removed on the executors."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from parquet_bloom.errors import complaint_about
 from parquet_bloom.spark.job import check_tasks, run_job
@@ -26,17 +25,15 @@ from parquet_bloom.spark.listing import (
 )
 from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.worker import attempt, row_of
+from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving, paths_in
+from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage.local_output import Leftover, folders_in, leftovers
 from parquet_bloom.storage.source import is_url
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
 class CleanOptions:
-    """How old leftovers must be, in seconds, and the folders below which all others are swept, too."""
+    """How old leftovers must be, in seconds, and the folders that are swept with all those below."""
 
     older_than: float
     deep: frozenset[str]
@@ -45,14 +42,17 @@ class CleanOptions:
 def clean_temp(
     spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, tasks: int | None = None
 ) -> Report:
-    """Remove what killed attempts have left beside the files of `paths`, and in `paths` that are
-    folders: temporary files that nobody has written to for `older_than` seconds. Of local folders
-    also in those below them, hidden ones too, but no links are followed.
+    """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are
+    folders: temporary files not written to for `older_than` seconds. Local folders are swept with
+    all folders below them, hidden ones too; links are not followed.
 
-    Raises TypeError or ValueError for an age that cannot be, SparkError as build.
+    Raises TypeError or ValueError for an age that cannot be, SparkError as build does.
     """
     check_tasks(tasks)
-    _check_age(older_than)
+    if isinstance(older_than, bool) or not isinstance(older_than, int | float):
+        raise TypeError(f"older_than: {older_than!r}, expected a number of seconds")
+    if not 0 <= older_than < math.inf:
+        raise ValueError(f"older_than: {older_than}, expected 0 or more seconds")
     started_at = datetime.now(UTC)
     names = names_of(paths)
     files, nothing = list_files(spark, names)
@@ -66,20 +66,13 @@ def clean_temp(
         for folder in sorted(folders)
         if deep.isdisjoint(map(str, Path(folder).parents))
     ]
-    request = Request(verb="clean_temp", options=CleanOptions(older_than, frozenset(deep)))
+    request = Request("clean_temp", CleanOptions(older_than, frozenset(deep)))
     outcomes = run_job(spark, work, request, tasks)
     return Report.of("clean-temp", outcomes, globs, started_at)
 
 
-def _check_age(seconds: float) -> None:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise TypeError(f"older_than: {seconds!r}, expected a number of seconds")
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"older_than: {seconds}, expected 0 or more seconds")
-
-
 def _folder(name: str) -> str:
-    """What executors sweep for a name."""
+    """The folder that executors sweep for a name."""
     place = located(name)
     return place if place.startswith("/") else opened_by_executors(name).rstrip("/")
 
@@ -93,18 +86,16 @@ def _real(path: str) -> str:
 # On the executors
 
 
-def sweep(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Folders to what was removed from them, one outcome for each temporary file; also from the
-    folders below those of `deep`."""
-    deep = request.options.deep
-    for batch in batches:
-        for folder in batch.column("path").to_pylist():
-            is_deep = folder in deep and not is_url(folder)
-            for place in folders_in(folder) if is_deep else [folder]:
-                for outcome in _cleaned(place, request.options.older_than):
-                    yield row_of(outcome)
-            if is_deep and not os.path.lexists(folder):
-                yield row_of(Outcome(folder, "error", message=f"{folder}: no such file or folder"))
+@giving(OUTCOME)
+def sweep(request: Request, batches: Batches) -> Iterator[Row]:
+    """Rows of WORK, each a folder, to rows of OUTCOME, each a temporary file that was removed."""
+    for folder in paths_in(batches):
+        is_deep = folder in request.options.deep and not is_url(folder)
+        for place in folders_in(folder) if is_deep else [folder]:
+            yield from map(asdict, _cleaned(place, request.options.older_than))
+        if is_deep and not os.path.lexists(folder):
+            missing = Outcome(folder, "error", message=f"{folder}: no such file or folder")
+            yield asdict(missing)
 
 
 def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
@@ -120,8 +111,8 @@ def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
 
 
 def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
-    """What is left in a folder; nothing if `folder` is none."""
-    # What somebody names may be a glob, whose matches are named as well.
+    """What is left in a folder; nothing if it is not one."""
+    # For a glob, the folders of its matches are swept instead.
     if is_url(folder):
         if has_magic(folder.partition("?")[0]):
             return iter(())

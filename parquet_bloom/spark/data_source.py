@@ -1,5 +1,5 @@
-"""spark.read.format("bloom"): one row for each column chunk, or column of an ORC file's stripe, with
-its filter or why it has none.
+"""spark.read.format("bloom"): one row for each column chunk, with its filter or why it has none; of an
+ORC file, one for each column of a stripe, whose index groups have a filter each.
 
 Files are listed where Spark plans, in a Python process without a session, and inspected in tasks.
 """
@@ -14,53 +14,49 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    In,
-    InputPartition,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from parquet_bloom.container import Place, Units
-from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
+from parquet_bloom.container import FilterDescription, Place
+from parquet_bloom.container.descriptions import ChunkDescription
+from parquet_bloom.errors import complaint, complaint_about
 from parquet_bloom.files import open as open_file
-from parquet_bloom.spark.filter_rows import Row, as_text, error_row, rows_of
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
-from parquet_bloom.spark.schemas import FILTER
+from parquet_bloom.spark.schemas import FILTER, Row
 from parquet_bloom.spark.source_options import SourceOptions
-from parquet_bloom.spark.worker import keys_in
+from parquet_bloom.spark.worker import FAILURES, keys_in
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.documents import place_fields
-from parquet_bloom.verbs.inspect import inspect
+from parquet_bloom.verbs.inspect import FileInspection, inspect
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
-# What is read of a file, footer and filters, is seldom more than this part of it.
+# Footer and filters, which are read, are seldom more than 1/64 of a file.
 PART_READ = 64
-# What a task should have to do, in bytes as FILE_COST is: less is not worth its start.
+# The least work for a task, in bytes like FILE_COST: less is not worth starting it.
 TASK_COST = 8 * FILE_COST
-# As many tasks as that keep most clusters busy; beyond, each gets more to do, up to so much.
+# So many tasks keep most clusters busy; with more work, tasks get larger, up to MOST_COST.
 MANY_TASKS = 96
 MOST_COST = 64 * FILE_COST
 # Rows of one record batch.
 BATCH_ROWS = 4096
 
-# When files have changed does not matter.
-_SOME_TIME = datetime.fromtimestamp(0, UTC)
-
-# Columns of FILTER by whose values less is read, as filters name them.
+# Columns of FILTER; a query for some of their values reads less. As filters name them.
 _NARROWED_BY = {("path",), ("row_group",), ("stripe",), ("column",)}
+
+# Columns of FILTER, by what of a report has them.
+_OF_FILE = ("path", "format")
+_OF_PART = ("row_group", "stripe", "num_rows")
+_OF_CHUNK = sorted(set(FILTER.names) & set(ChunkDescription.__dataclass_fields__) - {"notes"})
+_OF_FILTER = sorted(set(FILTER.names) & set(FilterDescription.__dataclass_fields__))
 
 
 class Files(InputPartition):
-    """What one task reads, and in `missing` the names without files and what is said of them."""
+    """The files that one task reads; `missing`: names without files, and the error of each."""
 
     def __init__(self, paths: Sequence[str], missing: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__((tuple(paths), tuple(missing)))
@@ -81,20 +77,20 @@ class BloomDataSource(DataSource):
         return FILTER
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """`schema`: FILTER, or some of its columns if the user says so."""
+        """`schema`: FILTER, or some of its columns if the user wants those."""
         _check_schema(schema)
-        # Spark fails queries on readers that could take filters while it is told to push none.
+        # If Spark may not push filters, it fails queries on readers that could take some.
         kind = NarrowingReader if self._options.pushdown else BloomReader
         return kind(self._options, schema)
 
 
 class BloomReader(DataSourceReader):
-    """Reads all files there are. Goes to the executors, as does what it has."""
+    """Reads all files. Spark pickles it for the executors."""
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         self._options = options
         self._schema = schema
-        # The values wanted of a column, if not all are.
+        # By column, the values that are wanted, if not all are.
         self._wanted: dict[str, frozenset[Any]] = {}
 
     def partitions(self) -> list[InputPartition]:
@@ -103,7 +99,10 @@ class BloomReader(DataSourceReader):
         inputs, errors = expand(names)
         if errors and self._options.failfast:
             raise errors[0]
-        paths = dict.fromkeys(_absolute(input.path) for input in inputs)
+        # Executors have other working folders.
+        paths = dict.fromkeys(
+            path if is_url(path) else os.path.abspath(local_path(path)) for path, _ in inputs
+        )
         files = [_lake_file(path) for path in paths if self._wants("path", as_text(path))]
         pieces, _ = pack(files, ceil(_num_tasks(files) / WAVES))
         pieces.sort(key=lambda piece: (piece.task, piece.file.path))
@@ -115,8 +114,8 @@ class BloomReader(DataSourceReader):
         return [*tasks, Files((), missing)] if missing else tasks
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Record batches of the schema. Raises what a file raises if mode is failfast; what is
-        wrong with the keys file in any mode."""
+        """Record batches of the schema. Raises the error of a file if mode is failfast, and that of
+        the keys file in any mode."""
         schema = to_arrow_schema(self._schema, timezone="UTC")
         # Where there are no files, Spark makes a partition of its own.
         rows = self._rows(*partition.value) if partition.value else iter(())
@@ -124,55 +123,53 @@ class BloomReader(DataSourceReader):
             yield pa.RecordBatch.from_pylist(batch, schema=schema)
 
     def _rows(self, paths: Iterable[str], missing: Iterable[tuple[str, str]]) -> Iterator[Row]:
-        """Those that are wanted."""
+        """The wanted rows of these files."""
         keys = keys_in(self._options.keysfile)
         of_files = chain.from_iterable(self._rows_of(path, keys) for path in paths)
-        of_missing = (error_row(name, said) for name, said in missing)
+        of_missing = (_error_row(name, said) for name, said in missing)
         for row in chain(of_files, of_missing):
-            if all(row.get(name) in values for name, values in self._wanted.items()):
+            if all(self._wants(name, row.get(name)) for name in self._wanted):
                 yield row
 
     def _rows_of(self, path: str, keys: Keys | None) -> Iterable[Row]:
-        """Those of one file: all or, if something is wrong with it, one that says so."""
+        """The rows of one file or, if something is wrong with it, one that says so."""
         try:
-            columns, row_groups = self._narrowed(path, keys)
-            report = inspect(path, columns=columns, row_groups=row_groups, keys=keys)
-        except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
+            columns, parts = self._narrowed(path, keys)
+            report = inspect(path, columns=columns, row_groups=parts, keys=keys)
+        except FAILURES as error:
             if self._options.failfast:
                 raise
-            return [error_row(path, complaint_about(path, error))]
-        return rows_of(report)
+            return [_error_row(path, complaint_about(path, error))]
+        return _filter_rows(report)
 
     def _narrowed(
         self, path: str, keys: Keys | None
     ) -> tuple[Sequence[str] | None, Sequence[int] | None]:
-        """Columns, and row groups or stripes, to inspect, None for all of them: what is not wanted is
-        not read. Raises what inspect does."""
+        """The columns and parts to inspect, None for all: nothing else is read. Raises as inspect."""
         columns = self._options.columns
         if not self._wanted.keys() & {"row_group", "stripe", "column"}:
             return columns, None
         with open_file(path, keys) as file:
             names = [column.name for column in file.select(columns)]
-            places = [Place(part) for part in file.parts(None)]
-            units = file.units
+            fields = {part: place_fields(Place(part), file.units) for part in file.parts(None)}
         if len(set(names)) == len(names):
             columns = tuple(name for name in names if self._wants("column", as_text(name)))
-        return columns, [each.part for each in places if self._wants_place(each, units)]
-
-    def _wants_place(self, place: Place, units: Units) -> bool:
-        """What the file has none of is NULL in all its rows."""
-        fields = place_fields(place, units)
-        return all(self._wants(name, fields.get(name)) for name in ("row_group", "stripe"))
+        # What a format does not have is NULL in all rows.
+        return columns, [
+            part
+            for part, place in fields.items()
+            if all(self._wants(name, place.get(name)) for name in ("row_group", "stripe"))
+        ]
 
     def _wants(self, name: str, value: Any) -> bool:
         return name not in self._wanted or value in self._wanted[name]
 
 
 class NarrowingReader(BloomReader):
-    """The same, reading only what filters on path, row_group and column leave."""
+    """The same, reading only what is left by filters on path, row_group, stripe and column."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:
-        """Those that remain for Spark."""
+        """The filters that are left to Spark."""
         for filter in filters:
             if isinstance(filter, EqualTo | In) and filter.attribute in _NARROWED_BY:
                 (name,) = filter.attribute
@@ -182,6 +179,35 @@ class NarrowingReader(BloomReader):
                 self._wanted[name] = self._wanted.get(name, values) & values
             else:
                 yield filter
+
+
+def _filter_rows(report: FileInspection) -> Iterator[Row]:
+    """The rows of FILTER for one file."""
+    for part in report.parts:
+        of_part = _fields(report, _OF_FILE) | _fields(part, _OF_PART)
+        for column in part.columns:
+            row = of_part | _fields(column, _OF_CHUNK)
+            if column.filter is not None:
+                row |= _fields(column.filter, _OF_FILTER)
+                row["notes"] = "; ".join(column.notes) or None
+            yield {
+                name: as_text(value) if isinstance(value, str) else value
+                for name, value in row.items()
+            }
+
+
+def _fields(owner: Any, names: Iterable[str]) -> Row:
+    return {name: getattr(owner, name) for name in names}
+
+
+def _error_row(path: str, message: str) -> Row:
+    """The only row of a file that cannot be read."""
+    return {"path": as_text(path), "error": as_text(message)}
+
+
+def as_text(text: str) -> str:
+    """`text` with question marks for what is no Unicode, as there may be in names of files."""
+    return text.encode(errors="replace").decode()
 
 
 def _check_schema(schema: StructType) -> None:
@@ -194,21 +220,17 @@ def _check_schema(schema: StructType) -> None:
             raise ValueError(f"schema: {name} {found}: expected {name} {types[name]}")
 
 
-def _absolute(path: str) -> str:
-    """Executors have other working folders."""
-    return path if is_url(path) else os.path.abspath(local_path(path))
-
-
 def _num_tasks(files: Sequence[LakeFile]) -> float:
-    """Nobody tells, where Spark plans, how many can run at the same time."""
+    """A guess: where Spark plans, nothing tells how many can run at the same time."""
     cost = sum(file.size + FILE_COST for file in files)
     return max(1, min(cost / TASK_COST, MANY_TASKS), cost / MOST_COST)
 
 
 def _lake_file(path: str) -> LakeFile:
-    """With the bytes that are likely read. What cannot be looked at says so when it is opened."""
+    """A file with the bytes that are likely read; one without access fails when it is opened."""
     try:
         size = 0 if is_url(path) else os.stat(path).st_size
     except OSError:
         size = 0
-    return LakeFile(path, size // PART_READ, _SOME_TIME)
+    # When it was changed does not matter.
+    return LakeFile(path, size // PART_READ, datetime.fromtimestamp(0, UTC))

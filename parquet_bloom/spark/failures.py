@@ -1,4 +1,4 @@
-"""What Spark says when something fails, on one line; and who interrupts it is heard."""
+"""What went wrong in Spark, in one line; an interrupt stays an interrupt."""
 
 from __future__ import annotations
 
@@ -8,39 +8,34 @@ from contextlib import contextmanager
 
 from parquet_bloom.errors import ParquetBloomError, SparkError
 
-# How Python begins and ends one; what Java adds is indented or no name of one word.
+# The first line of a traceback, and its last; what Java adds is indented or not a single word.
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt)(: |$)")
 
-# How Py4J introduces an exception of Java's, and Java what was behind it.
+# How Py4J introduces an exception from Java, and Java the cause of one.
 _CALLING = "An error occurred while calling"
 _CAUSE = "Caused by: "
 
 
 @contextmanager
 def failing(what: str) -> Iterator[None]:
-    """Let whatever Spark raises be a SparkError that says `what` has failed, and why."""
+    """Turn whatever Spark raises into a SparkError that says what failed, and why."""
     try:
         yield
     except ParquetBloomError:
         raise
     except Exception as error:
-        interrupt = _interrupt_behind(error)
-        if interrupt is not None:
-            # PySpark cancels the job, and raises what that leads to.
-            raise interrupt from None
+        behind = error.__context__
+        while behind is not None and not isinstance(behind, KeyboardInterrupt):
+            behind = behind.__context__
+        if behind is not None:
+            # PySpark cancels the job, and raises the error that this leads to.
+            raise behind from None
         raise SparkError(f"{what}: {said(error)}") from error
 
 
-def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    behind = error.__context__
-    while behind is not None and not isinstance(behind, KeyboardInterrupt):
-        behind = behind.__context__
-    return behind
-
-
 def said(error: Exception) -> str:
-    """One line; of a traceback from the executors the line that it ends with."""
+    """The message in one line; for a traceback from the executors, its last line."""
     lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
     ends = [line for line in lines if _RAISED.match(line)] if _TRACEBACK in str(error) else []
     if ends:

@@ -1,38 +1,38 @@
 """One job over many files: packed on the driver, done on the executors, one outcome for each file.
 
-The result is collected before anything is given back. A DataFrame whose rows came of changing files
-would do it again whenever somebody looks at it.
+The result is collected before anything is returned: a DataFrame that changes files would change them
+again each time it is looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from parquet_bloom.spark.bootstrap import on_executor
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.listing import LakeFile
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.packing import LEAST_HUGE, Piece, huge_files, is_worth_parts, pack
-from parquet_bloom.spark.request import Request
+from parquet_bloom.spark.request import Request, on_executor
+from parquet_bloom.spark.schemas import BUILT, OUTCOME, SHARE, WORK
 from parquet_bloom.spark.shipping import shipped
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-# Where the function of a verb is that does not look at file by file.
+# The functions of verbs that do not take files one by one.
 OWN_FUNCTIONS = {
     "advise": ("parquet_bloom.spark.worker", "advise"),
     "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
 }
 FILE_BY_FILE = ("parquet_bloom.spark.worker", "work")
+PARTS = "parquet_bloom.spark.parts"
 
-# Of a small job's numbers, enough for each slot to get some.
+# The rows of a tiny job, enough for each slot to get some.
 MANY_NUMBERS = 1 << 20
 
 
 def check_tasks(tasks: int | None) -> None:
-    """Raise TypeError or ValueError unless so many can run at the same time."""
+    """Raise TypeError or ValueError for a number of tasks that cannot be."""
     if not isinstance(tasks, int | None):
         raise TypeError(f"tasks: {tasks!r}, expected a whole number")
     if tasks is not None and tasks < 1:
@@ -40,12 +40,9 @@ def check_tasks(tasks: int | None) -> None:
 
 
 def run_job(
-    spark: SparkSession,
-    files: Sequence[LakeFile],
-    request: Request,
-    tasks: int | None,
+    spark: SparkSession, files: Sequence[LakeFile], request: Request, tasks: int | None
 ) -> list[Outcome]:
-    """Do what is requested to every file; the outcomes by path.
+    """Do what is requested with every file; the outcomes are sorted by path.
 
     `tasks`: how many can run at the same time; None: Spark is asked. Raises SparkError if the job
     fails as a whole.
@@ -54,30 +51,26 @@ def run_job(
         return []
     with failing("the Spark job failed"):
         slots = tasks or parallelism(spark)
-        in_parts = _in_parts_at_best(spark, huge_files(files, slots, LEAST_HUGE), slots, request)
+        in_parts = _better_in_parts(spark, huge_files(files, slots, LEAST_HUGE), slots, request)
         pieces, num_tasks = pack(files, slots, in_parts)
         rows = _outcomes(spark, pieces, num_tasks, request).toArrow().to_pylist()
     return sorted((Outcome(**row) for row in rows), key=lambda outcome: outcome.path)
 
 
-def _in_parts_at_best(
+def _better_in_parts(
     spark: SparkSession, files: Sequence[LakeFile], slots: int, request: Request
 ) -> set[str]:
-    """Those of huge files that are done earlier in parts, for which footers are read."""
+    """The paths of those huge files that are done sooner in parts; this reads their footers."""
     if not files or request.verb != "build" or request.destination.dry_run:
         return set()
-    from parquet_bloom.spark.schemas import SHARE
-
-    shares = on_executor("parquet_bloom.spark.parts", "column_shares", request, shipped(spark))
+    shares = on_executor(PARTS, "column_shares", request, shipped(spark))
     pieces = [Piece(file, 0, 1, task) for task, file in enumerate(files)]
     rows = _work(spark, pieces, len(pieces)).mapInArrow(shares, SHARE).toArrow().to_pylist()
     return {row["path"] for row in rows if is_worth_parts(row["share"], slots)}
 
 
 def parallelism(spark: SparkSession) -> int:
-    """How many tasks run at the same time: the partitions that Spark gives a range of its own."""
-    from pyspark.sql import functions as f
-
+    """How many tasks run at the same time: the partitions that Spark gives a range by itself."""
     numbers = spark.range(MANY_NUMBERS).select(f.spark_partition_id().alias("partition"))
     return max(1, numbers.distinct().count())
 
@@ -86,36 +79,26 @@ def _outcomes(
     spark: SparkSession, pieces: Sequence[Piece], num_tasks: int, request: Request
 ) -> DataFrame:
     """Rows of OUTCOME; nothing has been done yet."""
-    from parquet_bloom.spark.schemas import OUTCOME
-
     whole = [piece for piece in pieces if piece.parts == 1]
     parts = [piece for piece in pieces if piece.parts > 1]
-    archive = shipped(spark)
-    done = []
+    frames = []
     if whole:
         module, function = OWN_FUNCTIONS.get(request.verb, FILE_BY_FILE)
-        work = on_executor(module, function, request, archive)
-        done.append(_work(spark, whole, num_tasks).mapInArrow(work, OUTCOME))
+        work = on_executor(module, function, request, shipped(spark))
+        frames.append(_work(spark, whole, num_tasks).mapInArrow(work, OUTCOME))
     if parts:
-        done.append(_in_parts(spark, parts, num_tasks, request, archive))
-    return done[0] if len(done) == 1 else done[0].unionAll(done[1])
+        frames.append(_in_parts(spark, parts, num_tasks, request))
+    return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
 
 
 def _in_parts(
-    spark: SparkSession,
-    pieces: Sequence[Piece],
-    num_tasks: int,
-    request: Request,
-    archive: str | None,
+    spark: SparkSession, pieces: Sequence[Piece], num_tasks: int, request: Request
 ) -> DataFrame:
-    """Huge files: filters in many tasks, and each file written by one."""
-    from pyspark.sql import functions as f
-
-    from parquet_bloom.spark.schemas import BUILT, OUTCOME
-
-    module = "parquet_bloom.spark.parts"
-    build_part = on_executor(module, "build_part", request, archive)
-    write_parts = on_executor(module, "write_parts", request, archive)
+    """Huge files: filters are built in many tasks, and each file is written by one."""
+    build_part, write_parts = (
+        on_executor(PARTS, function, request, shipped(spark))
+        for function in ("build_part", "write_parts")
+    )
     num_files = len({piece.file.path for piece in pieces})
     return (
         _work(spark, pieces, num_tasks)
@@ -128,17 +111,10 @@ def _in_parts(
 
 def _work(spark: SparkSession, pieces: Sequence[Piece], num_tasks: int) -> DataFrame:
     """Rows of WORK, each in the partition of its task."""
-    from pyspark.sql import functions as f
-
-    from parquet_bloom.spark.schemas import WORK
-
-    numbers = _numbered(piece.file.path for piece in pieces)
+    paths = dict.fromkeys(piece.file.path for piece in pieces)
+    numbers = {path: number for number, path in enumerate(paths)}
     rows = [
         (piece.file.path, piece.part, piece.parts, numbers[piece.file.path], piece.task)
         for piece in pieces
     ]
     return spark.createDataFrame(rows, WORK).repartitionById(num_tasks, f.col("task"))
-
-
-def _numbered(paths: Iterable[str]) -> dict[str, int]:
-    return {path: number for number, path in enumerate(dict.fromkeys(paths))}

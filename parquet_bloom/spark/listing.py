@@ -10,50 +10,56 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
 from glob import has_magic
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.storage.paths import SUFFIXES
+from parquet_bloom.storage.source import is_url
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-# What stands in a URL as it is, beside letters, digits and `-._~`.
+# Not escaped in a URL, besides letters, digits and `-._~`.
 _UNESCAPED = "/:@!$&'()*+,;="
 
-# Schemes of Hadoop's for what others call differently.
+# Hadoop's schemes, and what others call them.
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+
+# What is escaped in a URI; Spark, which gives URIs, does not take them.
+_ESCAPED = re.compile("(?:%[0-9A-Fa-f]{2})+")
+
+# The start of a URI, up to its path.
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 @dataclass(frozen=True, slots=True)
 class LakeFile:
-    """One file; `path` is what the executors open, `size` in bytes."""
+    """One file; `path` as the executors open it, `size` in bytes."""
 
     path: str
     size: int
     modified: datetime
 
 
-# Files, folders and globs, or one.
+# One or more files, folders and globs.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def names_of(paths: Paths) -> list[str]:
-    """What a user names, one by one."""
-    one_by_one = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return [os.fspath(path) for path in one_by_one]
+    """The names that a user gives."""
+    each = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return [os.fspath(path) for path in each]
 
 
 def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile], list[str]]:
-    """The Parquet and ORC files behind files, folders and globs, sorted and once each; and the names
-    behind which there are none.
+    """The Parquet and ORC files that names of files, folders and globs stand for, sorted and once
+    each; and the names that stand for none.
 
-    Spark lists them, hidden and empty ones left out, and reads none. In folders, and by a glob that
-    ends in `*`, a file is taken for one if it is called so. A name with a scheme is a URI, as
-    `inputFiles()` gives them. Raises SparkError for what Spark cannot list, and if the JVM cannot
-    read names of local files.
+    Spark lists them, except for hidden and empty ones, and reads none. In folders, and by a glob
+    that ends in `*`, files are told by their suffix. A name with a scheme is a URI, as `inputFiles()`
+    gives them. Raises SparkError if Spark cannot list the files, or the JVM cannot read the names of
+    local files.
     """
     with failing("the files are not listed"):
         files, nothing = _search(spark, sorted(dict.fromkeys(names), key=_last_if_doubtful))
@@ -66,17 +72,17 @@ def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile
 
 
 def _last_if_doubtful(name: str) -> tuple[bool, bool]:
-    """Sorts names that this process sees, globs, and others, which may be missing, so that halves
-    have as few kinds as can be."""
+    """Sorts names that this process sees first, then globs, then others, which may be missing: so
+    fewer halves have to be tried."""
     is_glob = has_magic(name)
     return not is_glob and not os.path.lexists(located(name)), is_glob
 
 
 def _search(spark: SparkSession, names: Sequence[str]) -> tuple[dict[str, LakeFile], list[str]]:
-    """The files behind `names`, and those of `names` behind which there are none.
+    """The files that `names` stand for, and those of `names` that stand for none.
 
-    Spark takes all or none of several, and does not say which file is whose; so halves are tried of
-    those about which nothing is known.
+    Spark lists all of several names or, if one is missing, none, and does not say which file belongs
+    to which name. So the names that the files found do not explain are tried again, by halves.
     """
     files = _listed(spark, names) if names else {}
     if not files and (files is not None or len(names) == 1):
@@ -101,9 +107,8 @@ def _search_halves(
 
 
 def _unexplained(names: Sequence[str], files: Iterable[str]) -> list[str]:
-    """Those of `names` that are none of `files`, no folder above one, and no glob for such."""
-    known = set(files)
-    known = known.union(*(_parents(path) for path in known))
+    """The names that are not one of `files` or a folder above one, nor a glob for one of these."""
+    known = set(files).union(*(_parents(path) for path in files))
     return [
         name
         for name in names
@@ -121,18 +126,13 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _matches(path: str, glob: str) -> bool:
-    """Whether a glob without braces and backslashes is one for `path`."""
-    # With as many slashes, no wildcard can match one.
+    """Whether a glob, which has no braces and backslashes, is one for `path`."""
+    # With the same number of slashes, no wildcard can match one.
     return path.count("/") == glob.count("/") and fnmatchcase(path, glob)
 
 
-def _names_files(name: str) -> bool:
-    """Whether a name is a glob for files whatever their suffix: not for all that is in a folder."""
-    return has_magic(name) and name.rpartition("/")[2].strip("*") != ""
-
-
 def _hidden_file(name: str) -> LakeFile | None:
-    """A file that Spark leaves out in folders, and also if it is named."""
+    """The hidden file of that name: Spark leaves hidden files out even if they are named."""
     path = located(name)
     if not os.path.basename(path).startswith(("_", ".")) or not os.path.isfile(path):
         return None
@@ -142,7 +142,7 @@ def _hidden_file(name: str) -> LakeFile | None:
 
 
 def _once(files: Iterable[LakeFile]) -> list[LakeFile]:
-    """Sorted; of the names of one local file, as links give it, the first."""
+    """The files sorted; of several names for one local file, as links give it, the first."""
     folder_of = cache(os.path.realpath)
     once: dict[str, LakeFile] = {}
     for file in sorted(files, key=lambda file: file.path):
@@ -156,7 +156,7 @@ def _once(files: Iterable[LakeFile]) -> list[LakeFile]:
 
 
 def _check_encoding(spark: SparkSession) -> None:
-    """Files whose names it cannot read the JVM leaves out, and says nothing."""
+    """Raise SparkError if the JVM would silently leave out files whose names it cannot read."""
     query = "SELECT reflect('java.lang.System', 'getProperty', 'sun.jnu.encoding')"
     encoding = spark.sql(query).collect()[0][0]
     if encoding is not None and encoding.upper() not in ("UTF-8", "UTF8"):
@@ -167,9 +167,7 @@ def _check_encoding(spark: SparkSession) -> None:
 
 
 def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | None:
-    """The files behind all `names`, by location; None if one of them is not there."""
-    from pyspark.errors import AnalysisException
-
+    """The files that `names` stand for, by location; None if one of the names is missing."""
     if not all(names):
         return None
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
@@ -181,7 +179,12 @@ def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | 
             return None
         raise
     named = {located(name) for name in names}
-    globs = {located(name) for name in names if _names_files(name)}
+    # A glob for files takes them whatever their suffix, unless it takes all that is in a folder.
+    globs = {
+        located(name)
+        for name in names
+        if has_magic(name) and name.rpartition("/")[2].strip("*") != ""
+    }
     files = {}
     for path, size, modified in rows:
         place = _as_local(path)
@@ -194,31 +197,36 @@ def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | 
     return files
 
 
-# What is escaped in a URI; Spark, which gives URIs, does not take them.
-_ESCAPED = re.compile("(?:%[0-9A-Fa-f]{2})+")
-
-
-# What stands before a URI's path.
-_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:/")
-
-
 def _as_pattern(name: str) -> str:
-    """A name as Spark takes it; what was escaped is no wildcard, nor is the current folder."""
+    """A name as Spark takes it, in which no escape or current folder is taken for a wildcard."""
     if "://" in name:
-        return _ESCAPED.sub(_protected, name)
+        return _ESCAPED.sub(lambda escapes: _literal(_unescaped(escapes)), name)
     if _SCHEME.match(name):
         return name
     return _collapsed(os.path.join(_literal(os.getcwd()), name))
 
 
 def located(name: str) -> str:
-    """The one spelling of a file, folder or glob that somebody names: an absolute path or, where
-    nothing is escaped, a URL; "" of an empty name."""
-    path = _ESCAPED.sub(_unescaped, name) if "://" in name else name
+    """The one spelling of the file, folder or glob of that name: an absolute path or a URL without
+    escapes; "" for an empty name."""
+    path = _without_escapes(name)
     if name and not _SCHEME.match(name):
         path = os.path.join(os.getcwd(), name)
     path = _as_local(path)
     return _collapsed(path) if path.startswith("/") else path.rstrip("/")
+
+
+def opened_by_executors(name: str) -> str:
+    """What executors open for the file or folder of that name."""
+    return _spelled_by_executors(_without_escapes(name))
+
+
+def _without_escapes(name: str) -> str:
+    return _ESCAPED.sub(_unescaped, name) if "://" in name else name
+
+
+def _unescaped(escapes: re.Match[str]) -> str:
+    return unquote(escapes[0], errors="surrogateescape")
 
 
 def _collapsed(path: str) -> str:
@@ -226,35 +234,23 @@ def _collapsed(path: str) -> str:
     return "/" + os.path.normpath(path).lstrip("/")
 
 
-def _protected(escapes: re.Match[str]) -> str:
-    return _literal(_unescaped(escapes))
-
-
 def _literal(name: str) -> str:
-    """A name as a glob for itself alone."""
+    """A glob for that name alone."""
     return re.sub(r"[][{}*?\\]", r"\\\g<0>", name)
 
 
-def _unescaped(escapes: re.Match[str]) -> str:
-    return unquote(escapes[0], errors="surrogateescape")
-
-
-def opened_by_executors(name: str) -> str:
-    """What executors open for a file or folder that somebody names."""
-    return _spelled_by_executors(_ESCAPED.sub(_unescaped, name) if "://" in name else name)
-
-
 def _spelled_by_executors(path: str) -> str:
-    """A path of Spark's, in which nothing is escaped, as the operating system or, of a URL, pyarrow
-    names it."""
-    scheme, colon, rest = _as_local(path).partition("://")
-    if colon and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
-        return f"{_SCHEMES.get(scheme, scheme)}://{quote(rest, safe=_UNESCAPED)}"
-    return _as_local(path)
+    """A path that Spark gives, without escapes, as the operating system or, for a URL, pyarrow
+    spells it."""
+    path = _as_local(path)
+    if not is_url(path):
+        return path
+    scheme, _, rest = path.partition("://")
+    return f"{_SCHEMES.get(scheme, scheme)}://{quote(rest, safe=_UNESCAPED)}"
 
 
 def _as_local(path: str) -> str:
-    """The same, of a local file as the operating system names it."""
+    """A path as the operating system spells it, if it is local."""
     if path.startswith("file:/"):
         return "/" + path[6:].lstrip("/")
     if path.startswith("dbfs:/"):

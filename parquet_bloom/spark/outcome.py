@@ -6,19 +6,22 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from parquet_bloom.spark.failures import failing
+from parquet_bloom.spark.schemas import OUTCOME
 from parquet_bloom.storage.paths import NO_FILES
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
 
 Status = Literal["added", "removed", "read", "unchanged", "skipped", "refused", "error"]
 
-# What is not done, though somebody asked for it.
+# What was asked for was not done.
 TROUBLE: frozenset[Status] = frozenset({"refused", "error"})
 
 
@@ -26,13 +29,13 @@ TROUBLE: frozenset[Status] = frozenset({"refused", "error"})
 class Outcome:
     """What became of one file.
 
-    `status`: filters were `added` or `removed` (also those that were to be replaced, where no other
-    is allowed), or the file was `read` for a verb that writes nothing; nothing was to do and it is
-    `unchanged`; it was `skipped`, as nothing in it can have a filter, `refused`, as it should not be
-    changed, or there was an `error`. `message` says why. `filters`: how many were added, removed or
-    found, of ORC files those of all index groups; `bytes`: how much the file grew; both 0 where
-    nothing was done. `seconds` on the executor, in task attempt `attempt` (from 0).
-    `document` is what the same verb on one file prints with `--json`, None for an error.
+    `status`: filters were `added` or `removed` (also if they were to be replaced, and no new one is
+    allowed); the file was `read` by a verb that writes nothing; it is `unchanged`, as there was
+    nothing to do; it was `skipped`, as nothing in it can have a filter, or `refused`, as it should
+    not be changed; or there was an `error`. `message` says why. `filters`: how many were added,
+    removed or found, in ORC files those of all index groups; `bytes`: how much the file grew.
+    `seconds` on the executor, in task attempt `attempt` (from 0). `document`: what the same verb on
+    one file prints with `--json`, None for an error.
     """
 
     path: str
@@ -47,8 +50,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of all files, in the order of their paths; `run_id` names the run, which began at
-    `started_at` and took `seconds`."""
+    """What became of all files, sorted by path; the run `run_id` began at `started_at` and took
+    `seconds`."""
 
     verb: str
     run_id: str
@@ -60,7 +63,7 @@ class Report:
     def of(
         cls, verb: str, outcomes: Iterable[Outcome], nothing: Iterable[str], started_at: datetime
     ) -> Self:
-        """Of a run that ends now; `nothing`: names behind which there were no files."""
+        """The report of a run that ends now; `nothing`: names without files."""
         missing = [Outcome(name, "error", message=f"{name}: {NO_FILES}") for name in nothing]
         everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
         seconds = (datetime.now(UTC) - started_at).total_seconds()
@@ -68,13 +71,13 @@ class Report:
 
     @property
     def counts(self) -> dict[Status, int]:
-        """How many files have each status; those that none has are left out."""
+        """How many files have each status, if any has."""
         counted = Counter(outcome.status for outcome in self.outcomes)
         return {status: counted[status] for status in get_args(Status) if counted[status]}
 
     @property
     def troubles(self) -> tuple[Outcome, ...]:
-        """The files with which something is wrong."""
+        """The files that were refused or failed."""
         return tuple(outcome for outcome in self.outcomes if outcome.status in TROUBLE)
 
     @property
@@ -101,18 +104,22 @@ class Report:
 
     def to_arrow(self) -> pa.Table:
         """One row for each file, as parquet_bloom.spark.OUTCOME has it."""
-        import pyarrow as pa
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        from parquet_bloom.spark.schemas import OUTCOME
-
-        schema = to_arrow_schema(OUTCOME)
-        columns = [[getattr(each, name) for each in self.outcomes] for name in schema.names]
-        return pa.table(columns, schema=schema)
+        rows = [asdict(outcome) for outcome in self.outcomes]
+        return pa.Table.from_pylist(rows, schema=to_arrow_schema(OUTCOME))
 
     def to_df(self, spark: SparkSession) -> DataFrame:
-        """The same as a DataFrame; it is data, and nothing is done again."""
-        from parquet_bloom.spark.schemas import OUTCOME
+        """The same as a DataFrame. It is data: using it does not repeat the job."""
+        return spark.createDataFrame([astuple(outcome) for outcome in self.outcomes], OUTCOME)
 
-        rows = [tuple(getattr(each, name) for name in OUTCOME.names) for each in self.outcomes]
-        return spark.createDataFrame(rows, OUTCOME)
+
+def append_report(spark: SparkSession, report: Report, folder: str) -> None:
+    """Add the rows of `report`, after the columns run_id, verb and started_at, to the Parquet files
+    in `folder`: a history for dashboards. Raises SparkError."""
+    with failing(f"{folder}: the report is not written"):
+        rows = report.to_df(spark).select(
+            f.lit(report.run_id).alias("run_id"),
+            f.lit(report.verb).alias("verb"),
+            f.lit(report.started_at).alias("started_at"),
+            "*",
+        )
+        rows.coalesce(1).write.mode("append").parquet(folder)

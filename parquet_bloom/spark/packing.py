@@ -1,5 +1,4 @@
-"""Which file is worked on in which task: packed by bytes, small ones many to a task, huge ones in
-parts."""
+"""Which task works on which file: packed by bytes, many small files to a task, huge ones in parts."""
 
 from __future__ import annotations
 
@@ -10,14 +9,14 @@ from math import ceil
 
 from parquet_bloom.spark.listing import LakeFile
 
-# What opening a file costs, in bytes that could be read meanwhile.
+# The cost of opening a file, in bytes that could be read meanwhile.
 FILE_COST = 4 << 20
-# Tasks for each one that can run at the same time, so that none has to wait long for the last.
+# Tasks per slot, so that the last task does not keep the others waiting for long.
 WAVES = 3
 # No file below this is worth the shuffle of its filters.
 LEAST_HUGE = 256 << 20
-# What it takes to read columns for their filters, and to send these to the task that writes them,
-# where copying as many bytes takes 1. Measured with 2.3 GB of ten columns of all kinds.
+# The time to read columns for their filters, and to send these to the task that writes them, where
+# copying as many bytes takes 1. Measured with 2.3 GB of ten columns of all kinds.
 READING, SENDING = 3.5, 1.0
 
 
@@ -34,13 +33,13 @@ class Piece:
 def huge_files(
     files: Sequence[LakeFile], parallelism: int, least_huge: int = LEAST_HUGE
 ) -> list[LakeFile]:
-    """Those of `least_huge` bytes or more, and more than twice what a task should have."""
+    """The files of at least `least_huge` bytes and more than twice the share of a task."""
     share = _share(files, parallelism)
     return [file for file in files if file.size >= least_huge and file.size > 2 * share]
 
 
 def is_worth_parts(share: float, parallelism: int) -> bool:
-    """Whether a huge file is done earlier in parts, `share` of whose bytes is to be read.
+    """Whether a huge file, `share` of whose bytes must be read, is done sooner in parts.
 
     One task copies the file in any case. Alone, it reads the columns meanwhile; in parts, others
     have read them before it begins.
@@ -53,10 +52,10 @@ def is_worth_parts(share: float, parallelism: int) -> bool:
 def pack(
     files: Sequence[LakeFile], parallelism: int, in_parts: Container[str] = ()
 ) -> tuple[list[Piece], int]:
-    """A task for each file, or for each part of those whose paths are `in_parts`, so that all have
-    about the same to do; and the number of tasks.
+    """A task for each file, or for each part of those whose paths are `in_parts`, so that all tasks
+    have about the same to do; and the number of tasks.
 
-    The largest go first, each where least is to do.
+    The largest pieces go first, each to the task that has the least to do.
     """
     tasks = WAVES * parallelism
     share = _share(files, parallelism)
@@ -77,7 +76,7 @@ def pack(
 
 
 def _share(files: Sequence[LakeFile], parallelism: int) -> float:
-    """What a task should have."""
+    """How much each task should have to do."""
     return sum(_cost(file.size) for file in files) / (WAVES * parallelism)
 
 

@@ -4,53 +4,46 @@
     part 1   row groups 4 to 7  ->  bits of each chunk   >  sorted, one file to a task  ->  written
     part 2   ...                                        /
 
-Only the last step changes anything. Whatever keeps a file from being built in parts, it is built
-as a whole there, with what that says: damage, a change in the meantime, filters of an earlier
-attempt. Encrypted files are never built in parts: no bits of theirs go over the network. Nor are ORC
-files: whoever writes one copies all of it and compares, which takes longer than to read most columns.
+Only the last step changes anything. A file that cannot be built in parts, because it is damaged, has
+changed meanwhile or has the filters of an earlier attempt, is built as a whole there, and the outcome
+is that of the whole. Encrypted files are never built in parts, so that none of their bits go over the
+network; nor are ORC files: to write one, all of it is copied and compared, which takes longer than
+reading most columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby, zip_longest
 from typing import Any
 
-import pyarrow as pa
-
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.errors import ParquetBloomError, RewriteError
+from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.request import Request
+from parquet_bloom.spark.schemas import BUILT, OUTCOME, SHARE, Batches, Row, giving, paths_in
 from parquet_bloom.spark.worker import (
+    FAILURES,
     attempt,
     build_outcome,
     has_been_built,
     outcome_of_build,
-    row_of,
 )
 from parquet_bloom.verbs.build import build_file
 
-# What stands for a row group in the row that says which file a part has seen.
+# Takes the place of a row group and a column in the row that says which file a part has seen.
 SEEN = -1
 
-Row = dict[str, Any]
 
-
-def column_shares(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+@giving(SHARE)
+def column_shares(request: Request, batches: Batches) -> Iterator[Row]:
     """Rows of WORK, each a huge file, to rows of SHARE."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    from parquet_bloom.spark.schemas import SHARE
-
-    schema = to_arrow_schema(SHARE)
-    for batch in batches:
-        for path in batch.column("path").to_pylist():
-            row = {"path": path, "share": _share(path, request)}
-            yield pa.RecordBatch.from_pylist([row], schema=schema)
+    for path in paths_in(batches):
+        yield {"path": path, "share": _share(path, request)}
 
 
 def _share(path: str, request: Request) -> float:
@@ -60,26 +53,21 @@ def _share(path: str, request: Request) -> float:
                 return 0.0
             chunks = file.build(request.options).planned
             return sum(chunk.stored_bytes for chunk in chunks) / file.source.size
-    except (ParquetBloomError, OSError, ValueError, MemoryError):
+    except FAILURES:
         # It is built as a whole, which says what is wrong.
         return 0.0
 
 
-def build_part(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+@giving(BUILT)
+def build_part(request: Request, batches: Batches) -> Iterator[Row]:
     """Rows of WORK, each a part of a file, to rows of BUILT."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    from parquet_bloom.spark.schemas import BUILT
-
-    schema = to_arrow_schema(BUILT)
     for batch in batches:
         for piece in batch.to_pylist():
-            for row in _built_in(piece, request):
-                yield pa.RecordBatch.from_pylist([row], schema=schema)
+            yield from _built_in(piece, request)
 
 
 def _built_in(piece: Row, request: Request) -> Iterator[Row]:
-    """The filters of one part; first of all, which file it has seen."""
+    """The filters of one part, after a row that says which file the part has seen."""
     about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
     try:
         with open_file(piece["path"]) as file:
@@ -87,13 +75,15 @@ def _built_in(piece: Row, request: Request) -> Iterator[Row]:
             yield about | {"row_group": SEEN, "message": file.fingerprint}
             if change is None:
                 return
-            mine = _part(change.planned, file.num_parts, piece["part"], piece["parts"])
-            for chunk, filter in change.built(mine):
+            part, parts = piece["part"], piece["parts"]
+            start, end = (file.num_parts * each // parts for each in (part, part + 1))
+            chunks = [chunk for chunk in change.planned if start <= chunk.place.part < end]
+            for chunk, filter in change.built(chunks):
                 row_group, column = chunk.key
                 result = {"message": filter} if isinstance(filter, str) else {"bits": filter.bitset}
                 yield about | {"row_group": row_group, "column": column} | result
-    except (ParquetBloomError, OSError, ValueError, MemoryError):
-        # Whoever writes the file meets the same, and says so.
+    except FAILURES:
+        # The task that writes the file meets the same, and says so.
         yield about | {"row_group": SEEN, "message": None}
 
 
@@ -103,31 +93,24 @@ def _is_wanted(file: Container, request: Request) -> bool:
     return not is_done and not file.is_encrypted
 
 
-def _part(chunks: Sequence[Any], num_parts: int, part: int, parts: int) -> list[Any]:
-    """Those whose row group is in this part."""
-    start, end = (num_parts * each // parts for each in (part, part + 1))
-    return [chunk for chunk in chunks if start <= chunk.place.part < end]
-
-
-def write_parts(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+@giving(OUTCOME)
+def write_parts(request: Request, batches: Batches) -> Iterator[Row]:
     """Rows of BUILT, those of one file together and in the order of the file, to rows of OUTCOME."""
     for path, rows in groupby(_rows(batches), lambda row: row["path"]):
-        done = partial(_written, path, rows, request)
-        yield row_of(attempt(path, done))
+        yield asdict(attempt(path, partial(_written, path, rows, request)))
 
 
-def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+def _rows(batches: Batches) -> Iterator[Row]:
     """One by one; their bits are not copied."""
     for batch in batches:
-        bits = batch.column("bits")
         others = batch.drop_columns(["bits"]).to_pylist()
-        for index, row in enumerate(others):
-            yield row | {"bits": bits[index].as_buffer()}
+        for row, bits in zip(others, batch.column("bits"), strict=True):
+            yield row | {"bits": bits.as_buffer()}
 
 
 def _is_as_seen(path: str, seen: set[str | None], request: Request) -> bool:
     """Whether all parts have seen the file that is there now, and it is to be built in parts."""
-    # A part that could not open it, perhaps for want of a key, makes it a matter of the whole.
+    # If a part could not open it, perhaps for want of a key, it is built as a whole.
     if None in seen:
         return False
     with open_file(path) as file:
@@ -137,8 +120,7 @@ def _is_as_seen(path: str, seen: set[str | None], request: Request) -> bool:
 def _written(path: str, rows: Iterator[Row], request: Request) -> Outcome:
     """Write the filters of one file, or build it as a whole."""
     kinds = groupby(rows, lambda row: row["row_group"] == SEEN)
-    _, by_parts = next(kinds)
-    seen = {row["message"] for row in by_parts}
+    seen = {row["message"] for row in next(kinds)[1]}
     if not _is_as_seen(path, seen, request):
         return build_outcome(path, request)
 
@@ -156,6 +138,6 @@ def _written(path: str, rows: Iterator[Row], request: Request) -> Outcome:
     try:
         report = build_file(path, request.options, request.destination, filters=filters)
     except RewriteError:
-        # Another attempt at the same may have changed it meanwhile.
+        # Another attempt at the same may have changed the file meanwhile.
         return build_outcome(path, request)
     return outcome_of_build(report)

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession
 
-# How often a classic session is asked, in seconds; a Connect session tells by itself.
+from parquet_bloom.parallel import Progress
+
+# How often a classic session is asked, in seconds; a Connect session reports by itself.
 INTERVAL = 0.5
-
-# Called with how many tasks are done, and of how many.
-Show = Callable[[int, int], None]
 
 
 @contextmanager
-def shown(spark: SparkSession, show: Show) -> Iterator[None]:
-    """Tell `show` of the tasks of whatever runs in the session meanwhile."""
-    with _told_by_connect(spark, show) if _is_connect(spark) else _asked(spark, show):
+def shown(spark: SparkSession, show: Progress) -> Iterator[None]:
+    """Call `show` with the number of tasks done, and of all, of whatever runs in the session
+    meanwhile."""
+    is_connect = type(spark).__module__.startswith("pyspark.sql.connect")
+    with _told_by_connect(spark, show) if is_connect else _asked(spark, show):
         yield
 
 
-def _is_connect(spark: SparkSession) -> bool:
-    return type(spark).__module__.startswith("pyspark.sql.connect")
-
-
 @contextmanager
-def _told_by_connect(spark: Any, show: Show) -> Iterator[None]:
+def _told_by_connect(spark: Any, show: Progress) -> Iterator[None]:
     def handle(stages: Iterable[Any] | None, **_: Any) -> None:
         stages = list(stages or ())
         total = sum(stage.num_tasks for stage in stages)
@@ -44,7 +40,7 @@ def _told_by_connect(spark: Any, show: Show) -> Iterator[None]:
 
 
 @contextmanager
-def _asked(spark: SparkSession, show: Show) -> Iterator[None]:
+def _asked(spark: SparkSession, show: Progress) -> Iterator[None]:
     tracker = spark.sparkContext.statusTracker()
     is_over = Event()
 

@@ -1,14 +1,16 @@
-"""What is to be done to every file of a lake: one value, which travels to the executors."""
+"""What is to be done to every file of a lake, and how it gets to the executors."""
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from parquet_bloom.options import Destination
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """A verb and its options, a value of parquet_bloom.options.
 
@@ -21,3 +23,39 @@ class Request:
     keys_file: str | None = None
     destination: Destination = Destination(in_place=True)  # noqa: RUF009
     only_missing: bool = False
+
+
+def on_executor(
+    module: str, function: str, request: Any, archive: str | None
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What mapInArrow calls: `function` of `module` with `request` and the batches.
+
+    `archive`: the folder on the executor into which `ship` has unpacked the package. Only this
+    function travels by value; the request is unpickled once the package can be imported.
+    """
+    pickled = pickle.dumps(request)
+
+    def mapped(batches: Iterable[Any]) -> Iterator[Any]:
+        import importlib
+        import os
+        import pickle
+        import sys
+
+        if archive is not None:
+            from pyspark import SparkFiles
+
+            folder = os.path.realpath(os.path.join(SparkFiles.getRootDirectory(), archive))
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
+            import parquet_bloom
+
+            found = os.path.realpath(str(parquet_bloom.__file__))
+            if not found.startswith(folder + os.sep):
+                raise ImportError(
+                    f"{found}: was loaded by this Python worker before, expected what was shipped:"
+                    " ship before the first job of an application"
+                )
+        work = getattr(importlib.import_module(module), function)
+        yield from work(pickle.loads(pickled), batches)
+
+    return mapped

@@ -1,101 +1,81 @@
-"""The rows that go to the executors and come back, as Spark's types."""
+"""The rows that go to the executors and come back, as Spark's types and as record batches."""
 
 from __future__ import annotations
 
-from pyspark.sql.types import (
-    BinaryType,
-    BooleanType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any, TypeVar
 
-OUTCOME = StructType(
-    [
-        StructField("path", StringType(), False),
-        StructField("status", StringType(), False),
-        StructField("filters", IntegerType(), False),
-        StructField("bytes", LongType(), False),
-        StructField("seconds", DoubleType(), False),
-        StructField("attempt", IntegerType(), False),
-        StructField("message", StringType()),
-        StructField("document", StringType()),
-    ]
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+Row = dict[str, Any]
+Batches = Iterable[pa.RecordBatch]
+
+Given = TypeVar("Given")
+_Work = Callable[[Any, Batches], Iterator[Given]]
+
+
+def _schema(columns: str) -> StructType:
+    """Columns by name and type; the type of one that is never null ends in `!`."""
+    schema = StructType()
+    for column in columns.split(","):
+        name, type = column.split()
+        schema.add(name, type.removesuffix("!"), nullable=not type.endswith("!"))
+    return schema
+
+
+OUTCOME = _schema(
+    "path string!, status string!, filters integer!, bytes long!, seconds double!,"
+    " attempt integer!, message string, document string"
 )
 """What became of one file, one row each; see Outcome."""
 
-WORK = StructType(
-    [
-        StructField("path", StringType(), False),
-        StructField("part", IntegerType(), False),
-        StructField("parts", IntegerType(), False),
-        StructField("file", IntegerType(), False),
-        StructField("task", IntegerType(), False),
-    ]
-)
-"""What to do: part `part` of `parts` of a file, in task `task`. `file` numbers those in parts."""
+WORK = _schema("path string!, part integer!, parts integer!, file integer!, task integer!")
+"""What to do: part `part` of `parts` of a file, in task `task`. `file`: the number of the file."""
 
-SHARE = StructType(
-    [
-        StructField("path", StringType(), False),
-        StructField("share", DoubleType(), False),
-    ]
-)
-"""Which part of a file's bytes is to be read for its filters, 0 to 1; 0 if it is not to be built
-in parts."""
+SHARE = _schema("path string!, share double!")
+"""How much of a file's bytes must be read for its filters, 0 to 1; 0 if it is not to be built in
+parts."""
 
-BUILT = StructType(
-    [
-        StructField("file", IntegerType(), False),
-        StructField("path", StringType(), False),
-        StructField("row_group", IntegerType(), False),
-        StructField("column", IntegerType(), False),
-        StructField("bits", BinaryType()),
-        StructField("message", StringType()),
-    ]
+BUILT = _schema(
+    "file integer!, path string!, row_group integer!, column integer!, bits binary, message string"
 )
-"""The filter of one column chunk of a file in parts, or the `message` why it gets none; row group
--1: why the file cannot be built in parts."""
+"""The filter of one column chunk of a file in parts, or the `message` why it gets none. Row group -1:
+the fingerprint of the file that the part has seen as `message`, None if it could not be opened."""
 
-FILTER = StructType(
-    [
-        StructField("path", StringType(), False),
-        StructField("row_group", IntegerType()),
-        StructField("num_rows", LongType()),
-        StructField("column", StringType()),
-        StructField("physical_type", StringType()),
-        StructField("logical_type", StringType()),
-        StructField("num_values", LongType()),
-        StructField("chunk_bytes", LongType()),
-        StructField("offset", LongType()),
-        StructField("length", LongType()),
-        StructField("header_bytes", IntegerType()),
-        StructField("num_bytes", LongType()),
-        StructField("num_blocks", LongType()),
-        StructField("algorithm", StringType()),
-        StructField("hash", StringType()),
-        StructField("compression", StringType()),
-        StructField("fill", DoubleType()),
-        StructField("fpp", DoubleType()),
-        StructField("ndv_estimate", DoubleType()),
-        StructField("dialect", StringType()),
-        StructField("stored_bytes", LongType()),
-        StructField("encrypted", BooleanType()),
-        StructField("reason", StringType()),
-        StructField("error", StringType()),
-        StructField("format", StringType()),
-        StructField("num_filters", IntegerType()),
-        StructField("worst_fpp", DoubleType()),
-        StructField("stripe", IntegerType()),
-        StructField("stream", StringType()),
-        StructField("num_hashes", IntegerType()),
-        StructField("num_bits", LongType()),
-        StructField("notes", StringType()),
-    ]
+FILTER = _schema(
+    "path string!, row_group integer, num_rows long, column string, physical_type string,"
+    " logical_type string, num_values long, chunk_bytes long, offset long, length long,"
+    " header_bytes integer, num_bytes long, num_blocks long, algorithm string, hash string,"
+    " compression string, fill double, fpp double, ndv_estimate double, dialect string,"
+    " stored_bytes long, encrypted boolean, reason string, error string, format string,"
+    " num_filters integer, worst_fpp double, stripe integer, stream string, num_hashes integer,"
+    " num_bits long, notes string"
 )
 """One column chunk and its filter, or the `reason` why it has none; of an ORC file, one column of
 a stripe and its filters; or the `error` why a file cannot be read, with nothing else but its path.
 See ChunkDescription and FilterDescription."""
+
+
+def giving(schema: StructType) -> Callable[[_Work[Row]], _Work[pa.RecordBatch]]:
+    """Makes a function for mapInArrow of one that gives rows of `schema`. Each is a batch of its own,
+    so that it leaves as soon as it is done."""
+    arrow_schema = to_arrow_schema(schema)
+
+    def in_batches(work: _Work[Row]) -> _Work[pa.RecordBatch]:
+        @wraps(work)
+        def mapped(request: Any, batches: Batches) -> Iterator[pa.RecordBatch]:
+            for row in work(request, batches):
+                yield pa.RecordBatch.from_pylist([row], schema=arrow_schema)
+
+        return mapped
+
+    return in_batches
+
+
+def paths_in(batches: Batches) -> Iterator[str]:
+    """The paths in rows of WORK."""
+    for batch in batches:
+        yield from batch.column("path").to_pylist()

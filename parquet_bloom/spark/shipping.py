@@ -1,4 +1,4 @@
-"""The installed package on executors that do not have it: for classic sessions and for Connect."""
+"""Sends the installed package to executors that lack it, in classic sessions and over Connect."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
 
 from parquet_bloom.errors import SparkError
+from parquet_bloom.native import _kernel
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-# Where the session remembers what was shipped; `--conf` takes no name without the prefix.
+# The setting that says what was shipped; `--conf` takes no name without the prefix.
 _SETTING = "spark.parquet_bloom.archive"
 
-# What the package needs on executors and what their Python need not have, unlike pyarrow and numpy.
+# What the package needs and executors may lack; they must have pyarrow and numpy.
 DEPENDENCIES = ("cffi", "cramjam", "cryptography", "protobuf", "thrift", "xxhash")
 
-# Of our folder, what the kernel is compiled from, and what Python makes itself.
+# Not shipped: what the kernel is compiled from, and what Python makes itself.
 _SOURCES = {".c", ".h", ".pyc", ".pyx"}
 
-# The earliest that a zip can say: when files were written makes no difference.
+# The earliest time in a zip, for all files: when they were written must make no difference.
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
@@ -52,9 +51,13 @@ def shipped(spark: SparkSession) -> str | None:
 
 
 def _installed() -> dict[str, bytes]:
-    """Every file that travels, by its name below the folder, sorted."""
+    """Every file to ship, by its name below the folder, sorted."""
     found = {name: path for package in DEPENDENCIES for name, path in _recorded(package)}
-    found |= _ours()
+    # Not recorded by an editable install.
+    root = Path(__file__).parents[1]
+    ours = [path for path in root.rglob("*") if path.suffix not in _SOURCES and path.is_file()]
+    for path in (*ours, Path(_kernel.__file__)):
+        found[path.relative_to(root.parent).as_posix()] = path
     try:
         return {name: found[name].read_bytes() for name in sorted(found)}
     except OSError as error:
@@ -63,19 +66,8 @@ def _installed() -> dict[str, bytes]:
         ) from None
 
 
-def _ours() -> dict[str, Path]:
-    """The folder of this package, wherever an editable install has it."""
-    from parquet_bloom.native import _kernel
-
-    root = Path(__file__).parents[1]
-    ours = [path for path in root.rglob("*") if path.suffix not in _SOURCES and path.is_file()]
-    return {
-        path.relative_to(root.parent).as_posix(): path for path in [*ours, Path(_kernel.__file__)]
-    }
-
-
 def _recorded(package: str) -> Iterator[tuple[str, Path]]:
-    """The files that the installer has written down, without scripts, which lie elsewhere."""
+    """The files in the installer's record, except scripts, which are outside of the folder."""
     try:
         files = distribution(package).files
     except PackageNotFoundError:
@@ -105,7 +97,7 @@ def _archive(files: dict[str, bytes]) -> tuple[Path, str]:
 
 @cache
 def _folder() -> Path:
-    """Of this process and as long as it lives: executors that join later fetch from it, too."""
+    """A folder for as long as this process lives: executors that join later fetch from it, too."""
     folder = Path(tempfile.mkdtemp(prefix="parquet_bloom-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

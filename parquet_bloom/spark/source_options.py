@@ -15,8 +15,8 @@ _OPTIONS = ("path", "paths", "mode", "columns", "pushdown", "keysfile")
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """`names` of files, folders and globs; leaf `columns`, None for all of them; whether a query
-    fails with the first bad file; whether Spark may push filters; a keys file, for executors."""
+    """`names` of files, folders and globs; `columns`: leaves, None for all; `failfast`: a query fails
+    with the first bad file; `pushdown`: Spark may push filters; `keysfile`: for the executors."""
 
     names: tuple[str, ...]
     columns: tuple[str, ...] | None
@@ -26,8 +26,8 @@ class SourceOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
-        """Names of options in any case. Raises ValueError for what cannot be an option's value,
-        and for a misspelt name; others pass, because catalogs add options of their own."""
+        """Parse options, whose names may be in any case. Raises ValueError for invalid values and
+        misspelt names; other names pass, as catalogs add options of their own."""
         given = {name.lower(): value for name, value in options.items()}
         for name in given:
             if name not in _OPTIONS and (close := get_close_matches(name, _OPTIONS, 1, 0.75)):
@@ -60,20 +60,16 @@ def _columns(text: str) -> tuple[str, ...]:
 
 
 def _names(given: Mapping[str, str]) -> tuple[str, ...]:
-    """`load` makes `path` of one name, and of several `paths`, a list in JSON."""
-    names = [given["path"]] if "path" in given else []
-    if "paths" in given:
-        names += _listed(given["paths"])
-    if not names:
-        raise ValueError("option path: missing, expected a file, a folder or a glob")
-    return tuple(names)
-
-
-def _listed(text: str) -> list[str]:
+    """`load` sets `path` for one name, and `paths`, a list in JSON, for several."""
+    text = given.get("paths", "[]")
     try:
         names = json.loads(text)
     except ValueError:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"option paths: expected names as a list in JSON, found {text!r}")
-    return names
+    if "path" in given:
+        names.insert(0, given["path"])
+    if not names:
+        raise ValueError("option path: missing, expected a file, a folder or a glob")
+    return tuple(names)

@@ -1,10 +1,12 @@
-"""The verbs over a lake: each one job, which is over when the function returns."""
+"""The verbs over a lake: each is one job, done when the function returns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
 
 from parquet_bloom.options import (
     AdviseOptions,
@@ -21,8 +23,6 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.vocabulary import Existing, LiteralType
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from parquet_bloom.rules.policy import Policy
 
 
@@ -44,16 +44,16 @@ def build(
     keys_file: str | None = None,
     tasks: int | None = None,
 ) -> Report:
-    """Add filters for `columns` to every file, in its place.
+    """Add filters for `columns` to every file, in place.
 
     paths: files, folders and globs, also a DataFrame's `inputFiles()`. only_missing: leave files
-    alone in which each column has a filter in some row group or stripe. since: only files that have
-    changed since then. tasks: how many can run at the same time. keys_file: for encrypted files, a
-    JSON file of keys that the executors can read. The others as of parquet_bloom.build; max_bytes
-    and exact_blocks are not supported for ORC files, which are refused where they are given.
+    alone in which each column has a filter in some row group or stripe. since: only files changed
+    since then. tasks: how many can run at the same time. keys_file: for encrypted files, a JSON
+    file of keys that the executors can read. The others as for parquet_bloom.build; with max_bytes
+    or exact_blocks, which are not supported for ORC files, these are refused.
 
-    Raises TypeError and ValueError for what cannot be, SparkError if the job fails as a whole. What
-    happens to single files is in the report.
+    Raises TypeError and ValueError for arguments that cannot be, SparkError if the job fails as a
+    whole. What happens to single files is in the report.
     """
     if not columns:
         raise ValueError("columns: none, expected at least one")
@@ -67,14 +67,9 @@ def build(
         force=force,
         threads=1,
     )
-    request = Request(
-        verb="build",
-        options=options,
-        keys_file=keys_file,
-        destination=Destination(in_place=True, dry_run=dry_run, verify=verify),
-        only_missing=only_missing,
-    )
-    return _report(spark, paths, request, tasks, since)
+    destination = Destination(in_place=True, dry_run=dry_run, verify=verify)
+    request = Request("build", options, keys_file, destination, only_missing)
+    return _report(spark, paths, since, tasks, request)
 
 
 def strip(
@@ -88,14 +83,11 @@ def strip(
     keys_file: str | None = None,
     tasks: int | None = None,
 ) -> Report:
-    """Remove the filters of `columns` (default: all) from every file, in its place. See build."""
-    request = Request(
-        verb="strip",
-        options=Selection(columns=_texts("columns", columns)),
-        keys_file=keys_file,
-        destination=Destination(in_place=True, dry_run=dry_run, verify=verify),
-    )
-    return _report(spark, paths, request, tasks, since)
+    """Remove the filters of `columns` (default: all) from every file, in place. See build."""
+    options = Selection(columns=_texts("columns", columns))
+    destination = Destination(in_place=True, dry_run=dry_run, verify=verify)
+    request = Request("strip", options, keys_file, destination)
+    return _report(spark, paths, since, tasks, request)
 
 
 def inspect(
@@ -109,8 +101,7 @@ def inspect(
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
     options = Selection(columns=_texts("columns", columns))
-    request = Request(verb="inspect", options=options, keys_file=keys_file)
-    return _report(spark, paths, request, tasks, since)
+    return _report(spark, paths, since, tasks, Request("inspect", options, keys_file))
 
 
 def validate(
@@ -129,8 +120,7 @@ def validate(
     options = ValidateOptions(
         columns=_texts("columns", columns), deep=deep, diagnose=diagnose, policy=policy, threads=1
     )
-    request = Request(verb="validate", options=options, keys_file=keys_file)
-    return _report(spark, paths, request, tasks, since)
+    return _report(spark, paths, since, tasks, Request("validate", options, keys_file))
 
 
 def probe(
@@ -144,14 +134,13 @@ def probe(
     keys_file: str | None = None,
     tasks: int | None = None,
 ) -> Report:
-    """Ask the filters of every file for literals, as they are written on the command line. See
-    build, and parquet_bloom.probe."""
+    """Ask the filters of every file for literals, spelled as on the command line. See build, and
+    parquet_bloom.probe."""
     literals = _texts("values", values)
     if not literals:
         raise ValueError("values: none, expected at least one")
     options = ProbeOptions(column=column, values=literals, read_as=read_as)
-    request = Request(verb="probe", options=options, keys_file=keys_file)
-    return _report(spark, paths, request, tasks, since)
+    return _report(spark, paths, since, tasks, Request("probe", options, keys_file))
 
 
 def advise(
@@ -165,16 +154,15 @@ def advise(
     keys_file: str | None = None,
     tasks: int | None = None,
 ) -> Report:
-    """Which columns deserve filters; the files of one task are judged together. See build."""
+    """Say which columns deserve filters; the files of one task are judged together. See build."""
     options = AdviseOptions(
         columns=_texts("columns", columns), fpp=fpp, max_bytes=max_bytes, threads=1
     )
-    request = Request(verb="advise", options=options, keys_file=keys_file)
-    return _report(spark, paths, request, tasks, since)
+    return _report(spark, paths, since, tasks, Request("advise", options, keys_file))
 
 
 def _texts(name: str, texts: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The texts that `name` is; one by itself would be taken letter by letter."""
+    """The strings of the argument `name`; a single string would be taken letter by letter."""
     if isinstance(texts, str):
         raise TypeError(f"{name}: a string, expected a list: [{texts!r}]")
     if texts is not None and not all(isinstance(text, str) for text in texts):
@@ -183,19 +171,16 @@ def _texts(name: str, texts: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _report(
-    spark: SparkSession,
-    paths: Paths,
-    request: Request,
-    tasks: int | None,
-    since: datetime | None,
+    spark: SparkSession, paths: Paths, since: datetime | None, tasks: int | None, request: Request
 ) -> Report:
     check_tasks(tasks)
     if since is not None and not isinstance(since, datetime):
         raise TypeError(f"since: {since!r}, expected a datetime")
     started_at = datetime.now(UTC)
     files, nothing = list_files(spark, names_of(paths))
-    # A time without a zone is local.
-    start = None if since is None else since.astimezone(UTC)
-    wanted = [file for file in files if start is None or file.modified >= start]
-    outcomes = run_job(spark, wanted, request, tasks)
+    if since is not None:
+        # A time without a zone is local.
+        start = since.astimezone(UTC)
+        files = [file for file in files if file.modified >= start]
+    outcomes = run_job(spark, files, request, tasks)
     return Report.of(request.verb, outcomes, nothing, started_at)

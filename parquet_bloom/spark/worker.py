@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+from pyspark import TaskContext
 
 from parquet_bloom.errors import (
     ColumnError,
@@ -26,6 +26,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.outcome import Outcome, Status
 from parquet_bloom.spark.request import Request
+from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving, paths_in
 from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.vocabulary import HAS_ONE
 
@@ -34,17 +35,18 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.build import BuildReport
 
-Verb = Callable[[str, Request], Outcome]
-
-# What a file is not fit for, unlike what is wrong with it.
+# The file is not suited to what is asked, but nothing is wrong with it.
 REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
 
+# What can go wrong with one file and must not stop the others.
+FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
 
-def work(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+
+@giving(OUTCOME)
+def work(request: Request, batches: Batches) -> Iterator[Row]:
     """Rows of WORK, each a whole file, to rows of OUTCOME."""
-    for batch in batches:
-        for path in batch.column("path").to_pylist():
-            yield row_of(outcome_of(request, path))
+    for path in paths_in(batches):
+        yield asdict(outcome_of(request, path))
 
 
 def outcome_of(request: Request, path: str) -> Outcome:
@@ -62,16 +64,13 @@ def outcome_of(request: Request, path: str) -> Outcome:
 
 
 def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
-    """What `done` says of a file, or what went wrong; with its time."""
-    from pyspark import TaskContext
-
+    """The outcome that `done` gives for a file, or what went wrong; with the time it took."""
     started = time.perf_counter()
     try:
         outcome = done()
-    except REFUSALS as error:
-        outcome = Outcome(path, "refused", message=complaint_about(path, error))
-    except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
-        outcome = Outcome(path, "error", message=complaint_about(path, error))
+    except FAILURES as error:
+        status: Status = "refused" if isinstance(error, REFUSALS) else "error"
+        outcome = Outcome(path, status, message=complaint_about(path, error))
     context = TaskContext.get()
     return replace(
         outcome,
@@ -80,27 +79,13 @@ def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
     )
 
 
-def row_of(outcome: Outcome) -> pa.RecordBatch:
-    """One row of OUTCOME."""
-    return pa.RecordBatch.from_pylist([asdict(outcome)], schema=_outcome_schema())
-
-
-@cache
-def _outcome_schema() -> pa.Schema:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    from parquet_bloom.spark.schemas import OUTCOME
-
-    return to_arrow_schema(OUTCOME)
-
-
 def text_of(report: Any) -> str:
     """What `--json` prints."""
     return json.dumps(document_of(report), ensure_ascii=False, allow_nan=False)
 
 
 def keys_in(keys_file: str | None) -> Keys | None:
-    """Keys do not travel: the executors read the file that is named."""
+    """The keys in a file that executors can read."""
     if keys_file is None:
         return None
     from parquet_bloom.encryption.keys_file import read_keys
@@ -113,7 +98,7 @@ def keys_in(keys_file: str | None) -> Keys | None:
 
 
 def build_outcome(path: str, request: Request) -> Outcome:
-    """Filters into one file, in its place."""
+    """Add filters to one file, in place."""
     from parquet_bloom.verbs.build import build_file
 
     keys = keys_in(request.keys_file)
@@ -125,13 +110,13 @@ def build_outcome(path: str, request: Request) -> Outcome:
 
 
 def outcome_of_build(report: BuildReport) -> Outcome:
-    """What the report of a build says."""
+    """The outcome of a build that gave this report."""
     reasons = list(dict.fromkeys(skip.reason for skip in report.skipped))
     status: Status = "skipped"
     if report.filters:
         status = "added"
     elif report.bytes_added:
-        # Those that were to be replaced are gone, and no other is allowed.
+        # The old filters had to go, and no new one is allowed.
         status = "removed"
     elif HAS_ONE in reasons or not reasons:
         status = "unchanged"
@@ -146,7 +131,7 @@ def outcome_of_build(report: BuildReport) -> Outcome:
 
 
 def has_been_built(file: Container, columns: Sequence[str]) -> bool:
-    """Whether each column has a filter in some part of the file; others may not be fit for one."""
+    """Whether each column has a filter in some part of the file; other parts may not be fit for one."""
     parts = file.parts(None)
     return bool(parts) and all(
         any(chunk.has_filters for part in parts for chunk in file.chunks(part, (column,)))
@@ -182,14 +167,9 @@ def _validate(path: str, request: Request) -> Outcome:
 
     with open_file(path, keys_in(request.keys_file)) as file:
         report = validate_file(file, request.options)
-    messages = dict.fromkeys(finding.message for finding in report.findings)
-    return Outcome(
-        path,
-        "read",
-        filters=report.checked.filters,
-        message="; ".join(messages) or None,
-        document=text_of(report),
-    )
+    message = "; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None
+    filters = report.checked.filters
+    return Outcome(path, "read", filters=filters, message=message, document=text_of(report))
 
 
 def _probe(path: str, request: Request) -> Outcome:
@@ -202,7 +182,7 @@ def _probe(path: str, request: Request) -> Outcome:
     return Outcome(path, "read", filters=filters, document=text_of(report))
 
 
-_VERBS: dict[str, Verb] = {
+_VERBS: dict[str, Callable[[str, Request], Outcome]] = {
     "build": build_outcome,
     "inspect": _inspect,
     "probe": _probe,
@@ -211,31 +191,27 @@ _VERBS: dict[str, Verb] = {
 }
 
 
-def advise(request: Request, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same for advise, which judges the files of a task together."""
+@giving(OUTCOME)
+def advise(request: Request, batches: Batches) -> Iterator[Row]:
+    """Like `work`, for advise, which judges the files of a task together."""
     from parquet_bloom.verbs.advise import Advisor
 
     advisor = Advisor(request.options, keys_in(request.keys_file))
+
+    def surveyed(path: str) -> Outcome:
+        advisor.add(path)
+        return Outcome(path, "read")
+
     read: list[Outcome] = []
-    for batch in batches:
-        for path in batch.column("path").to_pylist():
-            outcome = attempt(path, partial(_surveyed, advisor, path))
-            if outcome.status == "read":
-                read.append(outcome)
-            else:
-                yield row_of(outcome)
+    for path in paths_in(batches):
+        outcome = attempt(path, partial(surveyed, path))
+        if outcome.status == "read":
+            read.append(outcome)
+        else:
+            yield asdict(outcome)
     for outcome, report in zip(read, advisor.reports(), strict=True):
-        already = sum(column.already for column in report.columns)
-        yield row_of(
-            replace(
-                outcome,
-                filters=already,
-                message=", ".join(report.recommended) or None,
-                document=text_of(report),
-            )
-        )
-
-
-def _surveyed(advisor: Any, path: str) -> Outcome:
-    advisor.add(path)
-    return Outcome(path, "read")
+        yield asdict(outcome) | {
+            "filters": sum(column.already for column in report.columns),
+            "message": ", ".join(report.recommended) or None,
+            "document": text_of(report),
+        }

@@ -195,7 +195,7 @@ class Advisor:
 def _advice(
     subject: Subject, column: SurveyedColumn, judged: JudgedColumn, file_size: int, path: str
 ) -> ColumnAdvice:
-    counts, distinct, reads = column.counts, column.distinct, judged.reads
+    counts, reads = column.counts, judged.reads
     known = ColumnAdvice(
         column=subject.column.name,
         physical_type=subject.column.physical_type,
@@ -206,14 +206,14 @@ def _advice(
         engines=subject.engines,
         reason=column.reason,
     )
-    if distinct is None:
+    if column.reason:
         return known
     return replace(
         known,
         eligible=True,
-        ndv=distinct.ndv,
-        ndv_exact=distinct.error is None,
-        ndv_error=distinct.error,
+        ndv=column.ndv,
+        ndv_exact=column.ndv_error is None,
+        ndv_error=column.ndv_error,
         group_ndv=counts.group_ndv,
         only_dictionary=counts.only_dictionary if counts.groups else None,
         filter_bytes=counts.filter_bytes,
@@ -225,7 +225,7 @@ def _advice(
         basis=judged.basis,
         values_asked=reads.num_values if reads else 0,
         values_stored=reads.num_stored if reads else 0,
-        verdict=judged.judgement.verdict,
-        reason=judged.judgement.reason,
+        verdict=judged.verdict,
+        reason=judged.reason,
         settings=subject.settings(path, counts) if counts.filter_bytes else (),
     )

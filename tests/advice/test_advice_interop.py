@@ -17,7 +17,7 @@ from oracle.engines import DataFusion, DuckDB, spark_count
 from oracle.stored import Leaf
 
 import parquet_bloom as pb
-from parquet_bloom.advice.parquet_engines import engine_uses
+from parquet_bloom.advice.engines import engine_uses
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.verbs.advise import advise
 from parquet_bloom.verbs.diff import diff

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from parquet_bloom.advice.lookups import ExpectedReads, LookUps, expected_reads
+from parquet_bloom.advice.lookups import Bounds, ExpectedReads, LookUps, expected_reads
 from parquet_bloom.advice.parquet_statistics import key_of
 from parquet_bloom.advice.parquet_survey import given_value
-from parquet_bloom.advice.ranges import Bounds, Ranges
 from parquet_bloom.advice.samples import GivenSample, StoredSample
 from parquet_bloom.parquet.pages.runs import FixedRun
 from parquet_bloom.values.encode import Encodings, encode
@@ -16,16 +15,19 @@ INT64 = LeafType("INT64")
 KEY_OF = key_of(INT64)
 
 
-def run_of(numbers):
-    return FixedRun(memoryview(np.ascontiguousarray(numbers, "<i8")).cast("B"), 8)
+def run_of(numbers, dtype="<i8"):
+    return FixedRun(memoryview(np.ascontiguousarray(numbers, dtype)).cast("B"), 8)
+
+
+def add_run(part, run, key_of=KEY_OF):
+    part.add(run.hashes(), lambda positions: map(key_of, run.take(positions)))
 
 
 def add(sample, numbers, fpp=0.5, pages=1):
     """A chunk of these values."""
     chunk = sample.begin()
     for page in np.array_split(numbers, pages):
-        run = run_of(page)
-        chunk.add(run, run.hashes())
+        add_run(chunk, run_of(page))
     chunk.finish(fpp)
 
 
@@ -38,7 +40,7 @@ def told(sample):
 
 
 def test_a_stored_value_counts_the_row_groups_that_hold_it():
-    sample = StoredSample(KEY_OF)
+    sample = StoredSample(is_ordered=True)
     add(sample, [1, 2, 2, 3], 0.25)
     add(sample, [3, 4], 0.5)
     assert told(sample) == {1: (1, 0.25), 2: (1, 0.25), 3: (2, 0.75), 4: (1, 0.5)}
@@ -50,7 +52,7 @@ def test_of_many_values_the_same_are_drawn_in_every_row_group(seed, packed):
     """Against all values counted: those with the smallest hashes, and nothing lost of them."""
     rng = np.random.default_rng(seed)
     groups = [rng.integers(0, 3_000, size) for size in (5_000, 40, 300, 5_000, 2_000, 7)]
-    sample = StoredSample(KEY_OF, limit=50)
+    sample = StoredSample(is_ordered=True, limit=50)
     for number, group in enumerate(groups):
         add(sample, group, fpp=2.0**-number, pages=4)
         if number in packed:
@@ -65,10 +67,9 @@ def test_of_many_values_the_same_are_drawn_in_every_row_group(seed, packed):
 
 
 def test_a_chunk_of_many_pages_keeps_few_values():
-    chunk = StoredSample(KEY_OF, limit=50).begin()
+    chunk = StoredSample(is_ordered=True, limit=50).begin()
     for page in np.random.default_rng(6).permutation(20_000).reshape(400, 50):
-        run = run_of(page)
-        chunk.add(run, run.hashes())
+        add_run(chunk, run_of(page))
         assert len(chunk._keys) <= 75
 
 
@@ -76,10 +77,13 @@ def test_hashes_that_are_too_great_are_not_drawn():
     """Nor given ones left out."""
     hashes = run_of(range(100)).hashes()
     middle = int(np.sort(hashes)[50])
-    stored, given = StoredSample(KEY_OF), GivenSample([given_value(encode(INT64, 7), KEY_OF)], [1])
+    stored, given = (
+        StoredSample(is_ordered=True),
+        GivenSample([given_value(encode(INT64, 7), KEY_OF)], [1]),
+    )
     for sample in (stored, given):
         chunk = sample.begin(below=middle if sample is stored else 0)
-        chunk.add(run_of(range(100)), hashes)
+        add_run(chunk, run_of(range(100)))
         chunk.finish(0.5)
     assert set(told(stored)) == set(np.flatnonzero(hashes < middle).tolist())
     assert told(given) == {7: (1, 0.5)}
@@ -87,17 +91,15 @@ def test_hashes_that_are_too_great_are_not_drawn():
 
 def test_what_has_no_place_in_the_order_is_not_drawn():
     leaf = LeafType("DOUBLE")
-    sample = StoredSample(key_of(leaf))
+    sample = StoredSample(is_ordered=True)
     chunk = sample.begin()
-    stored = np.array([1.5, np.nan], "<f8")
-    run = FixedRun(memoryview(stored).cast("B"), 8)
-    chunk.add(run, run.hashes())
+    add_run(chunk, run_of([1.5, np.nan], "<f8"), key_of(leaf))
     chunk.finish(0.5)
     assert told(sample) == {1.5: (1, 0.5)}
 
 
 def test_without_an_order_all_values_are_drawn_without_keys():
-    sample = StoredSample(None)
+    sample = StoredSample(is_ordered=False)
     add(sample, [1, 2, 3])
     assert sample.look_ups().keys == [None] * 3
     assert sample.look_ups().held.tolist() == [1] * 3
@@ -118,8 +120,7 @@ def test_given_values_that_can_be_stored_in_several_ways():
     for zero in (0.0, -0.0):
         sample = GivenSample([given_value(encode(leaf, 0.0), key_of(leaf))], [1])
         chunk = sample.begin()
-        run = FixedRun(memoryview(np.array([zero, 1.0])).cast("B"), 8)
-        chunk.add(run, run.hashes())
+        add_run(chunk, run_of([zero, 1.0], "<f8"), key_of(leaf))
         chunk.finish(0.5)
         assert sample.look_ups().held.tolist() == [1]
 
@@ -135,7 +136,7 @@ def look_ups(*values, times=None):
     )
 
 
-RANGES = Ranges([Bounds(0, 9), Bounds(5, 14), Bounds(5, 20)], [0.125, 0.25, 0.5])
+GROUPS = [Bounds(0, 9), Bounds(5, 14), Bounds(5, 20)], [0.125, 0.25, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -153,20 +154,20 @@ RANGES = Ranges([Bounds(0, 9), Bounds(5, 14), Bounds(5, 20)], [0.125, 0.25, 0.5]
     ],
 )
 def test_reads_of_one_value(value, by_statistics, with_filter, if_absent):
-    assert expected_reads(RANGES, look_ups(value)) == ExpectedReads(
+    assert expected_reads(*GROUPS, look_ups(value)) == ExpectedReads(
         1, int(value[1] > 0), by_statistics, with_filter, if_absent
     )
 
 
 def test_reads_are_means():
-    reads = expected_reads(RANGES, look_ups((7, 1, 0.125), (99, 0, 0), (20, 1, 0.5)))
+    reads = expected_reads(*GROUPS, look_ups((7, 1, 0.125), (99, 0, 0), (20, 1, 0.5)))
     assert reads == ExpectedReads(3, 2, 4 / 3, 2.75 / 3, 1.375 / 3)
 
 
 def test_what_is_looked_up_more_often_weighs_more():
-    reads = expected_reads(RANGES, look_ups((7, 1, 0.125), (99, 0, 0), times=[1, 3]))
+    reads = expected_reads(*GROUPS, look_ups((7, 1, 0.125), (99, 0, 0), times=[1, 3]))
     assert reads == ExpectedReads(4, 1, 3 / 4, 1.75 / 4, 0.875 / 4)
 
 
 def test_no_values_are_no_reads():
-    assert expected_reads(RANGES, look_ups()) is None
+    assert expected_reads(*GROUPS, look_ups()) is None

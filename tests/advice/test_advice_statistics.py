@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from parquet_bloom.advice.lookups import Bounds, candidates
 from parquet_bloom.advice.parquet_statistics import bounds, key_of
-from parquet_bloom.advice.ranges import Bounds, Ranges
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.values.encode import encode
 from parquet_bloom.values.types import LeafType, LogicalType
@@ -139,10 +139,7 @@ def test_no_statistics_are_no_bounds():
 
 
 def test_ranges_around_a_value():
-    ranges = Ranges(
-        [Bounds(0, 9), Bounds(10, 19), Bounds(5, 14), None, Bounds(7, 7)],
-        [0.1, 0.2, 0.4, 0.8, 1.6],
-    )
+    ranges = [Bounds(0, 9), Bounds(10, 19), Bounds(5, 14), None, Bounds(7, 7)]
     expected = {
         -1: [3],
         0: [0, 3],
@@ -154,14 +151,14 @@ def test_ranges_around_a_value():
         20: [3],
     }
     weights = [0.1, 0.2, 0.4, 0.8, 1.6]
-    counts, found = ranges.around(list(expected))
+    counts, found = candidates(ranges, weights, list(expected))
     assert counts.tolist() == [len(groups) for groups in expected.values()]
     sums = [sum(weights[group] for group in groups) for groups in expected.values()]
     assert found.tolist() == pytest.approx(sums)
 
 
 def test_a_value_without_a_place_is_within_every_range():
-    counts, weights = Ranges([Bounds(0, 1), None], [0.5, 0.25]).around([None, 5, None])
+    counts, weights = candidates([Bounds(0, 1), None], [0.5, 0.25], [None, 5, None])
     assert (counts.tolist(), weights.tolist()) == ([2, 1, 2], [0.75, 0.25, 0.75])
 
 
@@ -170,5 +167,5 @@ def test_outside_of_all_ranges_nothing_weighs_anything(seed):
     """Not even what sums of floating point numbers in two orders leave."""
     rng = random.Random(seed)
     weights = [rng.random() for _ in range(50)]
-    ranges = Ranges([Bounds(n, 100 - n) for n in range(50)], weights)
-    assert min(ranges.around([-1, 101])[1].tolist()) >= 0
+    ranges = [Bounds(n, 100 - n) for n in range(50)]
+    assert min(candidates(ranges, weights, [-1, 101])[1].tolist()) >= 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parquet_bloom.advice.orc_engines import orc_engine_uses
+from parquet_bloom.advice.orc_survey import orc_engine_uses
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.writers import CPP, JAVA, Generation
 

@@ -256,8 +256,8 @@ def run_verb(
 
     from parquet_bloom import spark as lake
     from parquet_bloom.spark import job
-    from parquet_bloom.spark.bootstrap import on_executor
     from parquet_bloom.spark.packing import LEAST_HUGE
+    from parquet_bloom.spark.request import on_executor
 
     def stopping(module: str, function: str, request: Any, archive: str | None) -> Any:
         about = {"module": module, "function": function, "request": request, "stop": stop}

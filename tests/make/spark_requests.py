@@ -16,15 +16,11 @@ def build_request(
     **options: Any,
 ) -> Request:
     """To build filters for `columns` in the places of files."""
-    return Request(
-        verb="build",
-        options=BuildOptions(columns=tuple(columns), threads=1, **options),
-        keys_file=keys_file,
-        destination=Destination(in_place=True, verify=verify, dry_run=dry_run),
-        only_missing=only_missing,
-    )
+    destination = Destination(in_place=True, verify=verify, dry_run=dry_run)
+    of_build = BuildOptions(columns=tuple(columns), threads=1, **options)
+    return Request("build", of_build, keys_file, destination, only_missing)
 
 
 def strip_request() -> Request:
     """To remove all filters of files in their places."""
-    return Request(verb="strip", options=Selection())
+    return Request("strip", Selection())

@@ -16,8 +16,7 @@ from make.spark_session import scanned
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
-from parquet_bloom.spark import history
-from parquet_bloom.spark.outcome import Outcome, Report
+from parquet_bloom.spark.outcome import Outcome, Report, append_report
 from parquet_bloom.spark.schemas import OUTCOME
 
 TEXT = (ROOT / "docs" / "spark.md").read_text()
@@ -61,7 +60,7 @@ def test_ten_minutes(spark, tmp_path):
 def test_the_query_over_reports(spark, tmp_path):
     noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
     outcomes = (Outcome("a", "added", 2, 100), Outcome("b", "added", 3, 10), Outcome("c", "error"))
-    history.append(spark, Report("build", "run", noon, outcomes, 1.0), str(tmp_path / "reports"))
+    append_report(spark, Report("build", "run", noon, outcomes, 1.0), str(tmp_path / "reports"))
     (query,) = blocks(TEXT, "sql")
     rows = spark.sql(query.replace("/lake/_pbloom", str(tmp_path / "reports"))).collect()
     assert [tuple(row) for row in rows] == [

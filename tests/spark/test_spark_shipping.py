@@ -128,7 +128,7 @@ def test_a_worker_that_has_loaded_another_version(tmp_path):
     code = (
         "import sys, parquet_bloom\n"
         "from pyspark import SparkFiles\n"
-        "from parquet_bloom.spark.bootstrap import on_executor\n"
+        "from parquet_bloom.spark.request import on_executor\n"
         f"SparkFiles._root_directory, SparkFiles._is_running_on_worker = {str(tmp_path)!r}, True\n"
         "list(on_executor('json', 'dumps', {}, 'archive')([]))\n"
     )

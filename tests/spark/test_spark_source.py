@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -415,7 +416,7 @@ def test_small_files_share_tasks(tmp_path, num_files, num_tasks):
 
 
 def test_many_files_get_more_tasks_than_those():
-    files = [LakeFile(f"/{number}.parquet", 0, data_source._SOME_TIME) for number in range(64_000)]
+    files = [LakeFile(f"/{number}.parquet", 0, datetime.now(UTC)) for number in range(64_000)]
     assert data_source._num_tasks(files) == 1000
 
 

@@ -86,7 +86,7 @@ def test_what_cannot_be_looked_into_may_be_a_table(store, verb, what):
 
 def swept(folder, older_than=0.0):
     batch = pa.record_batch({"path": [folder]})
-    rows = sweep(Request(verb="clean_temp", options=CleanOptions(older_than, frozenset())), [batch])
+    rows = sweep(Request("clean_temp", CleanOptions(older_than, frozenset())), [batch])
     return [row for each in rows for row in each.to_pylist()]
 
 
