@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 def record(cls: type[Made]) -> type[Made]:
     """A dataclass that is frozen for type checkers only, of which a file can have 100,000: to make a
     frozen one takes eight times as long, nearly all of the time that inspecting a filter takes."""
-    return dataclass(slots=True, unsafe_hash=True)(cls)
+    return dataclass(unsafe_hash=True)(cls)
 
 
 # Of a field that is left out of JSON where it is None: not every format has such a thing.

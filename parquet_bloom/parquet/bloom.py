@@ -239,13 +239,12 @@ def check_usable(footer: Footer, chunk: ColumnChunk, stored: StoredFilter) -> No
             f" {end - stored.offset}: {stored.header_bytes} of header and"
             f" {stored.bitset_bytes} of bitset"
         )
-    layout = footer.layout
-    if layout.overlaps_data(stored.offset, end):
-        place = f"{stored.where}: filter at {stored.offset} to {end}"
+    if footer.layout.is_alone(stored.offset, end):
+        return
+    place = f"{stored.where}: filter at {stored.offset} to {end}"
+    if footer.layout.overlaps_data(stored.offset, end):
         raise FilterError(f"{place} overlaps pages, page indexes or the footer at {footer.start}")
-    if layout.overlaps_filters(stored.offset, end):
-        place = f"{stored.where}: filter at {stored.offset} to {end}"
-        raise FilterError(f"{place} overlaps the filter of another column chunk")
+    raise FilterError(f"{place} overlaps the filter of another column chunk")
 
 
 def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:

@@ -10,20 +10,19 @@ _DICTIONARY = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
 _LEVELS = (Encoding.RLE, Encoding.BIT_PACKED)
 
 
-def known_non_null(footer: Footer, chunk: ColumnChunk) -> int | None:
+def known_non_null(chunk: ColumnChunk) -> int | None:
     """How many values of a chunk are not null; None where there can be nulls and the footer does not
     count them."""
     num_values = max(0, chunk.num_values or 0)
     if num_values == 0 or chunk.leaf.max_definition_level == 0:
         return num_values
-    statistics = footer.column_meta_data(chunk).statistics
-    nulls = statistics and statistics.null_count
+    nulls = chunk.null_count
     return None if nulls is None or not 0 <= nulls <= num_values else num_values - nulls
 
 
-def may_have_values(footer: Footer, chunk: ColumnChunk) -> bool:
+def may_have_values(chunk: ColumnChunk) -> bool:
     """Whether a chunk has values that are not null, unless the footer is certain of the opposite."""
-    return known_non_null(footer, chunk) != 0
+    return known_non_null(chunk) != 0
 
 
 def dictionary_bytes(footer: Footer, chunk: ColumnChunk) -> int | None:

@@ -47,6 +47,7 @@ from parquet_bloom.rules.finding import (
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.view import FilterView, LackingForm, Look, Opening, Weight
 from parquet_bloom.values.show import shown
+from parquet_bloom.vocabulary import UNKNOWN
 
 
 @record
@@ -93,9 +94,10 @@ class ParquetExamination:
         if chunk.has_file_path:
             yield not_checked(chunk, "the column chunk lies in another file")
             return
-        if headers_at(self.file, chunk):
-            return
         stored, problems = structure_parquet.read_header(self.file, chunk)
+        # Legacy headers name no compression.
+        if (stored is None or stored.compression == UNKNOWN) and headers_at(self.file, chunk):
+            return
         yield from problems
         if stored is None:
             return
@@ -111,7 +113,7 @@ class ParquetExamination:
 
     def _look_at_legacy(self, opening: Opening) -> None:
         """Legacy filters, in columns that are not encrypted."""
-        for chunk in candidates(self.file.footer, self._leaves):
+        for chunk in candidates(self.file.footer, self._leaves, self._stored):
             if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
                 continue
             found = legacy.look_at(self.file, chunk)
@@ -155,9 +157,7 @@ class ParquetExamination:
             place=chunk.place,
             bits=bits,
             policy=self.policy.for_column(chunk.leaf.name),
-            num_values=(
-                membership.num_values if membership else known_non_null(self.file.footer, chunk)
-            ),
+            num_values=(membership.num_values if membership else known_non_null(chunk)),
             membership=membership,
             examples=partial(_examples, chunk, membership),
             diagnose=partial(self._diagnosis, item, membership),
@@ -236,8 +236,8 @@ class ParquetExamination:
 
     def _has_values(self, chunk: ColumnChunk) -> bool:
         if not self.options.deep:
-            return may_have_values(self.file.footer, chunk)
-        known = known_non_null(self.file.footer, chunk)
+            return may_have_values(chunk)
+        known = known_non_null(chunk)
         return stores_values(self.file, chunk) if known is None else known > 0
 
     def deserves_filters(self, part: int, column: LeafColumn) -> bool:

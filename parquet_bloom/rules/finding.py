@@ -7,7 +7,7 @@ from typing import Any
 from parquet_bloom.container import Chunk, Located, Place
 from parquet_bloom.container.records import record
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.rules.rule import Severity, rules
+from parquet_bloom.rules.rule import SEVERITIES, Severity, rules
 
 
 @record
@@ -30,7 +30,7 @@ class Finding(Located):
     @property
     def rank(self) -> Severity:
         """The severity as what can be compared."""
-        return Severity[self.severity.upper()]
+        return SEVERITIES[self.severity]
 
     @property
     def statement(self) -> str:

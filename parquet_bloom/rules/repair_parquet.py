@@ -235,7 +235,7 @@ def _examine_bits(file: ParquetContainer, stored: bloom.StoredFilter, each: Brok
 def _is_clear(file: ParquetContainer, stored: bloom.StoredFilter, chunk: ColumnChunk) -> bool:
     """Whether no bit is set although there are values, unless the footer counts nothing but nulls."""
     read = bloom.bits(file.source, stored)
-    return may_have_values(file.footer, chunk) and not any(
+    return may_have_values(chunk) and not any(
         SplitBlockBloomFilter.from_bytes(
             read(start, min(CLEAR_BYTES, stored.num_bytes - start))
         ).bits_set

@@ -57,6 +57,9 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+SEVERITIES: Final = {str(severity): severity for severity in Severity}
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """See above. Raises ValueError for unknown words."""

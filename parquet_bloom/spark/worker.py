@@ -6,7 +6,6 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -26,7 +25,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.outcome import Outcome, Status
 from parquet_bloom.spark.request import Request
-from parquet_bloom.verbs.documents import document_of
+from parquet_bloom.verbs.documents import as_json, document_of
 from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def _outcome_schema() -> pa.Schema:
 
 def text_of(report: Any) -> str:
     """What `--json` prints."""
-    return json.dumps(document_of(report), ensure_ascii=False, allow_nan=False)
+    return as_json(document_of(report))
 
 
 def keys_in(keys_file: str | None) -> Keys | None:

@@ -42,16 +42,13 @@ class ChunkTable:
         start = (row_group * self._num_columns + column) * _WIDTH
         return dict(zip(_kernel.CHUNK_FIELDS, self._numbers[start : start + _WIDTH], strict=True))
 
-    def meta_data(self, row_group: int, column: int) -> list[int | None]:
-        """What a ColumnMetaData has of one chunk, from `meta_start` on, None for what it lacks."""
-        end = (row_group * self._num_columns + column + 1) * _WIDTH
-        found = self._numbers[end - _WIDTH + _META_DATA : end]
-        return [None if number == _ABSENT else number for number in found]
-
-    def flags(self, row_group: int, column: int) -> tuple[bool, bool]:
-        """has_file_path, has_crypto_metadata"""
+    def chunk(self, row_group: int, column: int) -> tuple[bool, bool, list[int | None]]:
+        """has_file_path, has_crypto_metadata, and what a ColumnMetaData has of one chunk, from
+        `meta_start` on, None for what it lacks."""
         start = (row_group * self._num_columns + column) * _WIDTH
-        return self._numbers[start + _FILE_PATH] != 0, self._numbers[start + _CRYPTO] != 0
+        found = self._numbers[start : start + _WIDTH].tolist()
+        meta_data = [None if number == _ABSENT else number for number in found[_META_DATA:]]
+        return found[_FILE_PATH] != 0, found[_CRYPTO] != 0, meta_data
 
     def span(self, row_group: int, column: int) -> tuple[int, int]:
         """The start and end of one ColumnChunk."""

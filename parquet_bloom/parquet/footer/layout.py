@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from itertools import accumulate
 
 from parquet_bloom.native import _kernel
@@ -23,12 +24,27 @@ class Layout:
     """The ranges of pages, page indexes and filters according to the footer, which starts at `end`."""
 
     def __init__(self, chunks: ChunkTable, end: int) -> None:
+        self._chunks = chunks
         self._end = end
-        self._filters = list(_filter_ranges(chunks, end))
-        self._pages = _Ranges(_pages(chunks, end))
-        self._indexes = _Ranges(_indexes(chunks, end))
-        there = [found for found in self._filters if found[0] != _kernel.ABSENT]
-        self._there = _Ranges(there)
+
+    @cached_property
+    def _pages(self) -> _Ranges:
+        return _Ranges(_pages(self._chunks, self._end))
+
+    @cached_property
+    def _indexes(self) -> _Ranges:
+        return _Ranges(_indexes(self._chunks, self._end))
+
+    @cached_property
+    def _filters(self) -> _Ranges:
+        return _Ranges(_present_filters(self._chunks, self._end))
+
+    @cached_property
+    def _everything(self) -> _Ranges:
+        chunks, end = self._chunks, self._end
+        return _Ranges(
+            [*_pages(chunks, end), *_indexes(chunks, end), *_present_filters(chunks, end)]
+        )
 
     def reaches_past_the_end(self, replaced: Collection[int]) -> bool:
         """Whether pages or a filter extend past the end of the data, so that whatever is written
@@ -36,7 +52,7 @@ class Layout:
         filters are about to be replaced."""
         return self.pages_reach_past_the_end or any(
             max(end, start + 1) > self._end
-            for chunk, (start, end) in enumerate(self._filters)
+            for chunk, (start, end) in enumerate(_filter_ranges(self._chunks, self._end))
             if chunk not in replaced
         )
 
@@ -44,6 +60,10 @@ class Layout:
     def pages_reach_past_the_end(self) -> bool:
         """Whether pages have an impossible offset or size."""
         return self._pages.last > self._end
+
+    def is_alone(self, start: int, end: int) -> bool:
+        """Whether the filter at [start, end) overlaps nothing: one look instead of four."""
+        return not self.is_outside(start, end) and not self._everything.overlap_another(start, end)
 
     def overlaps_data(self, start: int, end: int) -> bool:
         """Whether [start, end) overlaps the magic, a column chunk, a page index or the footer."""
@@ -71,11 +91,11 @@ class Layout:
 
     def overlaps_filters(self, start: int, end: int) -> bool:
         """Whether the filter at [start, end) overlaps another one."""
-        return self._there.overlap_another(start, end)
+        return self._filters.overlap_another(start, end)
 
     def num_filters_at(self, start: int) -> int:
         """The number of filters that begin at `start`."""
-        return self._there.num_at(start)
+        return self._filters.num_at(start)
 
 
 class _Ranges:
@@ -127,6 +147,10 @@ def _filter_ranges(chunks: ChunkTable, end: int) -> Iterator[Range]:
     lengths = chunks.every("bloom_filter_length")
     for start, length in zip(chunks.every("bloom_filter_offset"), lengths, strict=True):
         yield start, start + min(max(length, 0), end)
+
+
+def _present_filters(chunks: ChunkTable, end: int) -> Iterator[Range]:
+    return (found for found in _filter_ranges(chunks, end) if found[0] != _kernel.ABSENT)
 
 
 def _pages(chunks: ChunkTable, end: int) -> Iterator[Range]:
