@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -72,9 +72,8 @@ def _fields(value: Any, units: Units) -> dict[str, Any]:
         content = document.get(name)
         if content is not None:
             document[name] = plain(content, units)
-    for name, key in shape.renamed:
-        if name in document:
-            document[key] = document.pop(name)
+    if not shape.renamed.keys().isdisjoint(document):
+        document = {shape.renamed.get(name, name): each for name, each in document.items()}
     return place_fields(value.place, units) | document if shape.has_place else document
 
 
@@ -85,7 +84,7 @@ class _Shape(NamedTuple):
     fields: Callable[[Any], dict[str, Any]]
     where_known: tuple[str, ...]
     nested: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
+    renamed: Mapping[str, str]
     has_place: bool
 
 
@@ -101,7 +100,7 @@ def _shape(report: Any, units: Units) -> _Shape:
         one_by_one if has_place or hasattr(report, "__slots__") else _copied,
         tuple(name for name, each in found.items() if each.metadata.get("where_known")),
         tuple(name for name, each in found.items() if not _PLAIN.fullmatch(str(each.type))),
-        tuple((name, key_of(name, units)) for name in found if key_of(name, units) != name),
+        {name: key_of(name, units) for name in found if key_of(name, units) != name},
         has_place,
     )
 
