@@ -45,6 +45,7 @@ HOMES = {
     "cryptography": {"encryption/cipher.py"},
     "google": {"orc/tail.py"},
     "jinja2": {"render/report.py"},
+    "orjson": {"verbs/documents.py"},
     "pyarrow": {
         "parquet/pages/encodings.py",
         "encryption/clients.py",

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dataclass_transform
 
 from parquet_bloom.storage.new_version import Change
 
@@ -31,15 +31,14 @@ Made = TypeVar("Made")
 def record(cls: type[Made]) -> type[Made]:
     """A dataclass that only type checkers hold to be frozen, for what a file can have 100,000 of:
     making a truly frozen one takes eight times as long, most of the time to inspect a filter."""
-    return dataclass(slots=True, unsafe_hash=True)(cls)
+    return dataclass(unsafe_hash=True)(cls)
 
 
 # Marks a field that JSON leaves out if it is None, because not every format has it.
 WHERE_KNOWN: Final[Mapping[str, Any]] = {"where_known": True}
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
+class Units(NamedTuple):
     """What a format calls its parts, and the groups that readers skip."""
 
     part: str

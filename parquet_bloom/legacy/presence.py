@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from typing import Final
 
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -40,23 +41,26 @@ def has_private(footer: Footer, chunk: ColumnChunk) -> bool:
     return has_notes(footer) or (not chunk.has_crypto_metadata and _has_struct(footer, chunk))
 
 
-def candidates(footer: Footer, leaves: Iterable[LeafColumn]) -> Iterator[ColumnChunk]:
+def candidates(
+    footer: Footer, leaves: Iterable[LeafColumn], modern: Container[ChunkKey] = ()
+) -> Iterator[ColumnChunk]:
     """The chunks of `leaves` that may have a legacy filter anywhere. The others are not even
-    decoded: a file can have very many."""
+    decoded: a file can have very many. `modern`: chunks whose bloom_filter_offset is known to lead
+    to a current filter."""
     noted = has_notes(footer)
     offsets = footer.chunks.every("bloom_filter_offset")
-    starts = footer.chunks.every("meta_start")
+    structs = footer.chunks.every("struct_in_statistics")
     sealed = footer.chunks.every("has_crypto_metadata")
     for row_group in range(footer.num_row_groups):
         for leaf in leaves:
             index = row_group * len(footer.leaves) + leaf.index
             if (
                 noted
-                or offsets[index] != _kernel.ABSENT
+                or (offsets[index] != _kernel.ABSENT and (row_group, leaf.index) not in modern)
                 or (
-                    starts[index] != _kernel.ABSENT
+                    structs[index] != _kernel.ABSENT
                     and not sealed[index]
-                    and _is_struct_in_statistics(footer.raw, starts[index])
+                    and _has_struct(footer, footer.chunk(row_group, leaf))
                 )
             ):
                 yield footer.chunk(row_group, leaf)
@@ -84,14 +88,10 @@ def _has_note(footer: Footer, chunk: ColumnChunk) -> bool:
 
 
 def _has_struct(footer: Footer, chunk: ColumnChunk) -> bool:
-    if chunk.meta_start is None:
+    """Whether the chunk's Statistics have a struct where a filter may be."""
+    if chunk.struct_in_statistics is None:
         return False
     text, start = footer.meta_data(chunk)
-    return _is_struct_in_statistics(text, start)
-
-
-def _is_struct_in_statistics(text: bytes, start: int) -> bool:
-    """Whether the Statistics of the ColumnMetaData at `start` have a struct where a filter may be."""
     for outer in _kernel.fields(text, start):
         if outer[0] == STATISTICS and outer[1] == compact.TYPE_STRUCT:
             for inner in _kernel.fields(text, outer[3]):

@@ -109,7 +109,7 @@ CHUNK_FIELDS = (
     "has_crypto_metadata", "meta_start", "meta_end", "type", "codec", "num_values",
     "total_uncompressed_size", "total_compressed_size",
     "data_page_offset", "index_page_offset", "dictionary_page_offset",
-    "bloom_filter_offset", "bloom_filter_length",
+    "bloom_filter_offset", "bloom_filter_length", "null_count", "struct_in_statistics",
 )
 if 8 * len(CHUNK_FIELDS) != sizeof(chunk_span):
     raise ImportError("parquet_bloom.native._kernel: CHUNK_FIELDS and kernel.h disagree")

@@ -209,6 +209,7 @@ struct chunk_span {
     int64_t total_uncompressed_size, total_compressed_size;
     int64_t data_page_offset, index_page_offset, dictionary_page_offset;
     int64_t bloom_filter_offset, bloom_filter_length;
+    int64_t null_count, struct_in_statistics; /* of its Statistics; 1 if any field of them is a struct */
 };
 
 /* Every column chunk of the RowGroup.columns list at `start`; returns as thrift_elements does. */

@@ -214,6 +214,18 @@ INLINE int64_t read_integer(struct cursor *c, int type) {
     return ABSENT;
 }
 
+static void scan_statistics(struct cursor *c, struct chunk_span *chunk) {
+    int64_t id = 0;
+    int type;
+    while (read_field_header(c, &id, &type)) {
+        if (type == STRUCT) chunk->struct_in_statistics = 1;
+        if (id == 3)
+            chunk->null_count = read_integer(c, type);
+        else
+            skip_value(c, type, 1);
+    }
+}
+
 static void scan_column_meta_data(struct cursor *c, struct chunk_span *chunk) {
     int64_t id = 0;
     int type;
@@ -227,6 +239,12 @@ static void scan_column_meta_data(struct cursor *c, struct chunk_span *chunk) {
         case 9: chunk->data_page_offset = read_integer(c, type); break;
         case 10: chunk->index_page_offset = read_integer(c, type); break;
         case 11: chunk->dictionary_page_offset = read_integer(c, type); break;
+        case 12:
+            if (type == STRUCT)
+                scan_statistics(c, chunk);
+            else
+                skip_value(c, type, 0);
+            break;
         case 14: chunk->bloom_filter_offset = read_integer(c, type); break;
         case 15: chunk->bloom_filter_length = read_integer(c, type); break;
         default: skip_value(c, type, 0);
@@ -245,6 +263,7 @@ static void scan_column_chunk(struct cursor *c, struct chunk_span *chunk) {
         .total_uncompressed_size = ABSENT, .total_compressed_size = ABSENT,
         .data_page_offset = ABSENT, .index_page_offset = ABSENT, .dictionary_page_offset = ABSENT,
         .bloom_filter_offset = ABSENT, .bloom_filter_length = ABSENT,
+        .null_count = ABSENT, .struct_in_statistics = ABSENT,
     };
     while (read_field_header(c, &id, &type)) {
         switch (id) {

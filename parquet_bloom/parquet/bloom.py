@@ -207,14 +207,12 @@ def _doubt(footer: Footer, stored: StoredFilter) -> str:
             f"bloom_filter_length is {stored.length}, expected {size}: {stored.header_bytes} of"
             f" header and {size - stored.header_bytes} of bitset"
         )
+    if footer.layout.is_alone(stored.offset, end):
+        return ""
+    place = f"filter at {stored.offset} to {end}"
     if footer.layout.overlaps_data(stored.offset, end):
-        return (
-            f"filter at {stored.offset} to {end} overlaps pages, page indexes or the footer at"
-            f" {footer.start}"
-        )
-    if footer.layout.filters.overlap_another(stored.offset, end):
-        return f"filter at {stored.offset} to {end} overlaps the filter of another column chunk"
-    return ""
+        return f"{place} overlaps pages, page indexes or the footer at {footer.start}"
+    return f"{place} overlaps the filter of another column chunk"
 
 
 def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:

@@ -9,19 +9,18 @@ from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 
 
-def known_non_null(footer: Footer, chunk: ColumnChunk) -> int | None:
+def known_non_null(chunk: ColumnChunk) -> int | None:
     """How many values of a chunk are not null; None if the footer does not say."""
     num_values = max(0, chunk.num_values or 0)
     if num_values == 0 or chunk.leaf.max_definition_level == 0:
         return num_values
-    statistics = footer.column_meta_data(chunk).statistics
-    nulls = statistics and statistics.null_count
+    nulls = chunk.null_count
     return None if nulls is None or not 0 <= nulls <= num_values else num_values - nulls
 
 
-def may_have_values(footer: Footer, chunk: ColumnChunk) -> bool:
+def may_have_values(chunk: ColumnChunk) -> bool:
     """False if a chunk certainly has no values that are not null."""
-    return known_non_null(footer, chunk) != 0
+    return known_non_null(chunk) != 0
 
 
 def dictionary_bytes(footer: Footer, chunk: ColumnChunk) -> int | None:

@@ -134,10 +134,11 @@ class ParquetFile(OpenFile):
         filter. Raises TamperedError."""
         from parquet_bloom.parquet.describe import describe
 
-        return describe(self, self._window, chunk, look)
+        return describe(self, self.window, chunk, look)
 
     @cached_property
-    def _window(self) -> Window:
+    def window(self) -> Window:
+        """The source for whoever reads one small filter or header after another, in one thread."""
         return Window(self.source)
 
     def stored_filter(

@@ -88,11 +88,13 @@ def write_line(*cells: str) -> None:
 
 def write_json(document: Any) -> None:
     """One document on one line."""
+    from parquet_bloom.verbs.documents import as_json
+
     fields = document if isinstance(document, dict) else asdict(document)
     with standard_output() as out:
         # JSON is UTF-8; ASCII is the same in any other encoding.
         in_ascii = out.encoding.lower() != "utf-8"
-        out.write(json.dumps(fields, ensure_ascii=in_ascii, allow_nan=False) + "\n")
+        out.write((json.dumps(fields) if in_ascii else as_json(fields)) + "\n")
 
 
 def complain(message: str) -> None:

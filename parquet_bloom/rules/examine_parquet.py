@@ -39,6 +39,7 @@ from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look
 from parquet_bloom.values.literals import shown
+from parquet_bloom.vocabulary import UNKNOWN
 
 
 @record
@@ -75,7 +76,7 @@ class ParquetExamination(Examination):
         for chunk in structure_parquet.pointing(file, self.columns):
             opening.findings += self._read_header(chunk)
         opening.num_filters += len(self._stored)
-        for chunk in candidates(footer, self.columns):
+        for chunk in candidates(footer, self.columns, {each.chunk.key for each in self._stored}):
             if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
                 continue
             opening.add(legacy.examine(file, chunk, self.options.deep))
@@ -88,9 +89,10 @@ class ParquetExamination(Examination):
         if chunk.has_file_path:
             yield not_checked(chunk, "the column chunk is in another file")
             return
-        if headers_at(self.file, chunk):
-            return
         stored, problems = structure_parquet.read_header(self.file, chunk)
+        # Legacy headers name no compression.
+        if (stored is None or stored.compression == UNKNOWN) and headers_at(self.file, chunk):
+            return
         yield from problems
         if stored is None:
             return
@@ -132,7 +134,7 @@ class ParquetExamination(Examination):
             place=chunk.place,
             bits=bits,
             policy=self.policy.for_column(chunk.leaf.name),
-            num_values=membership.num_values if membership else known_non_null(footer, chunk),
+            num_values=membership.num_values if membership else known_non_null(chunk),
             membership=membership,
             examples=partial(_examples, chunk, membership),
             diagnose=partial(self._diagnosis, item, membership),
@@ -197,8 +199,8 @@ class ParquetExamination(Examination):
         """As the footer says; if it does not and pages may be read, as these say."""
         chunk = self.file.footer.chunk(part, column)
         if not self.options.deep:
-            return may_have_values(self.file.footer, chunk)
-        known = known_non_null(self.file.footer, chunk)
+            return may_have_values(chunk)
+        known = known_non_null(chunk)
         return stores_values(self.file, chunk) if known is None else known > 0
 
     def deserves_filters(self, part: int, column: LeafColumn) -> bool:

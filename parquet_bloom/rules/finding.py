@@ -7,7 +7,7 @@ from typing import Any
 from parquet_bloom.container import Located, Place, record
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.rules.rule import Rule, Severity, rules
+from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
 
 @record
@@ -35,7 +35,7 @@ class Finding(Located):
     @property
     def rank(self) -> Severity:
         """The severity, for comparisons."""
-        return Severity[self.severity.upper()]
+        return SEVERITIES[self.severity]
 
     @property
     def statement(self) -> str:

@@ -66,9 +66,17 @@ class Policy:
     require: tuple[str, ...] = ()
     ignore: frozenset[str] = frozenset()
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
+    _by_column: dict[str, ColumnPolicy] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def for_column(self, name: str) -> ColumnPolicy:
         """All requirements for this leaf column; `required` is not None."""
+        if name not in self._by_column:
+            self._by_column[name] = self._for_column(name)
+        return self._by_column[name]
+
+    def _for_column(self, name: str) -> ColumnPolicy:
         own = self.columns.get(name, ColumnPolicy())
         return ColumnPolicy(
             required=name in self.require if own.required is None else own.required,

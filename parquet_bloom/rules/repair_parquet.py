@@ -196,7 +196,7 @@ def _examine_bits(file: ParquetFile, stored: bloom.StoredFilter, each: BrokenFil
     """Whether any bit is set, if there may be values."""
     try:
         read = bloom.bits(file.source, stored)
-        if not may_have_values(file.footer, each.chunk):
+        if not may_have_values(each.chunk):
             return
         for start in range(0, stored.num_bytes, CLEAR_BYTES):
             some = read(start, min(CLEAR_BYTES, stored.num_bytes - start))

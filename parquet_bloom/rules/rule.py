@@ -57,6 +57,9 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+SEVERITIES: Final = {str(severity): severity for severity in Severity}
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A table of the catalogue. Raises ValueError for unknown words."""

@@ -81,7 +81,7 @@ def read_header(
         )
         return None, [problem]
     try:
-        return bloom.read_header(file.source, file.footer, chunk), []
+        return bloom.read_header(file.window, file.footer, chunk), []
     except FilterError as error:
         message = without_place(error, file.path, chunk.where)
         return None, [chunk_finding("PB102", chunk, message)]

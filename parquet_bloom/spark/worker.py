@@ -6,7 +6,6 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -27,7 +26,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.outcome import Outcome, Status
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving, paths_in
-from parquet_bloom.verbs.documents import document_of
+from parquet_bloom.verbs.documents import as_json, document_of
 from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
 
 def text_of(report: Any) -> str:
     """What `--json` prints."""
-    return json.dumps(document_of(report), ensure_ascii=False, allow_nan=False)
+    return as_json(document_of(report))
 
 
 def keys_in(keys_file: str | None) -> Keys | None:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Protocol
 
 from parquet_bloom.errors import FormatError, RewriteError
@@ -35,14 +36,25 @@ class Source(Protocol):
     def close(self) -> None: ...
 
 
-@contextmanager
-def naming(path: object) -> Iterator[None]:
+class naming:
     """Make OSErrors name `path`: those of descriptors name no file, others a temporary one."""
-    try:
-        yield
-    except OSError as error:
-        error.filename, error.filename2 = str(path), None
-        raise
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: object) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(self._path), None
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from parquet_bloom.options import check_dialect
 from parquet_bloom.storage.local_output import default_mode
 from parquet_bloom.storage.new_version import resolve_target
 from parquet_bloom.storage.source import is_url, local_path
-from parquet_bloom.verbs.documents import document_of
+from parquet_bloom.verbs.documents import as_json, document_of
 from parquet_bloom.vocabulary import DumpFormat, Format
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _json(found: Dump) -> bytes:
     document: dict[str, Any] = document_of(found)
     document |= document.pop("stored")
     # A path that is not UTF-8 has surrogates; JSON readers take their backslashed form as such.
-    return json.dumps(document, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
+    return as_json(document).encode(errors="backslashreplace") + b"\n"
 
 
 def _npy(found: Dump) -> bytes:

@@ -37,16 +37,13 @@ class ChunkTable:
         """One field of one chunk."""
         return self._numbers[(row_group * self._num_columns + column) * _WIDTH + _PLACE[field]]
 
-    def meta_data(self, row_group: int, column: int) -> list[int | None]:
-        """The fields of one chunk's ColumnMetaData, from `meta_start` on; None for missing ones."""
-        end = (row_group * self._num_columns + column + 1) * _WIDTH
-        found = self._numbers[end - _WIDTH + _META_DATA : end]
-        return [None if number == _ABSENT else number for number in found]
-
-    def flags(self, row_group: int, column: int) -> tuple[bool, bool]:
-        """has_file_path, has_crypto_metadata"""
+    def chunk(self, row_group: int, column: int) -> tuple[bool, bool, list[int | None]]:
+        """has_file_path, has_crypto_metadata, and the fields of one chunk's ColumnMetaData, from
+        `meta_start` on; None for missing ones."""
         start = (row_group * self._num_columns + column) * _WIDTH
-        return self._numbers[start + _FILE_PATH] != 0, self._numbers[start + _CRYPTO] != 0
+        found = self._numbers[start : start + _WIDTH].tolist()
+        meta_data = [None if number == _ABSENT else number for number in found[_META_DATA:]]
+        return found[_FILE_PATH] != 0, found[_CRYPTO] != 0, meta_data
 
     def take_meta_data(self, row_group: int, column: int, other: ChunkTable, index: int) -> None:
         """Take the ColumnMetaData fields of one chunk from chunk `index` of `other`."""

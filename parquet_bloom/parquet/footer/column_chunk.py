@@ -34,6 +34,8 @@ class ColumnChunk:
     dictionary_page_offset: int | None
     bloom_filter_offset: int | None
     bloom_filter_length: int | None
+    null_count: int | None
+    struct_in_statistics: int | None
 
     @property
     def key(self) -> ChunkKey:

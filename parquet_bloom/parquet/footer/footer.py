@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from parquet_bloom.errors import FooterError, FormatError
 from parquet_bloom.native import _kernel
@@ -243,10 +243,9 @@ class Footer:
     def chunk(self, row_group: int, leaf: LeafColumn) -> ColumnChunk:
         """The chunk of `leaf` in `row_group`."""
         opened = self._opened
-        table, column = opened.table, leaf.index
-        meta_data: Any = table.meta_data(row_group, column)
-        modules = opened.modules(row_group, column)
-        return ColumnChunk(row_group, leaf, modules, *table.flags(row_group, column), *meta_data)
+        modules = opened.modules(row_group, leaf.index)
+        is_elsewhere, is_encrypted, meta_data = opened.table.chunk(row_group, leaf.index)
+        return ColumnChunk(row_group, leaf, modules, is_elsewhere, is_encrypted, *meta_data)
 
     def column_meta_data(self, chunk: ColumnChunk) -> ttypes.ColumnMetaData:
         """The chunk's decoded ColumnMetaData. Raises FooterError if it is damaged."""

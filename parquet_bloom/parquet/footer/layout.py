@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from itertools import accumulate
 
 from parquet_bloom.native import _kernel
@@ -58,11 +59,25 @@ class Layout:
     starts at `end`."""
 
     def __init__(self, chunks: ChunkTable, end: int) -> None:
+        self._chunks = chunks
         self._end = end
-        self._of_chunks = list(_filter_ranges(chunks, end))
-        self.pages = Ranges(_pages(chunks, end))
-        self.indexes = Ranges(_indexes(chunks, end))
-        self.filters = Ranges(each for each in self._of_chunks if each[0] != _kernel.ABSENT)
+
+    @cached_property
+    def pages(self) -> Ranges:
+        return Ranges(_pages(self._chunks, self._end))
+
+    @cached_property
+    def indexes(self) -> Ranges:
+        return Ranges(_indexes(self._chunks, self._end))
+
+    @cached_property
+    def filters(self) -> Ranges:
+        return Ranges(_filters(self._chunks, self._end))
+
+    @cached_property
+    def _everything(self) -> Ranges:
+        kinds = (_pages, _indexes, _filters)
+        return Ranges(each for kind in kinds for each in kind(self._chunks, self._end))
 
     @property
     def pages_reach_past_the_end(self) -> bool:
@@ -74,9 +89,14 @@ class Layout:
         counted row group by row group."""
         return any(
             max(end, start + 1) > self._end
-            for chunk, (start, end) in enumerate(self._of_chunks)
+            for chunk, (start, end) in enumerate(_filter_ranges(self._chunks, self._end))
             if chunk not in replaced
         )
+
+    def is_alone(self, start: int, end: int) -> bool:
+        """Whether the filter at [start, end) overlaps nothing: one look instead of four."""
+        is_inside = start >= MAGIC_BYTES and end <= self._end
+        return is_inside and not self._everything.overlap_another(start, end)
 
     def overlaps_data(self, start: int, end: int) -> bool:
         """Whether [start, end) overlaps the magic, a column chunk, a page index or the footer."""
@@ -107,6 +127,14 @@ def _filter_ranges(chunks: ChunkTable, end: int) -> Iterator[Range]:
     """The range of every chunk's filter, empty without a length; start ABSENT if there is none."""
     for start, length in _rows(chunks, "bloom_filter_offset", "bloom_filter_length"):
         yield start, start + min(max(length, 0), end)
+
+
+def _present_filters(chunks: ChunkTable, end: int) -> Iterator[Range]:
+    return (found for found in _filter_ranges(chunks, end) if found[0] != _kernel.ABSENT)
+
+
+def _filters(chunks: ChunkTable, end: int) -> Iterator[Range]:
+    return (each for each in _filter_ranges(chunks, end) if each[0] != _kernel.ABSENT)
 
 
 def _pages(chunks: ChunkTable, end: int) -> Iterator[Range]:
