@@ -48,7 +48,7 @@ class FilterBuilder:
 
     def _max_values(self, chunk: ColumnChunk) -> int:
         """The most distinct values that there can be, if the footer counts the nulls right."""
-        known = known_non_null(self._file.footer, chunk)
+        known = known_non_null(chunk)
         return max(1, (chunk.num_values or 0) if known is None else known)
 
 
