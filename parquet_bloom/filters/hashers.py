@@ -62,7 +62,7 @@ class HiveBytes:
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
         starts = np.arange(0, len(values) + 1, width, dtype=np.int64)
-        return self.slices(values, starts, 0)
+        return _kernel.hive64_slices(values, starts, 0, self.seed)
 
     def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
         return _kernel.hive64_slices(data, starts, gap, self.seed)

@@ -21,7 +21,7 @@ from parquet_bloom.native import _kernel
 _SETTING = "spark.parquet_bloom.archive"
 
 # What the package needs and executors may lack; they must have pyarrow and numpy.
-DEPENDENCIES = ("cffi", "cramjam", "cryptography", "protobuf", "thrift", "xxhash")
+DEPENDENCIES = ("cffi", "cramjam", "cryptography", "orjson", "protobuf", "thrift", "xxhash")
 
 # Not shipped: what the kernel is compiled from, and what Python makes itself.
 _SOURCES = {".c", ".h", ".pyc", ".pyx"}

@@ -116,7 +116,9 @@ def key_of(name: str, units: Units) -> str:
     return _UNIT.sub(lambda found: getattr(units, found[1]).replace(" ", "_"), name)
 
 
-def place_fields(place: Place, units: Units) -> dict[str, int]:
-    """The keys for a place."""
-    part = {key_of("part", units): place.part}
-    return part if place.group is None else {**part, key_of("group", units): place.group}
+def place_fields(place: Place | None, units: Units) -> dict[str, int | None]:
+    """The keys for a place; for no place, that of a part."""
+    part = {key_of("part", units): None if place is None else place.part}
+    if place is None or place.group is None:
+        return part
+    return {**part, key_of("group", units): place.group}

@@ -62,7 +62,9 @@ def test_options_reach_the_library(sound: bytes, write: Callable[[bytes], Path])
     result = outcome("repair", path, "-o", out, "-c", "a", "-g", "0", *options)
     assert result.code == 0
     assert "not rebuilt: FPP" in result.stdout
-    assert outcome("repair", path, "-o", out, *options).complaint.startswith(f"{out}: exists")
+    assert outcome("repair", path, "-o", out, *options).complaint.startswith(
+        f"{out}: already exists"
+    )
 
 
 def test_json(sound: bytes, write: Callable[[bytes], Path], zero: Path) -> None:

@@ -101,4 +101,4 @@ def test_the_oldest_protobuf_that_is_allowed_is_the_documented_one():
     root = DEFINITION.parents[3]
     (wanted,) = re.findall(r'"protobuf>=([\d.]+)"', (root / "pyproject.toml").read_text())
     readme = " ".join(DEFINITION.with_name("README.md").read_text().split())
-    assert f"into every protobuf from {wanted} to" in readme
+    assert f"with every protobuf from {wanted} to" in readme

@@ -44,7 +44,7 @@ def full(test):
 
 # Beside the standard library.
 WORKERS_NEED = ("numpy", "pandas", "pyarrow", "pyspark", "py4j", "dateutil", "pytz", "six")
-DEPENDENCIES = ("cramjam", "thrift", "xxhash")
+DEPENDENCIES = ("cramjam", "orjson", "thrift", "xxhash")
 TOP_MODULES = [path.name for path in ROOT.glob("*.py")]
 
 NAMES = [f"f{number}.parquet" for number in range(4)]

@@ -61,6 +61,7 @@ def test_the_archive_has_the_code_and_the_kernel_and_what_they_need():
         "cramjam",
         "cryptography",
         "google",
+        "orjson",
         "thrift",
         "xxhash",
     } <= tops

@@ -339,6 +339,7 @@ import resource
 resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
 resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
 from parquet_bloom.values.encode import encode
+from parquet_bloom.values.types import LeafType, LogicalType
 leaf = LeafType("{physical}", {length}, LogicalType("DECIMAL", precision={precision}))
 encodings = encode(leaf, 7)
 assert encodings.plain or encodings.unknown
