@@ -54,9 +54,10 @@ class Severity(IntEnum):
     ERROR = 3
 
     def __str__(self) -> str:
-        return self.name.lower()
+        return _WORDS[self]
 
 
+_WORDS: Final = {severity: severity.name.lower() for severity in Severity}
 SEVERITIES: Final = {str(severity): severity for severity in Severity}
 
 

@@ -130,6 +130,8 @@ def check_header(
         return
     yield from _check_length(chunk, stored)
     layout, found = file.footer.layout, _bytes(stored)
+    if layout.is_alone(stored.offset, stored.end):
+        return
     if stored.end > file.footer.start:
         message, expected = "the filter reaches into the footer", f"an end by {file.footer.start}"
         yield chunk_finding("PB105", chunk, message, expected=expected, found=found)
@@ -150,25 +152,19 @@ def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Fi
     if stored.length == length:
         return
     if stored.length is None:
-        rule, message = (
-            "PB111",
-            (
-                "bloom_filter_length is missing: parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9)"
-                " loses rows"
-            ),
+        rule = "PB111"
+        message = (
+            "bloom_filter_length is missing: parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9)"
+            " loses rows"
         )
     elif stored.length < length:
-        rule, message = (
-            "PB112",
-            ("bloom_filter_length cuts the filter short: readers that trust it lose rows"),
-        )
+        rule = "PB112"
+        message = "bloom_filter_length cuts the filter short: readers that trust it lose rows"
     else:
-        rule, message = (
-            "PB113",
-            (
-                "bloom_filter_length is more than header and bitset take: readers that trust it look for"
-                " blocks in other bytes, and lose rows"
-            ),
+        rule = "PB113"
+        message = (
+            "bloom_filter_length is more than header and bitset take: readers that trust it look for"
+            " blocks in other bytes, and lose rows"
         )
     yield chunk_finding(rule, chunk, message, expected=length, found=stored.length)
 
@@ -177,9 +173,10 @@ def check_sharing(
     file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Iterator[Finding]:
     """Whether the filter of another chunk uses the same bytes, by the lengths in the footer."""
-    filters = file.footer.layout.filters
-    if not _has_blocks(stored):
+    layout = file.footer.layout
+    if not _has_blocks(stored) or layout.is_alone(stored.offset, stored.end):
         return
+    filters = layout.filters
     sharing = filters.num_at(stored.offset)
     if sharing > 1:
         message = f"{sharing} column chunks point to this filter"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from parquet_bloom.container import Place, record
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -45,7 +47,7 @@ class ColumnChunk:
     def column(self) -> LeafColumn:
         return self.leaf
 
-    @property
+    @cached_property
     def place(self) -> Place:
         return Place(self.row_group)
 
