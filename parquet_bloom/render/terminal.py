@@ -1,7 +1,6 @@
 """All output: tables on a terminal, tab-separated lines in a pipe, JSON, progress bars.
 
-Only this module uses rich. Names and values come from files, so control characters are escaped in
-all text.
+Names and values come from files, so control characters are escaped in all text.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from itertools import compress
+from shutil import get_terminal_size
 from typing import Any, TextIO
 
 # Shorter work needs no progress bar.
@@ -32,6 +32,9 @@ _ESCAPES |= {
     for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 }
 _ESCAPES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+
+# What tables have besides names, numbers and text.
+_IN_ASCII = str.maketrans({"…": "~", "─": "-", "→": ">", "±": "~"})
 
 
 class StandardOutputError(OSError):
@@ -106,38 +109,56 @@ def complain(message: str) -> None:
             sys.stderr.flush()
 
 
-def complain_if_unverified(path: str, reason: str | None) -> None:
-    """`reason`: why the footer is not verified, None if it is."""
-    if reason is not None:
-        complain(f"{path}: footer signature not verified: {reason}")
-
-
 def printable(text: str) -> str:
     """`text` with control characters escaped."""
     return text.translate(_ESCAPES)
 
 
-def write_table(header: Row, rows: Sequence[Row]) -> None:
+def write_table(
+    header: Row, rows: Sequence[Row], gives: Sequence[str] = (), full: bool = False
+) -> None:
     """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
-    without a cell are left out."""
+    without a cell are left out.
+
+    `gives`: what gives way on a narrow terminal, see render.table. full: nothing does; each row
+    becomes a paragraph instead.
+    """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
-    header, *rows = ([cell or "" for cell in compress(row, kept)] for row in (header, *rows))
+    table = [[cell or "" for cell in compress(row, kept)] for row in (header, *rows)]
     if not sys.stdout.isatty():
-        for row in (header, *rows):
+        for row in table:
             write_line(*row)
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from parquet_bloom.render.table import fitted, lines, natural_widths, total
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in header:
-        table.add_column(name, overflow="fold")
+    table = [[printable(cell) for cell in row] for row in table]
+    room, natural = get_terminal_size().columns, natural_widths(table)
+    if full and total(natural) > room:
+        _write_paragraphs(table)
+        return
+    widths = fitted(table[0], natural, room, gives)
+    for line in lines(table, widths):
+        _write_text(line)
+    left_out = [name for name, width in zip(table[0], widths, strict=True) if not width]
+    if left_out:
+        _write_text(f"Left out for lack of room: {', '.join(left_out)}.")
+
+
+def _write_paragraphs(table: Sequence[Sequence[str]]) -> None:
+    """A line for each cell."""
+    header, *rows = table
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        for name, cell in zip(header, row, strict=True):
+            if cell:
+                _write_text(f"{name}: {cell}")
+        _write_text("")
+
+
+def _write_text(line: str) -> None:
+    """A line of a table, in ASCII if the terminal has nothing else."""
     with standard_output() as out:
-        Console(file=out).print(table)
+        is_unicode = out.encoding.lower().startswith("utf")
+        out.write((line if is_unicode else line.translate(_IN_ASCII)) + "\n")
 
 
 @contextmanager
