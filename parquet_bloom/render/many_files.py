@@ -21,11 +21,13 @@ FEW = 20
 
 class Remark(NamedTuple):
     """Something to know about one file, where `text` says it all. In several files, remarks are alike
-    that have the same `what` and differ only in numbers in `why`."""
+    that have the same `what` and differ only in numbers in `why`; those of the highest `rank` come
+    first."""
 
     what: str
     why: str
     text: str
+    rank: int = 0
 
 
 class FileSummary(NamedTuple):
@@ -65,7 +67,7 @@ class Summary:
 
     def finish(self) -> None:
         """Write what is alike, and the total."""
-        for alike in self._remarks.values():
+        for alike in sorted(self._remarks.values(), key=lambda alike: -alike[0][1].rank):
             write_line(self._grouped(alike))
         states = [f"{count:,} {state}" for state, count in self._states.most_common()]
         if self._num_failed:
