@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.inputs import Answers, Inputs
+from parquet_bloom.commands.inputs import Answers, Inputs, Summed
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
@@ -71,8 +71,12 @@ def probe(
         absent.append(report.is_absent)
         return report
 
-    write, summed = write_probe, (summarize_probe, total_probed)
-    if explain or only_groups:
-        write, summed = write_explanations if explain else write_groups_to_read, None
+    summed: Summed | None = None
+    if explain:
+        write = write_explanations
+    elif only_groups:
+        write = write_groups_to_read
+    else:
+        write, summed = write_probe, (summarize_probe, total_probed)
     answers = Answers(Inputs(files), write, summed, as_json=as_json, verbose=verbose)
     sys.exit(answers.each(work) or (NO if all(absent) else FINE))

@@ -160,8 +160,11 @@ def _repair_remarks(report: RepairReport) -> list[Remark]:
     from parquet_bloom.rules.rule import rules
 
     groups: dict[tuple[str | None, ...], list[RepairedFilter | LeftFilter]] = {}
-    done = [(item.action, item) for item in report.repaired]
-    for what, item in [*done, *(("left", item) for item in report.left)]:
+    done: list[tuple[str, RepairedFilter | LeftFilter]] = [
+        *((item.action, item) for item in report.repaired),
+        *(("left", item) for item in report.left),
+    ]
+    for what, item in done:
         likeness = (what, item.column, item.rule, without_numbers(item.reason))
         groups.setdefault(likeness, []).append(item)
     remarks = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line, write_table
-from parquet_bloom.render.wording import columns_alike, percent, size, where
+from parquet_bloom.render.wording import columns_alike, percent, shortened, size, where
 from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ _Cells = dict[str, str | None]
 
 # What gives way on a narrow terminal.
 _GIVES = ("note…", "encoding", "data", "fill", "type…", "stream…", "bits", "k", "offset", "NDV",
-          "filters", "column…")  # fmt: skip
+          "filters", "note", "column…", "type", "stream")  # fmt: skip
 _GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "max…", "k", "bits",
                 "column…", "first row")  # fmt: skip
-_SUMMARY_GIVES = ("files", "worst FPP", "of the files", "column…")
+_SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 
 def write_inspection(report: FileInspection, verbose: bool = False) -> None:
@@ -95,7 +95,7 @@ def total_inspected(numbers: Mapping[str, int]) -> str:
 
 
 def write_inspection_summary(summary: InspectionSummary) -> None:
-    """One row per column, one line about all files."""
+    """One row per column with filters, a line for the others, and one about all files."""
     rows = [
         (
             each.column,
@@ -108,10 +108,16 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
             "" if each.worst_fpp is None else percent(each.worst_fpp),
         )
         for each in summary.columns
+        if each.filter_bytes or each.num_filters
+    ]
+    without = [
+        each.column for each in summary.columns if not (each.filter_bytes or each.num_filters)
     ]
     heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES)
+    if without:
+        write_line(f"no filters: {shortened(without)}")
     total = {
         "filters": summary.num_filters, "bytes": summary.filter_bytes, "size": summary.size,
     }  # fmt: skip

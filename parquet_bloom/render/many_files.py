@@ -43,10 +43,14 @@ class FileSummary(NamedTuple):
 
 
 class Summary:
-    """Takes the files one by one; `total`: what to say about the sum of their numbers."""
+    """Takes the files one by one; `total`: what to say about the sum of their numbers; `noun`: what
+    they are."""
 
-    def __init__(self, num_files: int, total: Callable[[Mapping[str, int]], str]) -> None:
+    def __init__(
+        self, num_files: int, total: Callable[[Mapping[str, int]], str], noun: str = "file"
+    ) -> None:
         self._num_files = num_files
+        self._noun = noun
         self._total = total
         self._num_failed = 0
         self._states: Counter[str] = Counter()
@@ -72,7 +76,7 @@ class Summary:
         states = [f"{count:,} {state}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} failed")
-        done = number_of(self._num_files, "file")
+        done = number_of(self._num_files, self._noun)
         if states:
             done += f": {', '.join(states)}"
         total = self._total(self._numbers) if self._states else ""

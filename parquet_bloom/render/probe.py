@@ -15,18 +15,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 
 
-_EXPLANATION_GIVES = (
-    "reason…",
-    "stored bytes…",
-    "bits of words 0 to 7",
-    "bits…",
-    "block",
-    "k",
-    "of bits",
-    "clear…",
-    "clear in words",
-    "value…",
-)
+# What gives way on a narrow terminal.
+_EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes", "bits…")
 
 
 def write_probe(report: ProbeReport, verbose: bool = False) -> None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # How the message of an outcome begins if nothing was written.
 DRY_RUN = "dry run"
 
+# What gives way on a narrow terminal.
+_GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value…")
+
 
 def write_spark(report: Report) -> None:
     """One line about all files, and a table that depends on the verb."""
@@ -31,7 +34,7 @@ def write_spark(report: Report) -> None:
         return
     header, rows = _TABLES.get(report.verb, _by_status)(report)
     if rows:
-        write_table(header, rows)
+        write_table(header, rows, _GIVES)
 
 
 def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:

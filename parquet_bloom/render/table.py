@@ -32,10 +32,8 @@ def fitted(
     """The width of each column, 0 if it is left out."""
     widths = list(natural)
     shortened = []
-    from_the_right = [name for name in names[:0:-1] if name not in gives]
-    for step in (*gives, *from_the_right):
-        kept = [width for width in widths if width]
-        if total(kept) <= room:
+    for step in (*gives, *names[:0:-1]):
+        if total([width for width in widths if width]) <= room:
             break
         name = step.removesuffix(DOTS)
         if name not in names:
@@ -43,8 +41,8 @@ def fitted(
         at = names.index(name)
         if name == step:
             widths[at] = 0
-        else:
-            widths[at] = min(widths[at], LEAST)
+        elif widths[at]:
+            widths[at] = min(widths[at], max(LEAST, _width(name)))
             shortened.append(at)
     spare = room - total([width for width in widths if width])
     for at in reversed(shortened):
@@ -56,11 +54,11 @@ def fitted(
 
 
 def lines(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
-    """The headings, a rule, and a line for each row; numbers are flush right."""
+    """The headings, a rule, and a line for each row; numbers are flush right, but for the first."""
     header, *rows = table
     to_the_right = [
-        all(cell[:1].isdigit() or cell[:1] in "<-" for cell in column[1:])
-        for column in zip(*table, strict=True)
+        at > 0 and all(cell[:1].isdigit() or cell[:1] in "<-" for cell in column[1:])
+        for at, column in enumerate(zip(*table, strict=True))
     ]
     cells = [(at, width) for at, width in enumerate(widths) if width]
 

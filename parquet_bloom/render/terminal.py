@@ -118,7 +118,7 @@ def write_table(
     header: Row, rows: Sequence[Row], gives: Sequence[str] = (), full: bool = False
 ) -> None:
     """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
-    without a cell are left out.
+    without a cell are left out, and on a terminal empty ones, too.
 
     `gives`: what gives way on a narrow terminal, see render.table. full: nothing does; each row
     becomes a paragraph instead.
@@ -131,7 +131,8 @@ def write_table(
         return
     from parquet_bloom.render.table import fitted, lines, natural_widths, total
 
-    table = [[printable(cell) for cell in row] for row in table]
+    used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
+    table = [[printable(cell) for cell in compress(row, used)] for row in table]
     room, natural = get_terminal_size().columns, natural_widths(table)
     if full and total(natural) > room:
         _write_paragraphs(table)
