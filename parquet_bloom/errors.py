@@ -64,7 +64,7 @@ class SparkError(ParquetBloomError):
     """A Spark job failed as a whole, rather than on single files."""
 
 
-def similar(word: str, words: Iterable[str]) -> list[str]:
+def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
     """Up to three of `words` that may have been meant, without regard to case; those that end with
     `.word` come first."""
     from difflib import get_close_matches
@@ -74,7 +74,7 @@ def similar(word: str, words: Iterable[str]) -> list[str]:
         by_case.setdefault(each.lower(), []).append(each)
     wanted = word.lower()
     ends = [each for each in by_case if each.endswith(f".{wanted}")]
-    close = dict.fromkeys([*ends, *get_close_matches(wanted, by_case, n=3, cutoff=0.5)])
+    close = dict.fromkeys([*ends, *get_close_matches(wanted, by_case, n=3, cutoff=cutoff)])
     return [each for name in close for each in by_case[name]][:3]
 
 

@@ -358,7 +358,7 @@ COMPLAINTS = {
     ("inspect", "nothing.parquet"): "nothing.parquet: No such file or directory",
     ("inspect", "no*.parquet"): "no*.parquet: no Parquet or ORC files",
     ("probe", "events.parquet", "-c", "user_ids", "-v", "1"): (
-        "events.parquet: column user_ids: no such leaf column, did you mean user_id"
+        "events.parquet: no column user_ids; did you mean user_id?"
     ),
     ("probe", "events.parquet", "-c", "user_id", "-v", "x"): (
         "events.parquet: column user_id: x: cannot be a value of INT64: expected an integer"
