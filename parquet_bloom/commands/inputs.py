@@ -40,17 +40,25 @@ class Inputs:
 
         `complaints`: where complaints about many files are gathered; the default is to gather them.
         """
+        from parquet_bloom.container import number_of
         from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
         from parquet_bloom.render.many_files import Complaints
-        from parquet_bloom.render.terminal import StandardOutputError, complain
+        from parquet_bloom.render.terminal import (
+            StandardOutputError,
+            complain,
+            no_progress,
+            progress,
+        )
 
         complaints = complaints or Complaints(len(self.files))
         code = TROUBLE if self._errors else FINE
         for missing in self._errors:
             complain(complaint(missing))
             failed(str(missing.filename), complaint(missing))
-        try:
-            for file in self.files:
+        bar = progress if complaints.are_gathered else no_progress
+        with complaints, bar(number_of(len(self.files), "file")) as show:
+            for done, file in enumerate(self.files):
+                show(done, len(self.files))
                 try:
                     work(file.path)
                 except StandardOutputError:
@@ -60,8 +68,6 @@ class Inputs:
                     complaints.add(file.path, message)
                     failed(file.path, message)
                     code = TROUBLE
-        finally:
-            complaints.finish()
         return code
 
 

@@ -124,8 +124,7 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
-    file = summarize_validation(report)
-    return f"{total_validated(file.numbers)}: {file.state}"
+    return summarize_validation(report).line
 
 
 def write_validation(report: ValidationReport, verbose: bool = False) -> None:
@@ -143,9 +142,10 @@ def summarize_validation(report: ValidationReport) -> FileSummary:
     """The same of one of many files."""
     numbers = Counter(str(item.severity) for item in report.findings)
     numbers.update(filters=report.checked.filters, values=report.checked.values)
+    state = "ok" if report.ok else "not ok"
     return FileSummary(
-        state="ok" if report.ok else "not ok",
-        line=total_validated(numbers),
+        state=state,
+        line=f"{total_validated(numbers)}: {state}",
         remarks=[group.remark for group in grouped(report.findings)],
         numbers=numbers,
     )

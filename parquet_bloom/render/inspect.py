@@ -91,7 +91,8 @@ def total_inspected(numbers: Mapping[str, int]) -> str:
     """`1,196 filters take 12.3 MiB of 1.2 GiB (1 %)`"""
     filters, taken = number_of(numbers["filters"], "filter"), size(numbers["bytes"])
     share = percent(numbers["bytes"] / numbers["size"])
-    return f"{filters} take {taken} of {size(numbers['size'])} ({share})"
+    take = "takes" if numbers["filters"] == 1 else "take"
+    return f"{filters} {take} {taken} of {size(numbers['size'])} ({share})"
 
 
 def write_inspection_summary(summary: InspectionSummary) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from parquet_bloom.container import number_of
 from parquet_bloom.render.terminal import complain, write_line
@@ -93,19 +93,20 @@ class Summary:
 
 
 class Complaints:
-    """Complains about files; about many with equal messages once, when all is done, unless `at_once`."""
+    """Complains about files; about many with equal messages once, when all is done, unless `at_once`.
+    A context manager."""
 
     def __init__(self, num_files: int, at_once: bool = False) -> None:
         self._num_files = num_files
-        self._at_once = at_once or num_files == 1
+        self.are_gathered = num_files > 1 and not at_once
         self._alike: dict[str, list[tuple[str, str]]] = {}
 
     def add(self, path: str, message: str) -> None:
         """`message` begins with this path, or with that of an output with the same name."""
-        if self._at_once:
-            complain(message)
-        else:
+        if self.are_gathered:
             self._alike.setdefault(_without_path(message, path), []).append((path, message))
+        else:
+            complain(message)
 
     def add_if_unverified(self, path: str, report: Any) -> None:
         """Complain if the report is on an encrypted file whose footer may have been replaced."""
@@ -113,8 +114,11 @@ class Complaints:
         if reason is not None:
             self.add(path, f"{path}: footer signature not verified: {reason}")
 
-    def finish(self) -> None:
-        """Write what was gathered."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write what was gathered, whatever has happened."""
         for text, alike in self._alike.items():
             if len(alike) == 1:
                 complain(alike[0][1])

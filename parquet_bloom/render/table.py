@@ -78,7 +78,7 @@ def shortened(text: str, width: int) -> str:
     from rich.cells import set_cell_size
 
     tail = 0 if " " in text else (width - 1) // 2
-    end = set_cell_size(text[::-1], tail)[::-1] if tail else ""
+    end = set_cell_size(text[::-1], tail)[::-1].lstrip() if tail else ""
     return set_cell_size(text, width - 1 - tail).rstrip() + DOTS + end
 
 

@@ -16,7 +16,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from itertools import compress
 from shutil import get_terminal_size
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
@@ -51,7 +54,8 @@ def standard_output() -> Iterator[TextIO]:
     if sys.stdout is None:
         raise StandardOutputError(errno.EBADF, "is closed", "standard output")
     try:
-        yield sys.stdout
+        with _without_bars():
+            yield sys.stdout
     except OSError as error:
         _abandon_standard_output()
         kind = NobodyReadsError if error.errno == errno.EPIPE else StandardOutputError
@@ -105,8 +109,9 @@ def complain(message: str) -> None:
     # Without a stderr there is nobody to tell.
     with suppress(OSError):
         if sys.stderr is not None:
-            sys.stderr.write(f"pbloom: {printable(message.strip())}\n")
-            sys.stderr.flush()
+            with _without_bars():
+                sys.stderr.write(f"pbloom: {printable(message.strip())}\n")
+                sys.stderr.flush()
 
 
 def printable(text: str) -> str:
@@ -163,16 +168,21 @@ def _write_text(line: str) -> None:
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr if that is a terminal and the work takes long enough."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress
+def no_progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    yield lambda done, total: None
 
-    with Progress(console=Console(stderr=True), transient=True, disable=False) as bars:
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr if that is a terminal and the work takes long enough; within the work
+    of another, below its bar."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        with no_progress(label) as show:
+            yield show
+        return
+    from rich.markup import escape
+
+    with _bars() as bars:
         started = time.monotonic()
         task = bars.add_task(escape(printable(label)), visible=False, total=None)
 
@@ -180,4 +190,46 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
             late = time.monotonic() - started > PATIENCE_SECONDS
             bars.update(task, completed=done, total=total, visible=late)
 
-        yield show
+        try:
+            yield show
+        finally:
+            bars.remove_task(task)
+
+
+# The bars on the terminal, if there are any.
+_live: list[Progress] = []
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
+    if _live:
+        yield _live[0]
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(
+        console=Console(stderr=True),
+        transient=True,
+        disable=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as bars:
+        _live.append(bars)
+        try:
+            yield bars
+        finally:
+            _live.clear()
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Take the bars off the terminal, so that something else can be written there."""
+    bars = _live[0] if _live and any(task.visible for task in _live[0].tasks) else None
+    if bars is not None:
+        bars.stop()
+    try:
+        yield
+    finally:
+        if bars is not None:
+            bars.start()

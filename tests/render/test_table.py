@@ -78,7 +78,7 @@ def test_a_terminal_of_wide_characters():
 def test_what_is_left_out_is_said_and_verbose_leaves_nothing_out(nested):
     lines = on_a_terminal(50, "inspect", nested)
     assert lines[1].split() == ["row", "group", "column", "filter", "FPP"]
-    assert lines[-3] == "Left out for lack of room: type, data, offset, fill, NDV."
+    assert lines[-2] == "Left out for lack of room: type, data, offset, fill, NDV."
     full = on_a_terminal(50, "inspect", nested, "--verbose", "-c", "a_rather_long.name_of_a_column")
     cells = dict(zip(*(row.split("\t") for row in piped_rows(nested)), strict=True))
     assert full[1:] == [f"{name}: {cell}" for name, cell in cells.items() if cell] + [""]
