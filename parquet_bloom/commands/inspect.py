@@ -79,10 +79,9 @@ def inspect(
         sys.exit(_sum_up(inputs, work, as_json))
     if histogram:
         # Each is drawn while it is read.
-        answers = Answers(
-            inputs, lambda report, verbose: None, None, as_json=False, verbose=verbose
-        )
-        sys.exit(answers.each(draw))
+        at_once = as_json or verbose
+        drawn = Answers(inputs, lambda report, verbose: None, None, as_json=False, verbose=at_once)
+        sys.exit(drawn.each(draw))
     summed = summarize_inspection, total_inspected
     answers = Answers(inputs, write_inspection, summed, as_json=as_json, verbose=verbose)
     sys.exit(answers.each(work))

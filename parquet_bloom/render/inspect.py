@@ -130,7 +130,8 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
 
 def _filters_of(report: FileInspection) -> str:
     if not report.filter_bytes and not report.num_filters:
-        return "no filters"
+        chunks = (column for part in report.parts for column in part.columns)
+        return "no usable filters" if any(map(is_unusable, chunks)) else "no filters"
     return f"filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
 
 

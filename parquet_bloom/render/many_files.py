@@ -76,6 +76,8 @@ class Summary:
         states = [f"{count:,} {state}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} failed")
+        if rest := self._num_files - self._states.total() - self._num_failed:
+            states.append(f"{rest:,} not reached")
         done = number_of(self._num_files, self._noun)
         if states:
             done += f": {', '.join(states)}"

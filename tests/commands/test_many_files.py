@@ -233,6 +233,25 @@ def test_tables_with_other_columns_have_a_line_each(lake, ending, tmp_path):
     assert len(said("advise", lake, other, "--verbose")[0]) > 5
 
 
+def test_an_interrupted_command_says_what_is_done(lake, monkeypatch):
+    from parquet_bloom.verbs import build
+
+    original = build.build_file
+    monkeypatch.setattr(
+        build, "build_file", lambda path, *rest, **more: original(stopping(path), *rest, **more)
+    )
+
+    def stopping(path):
+        if "03" in path:
+            raise KeyboardInterrupt
+        return path
+
+    result = outcome("build", lake, "-c", "user_id", "--in-place")
+    assert result.code == 130
+    assert result.stdout.startswith("24 files: 3 built, 21 not reached; 3 filters, ")
+    assert result.stderr == "pbloom: interrupted\n"
+
+
 def test_repair_of_sound_files(built):
     lines, _ = said("repair", built, "--dry-run")
     assert lines == [
