@@ -129,6 +129,8 @@ class Complaints:
 
 
 def _without_path(message: str, path: str) -> str:
-    """What is wrong, without the path in front."""
+    """What is wrong, without the path in front, or that of an output with the same name."""
+    if message.startswith(f"{path}: "):
+        return message.removeprefix(f"{path}: ")
     before, found, text = message.partition(f"{path.rpartition('/')[2]}: ")
     return text if found and ": " not in before else message

@@ -1,12 +1,15 @@
 """Many files: a line at most for each, what is alike said once, and a total; one file: everything."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+
+from parquet_bloom.render.many_files import Complaints
 from pyarrow import orc
 
 FILES = 24
@@ -125,6 +128,23 @@ def test_outputs_that_exist_are_one_error(built, tmp_path):
     said("strip", built, "--output-dir", "out")
     _, errors = said("strip", built, "--output-dir", "out", code=2)
     assert errors == ["pbloom: 24 files: already exists: use overwrite to replace it"]
+
+
+def test_unverified_footers_are_one_complaint(capsys):
+    with Complaints(3) as complaints:
+        for path in ("lake/a", "lake/b", "c"):
+            complaints.add_if_unverified(path, SimpleNamespace(unverified="no key"))
+    assert capsys.readouterr().err == "pbloom: 3 files: footer signature not verified: no key\n"
+    with Complaints(1) as complaints:
+        complaints.add_if_unverified("a: b", SimpleNamespace(unverified="no key"))
+        assert capsys.readouterr().err == "pbloom: a: b: footer signature not verified: no key\n"
+
+
+def test_messages_about_names_with_colons_are_grouped(capsys):
+    with Complaints(2) as complaints:
+        complaints.add("x: y/a: b", "x: y/a: b: damaged")
+        complaints.add("x: y/c", "x: y/c: damaged")
+    assert capsys.readouterr().err == "pbloom: 2 files: damaged\n"
 
 
 def test_findings_in_many_files_are_one_line(built):
