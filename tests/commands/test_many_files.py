@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from pyarrow import orc
 
 from parquet_bloom.render.many_files import Complaints
-from pyarrow import orc
 
 FILES = 24
 ROWS = 300
