@@ -1,6 +1,8 @@
 """The errors of parquet_bloom. A message is one line, *where: what: expected, found*. `OSError`
 passes through unchanged."""
 
+from collections.abc import Iterable, Sequence
+
 
 class ParquetBloomError(Exception):
     """The base class of all errors of this package."""
@@ -60,6 +62,28 @@ class ConfigError(ParquetBloomError):
 
 class SparkError(ParquetBloomError):
     """A Spark job failed as a whole, rather than on single files."""
+
+
+def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
+    """Up to three of `words` that may have been meant, without regard to case; those that end with
+    `.word` come first."""
+    from difflib import get_close_matches
+
+    by_case: dict[str, list[str]] = {}
+    for each in words:
+        by_case.setdefault(each.lower(), []).append(each)
+    wanted = word.lower()
+    ends = [each for each in by_case if each.endswith(f".{wanted}")]
+    close = dict.fromkeys([*ends, *get_close_matches(wanted, by_case, n=3, cutoff=cutoff)])
+    return [each for name in close for each in by_case[name]][:3]
+
+
+def no_column(name: str, names: Sequence[str]) -> str:
+    """`no column userid; did you mean user_id?`"""
+    close = similar(name, names)
+    if close:
+        return f"no column {name}; did you mean {', '.join(close)}?"
+    return f"no column {name}; the file has {', '.join(names[:5])}{', …' * (len(names) > 5)}"
 
 
 def complaint(error: BaseException) -> str:

@@ -54,7 +54,7 @@ HOMES = {
         "storage/remote.py",
     },
     "pyspark": {"spark/"},
-    "rich": {"render/terminal.py"},
+    "rich": {"render/table.py", "render/terminal.py"},
     "thrift": {"parquet/footer/compact.py"},
     "xxhash": {
         "diagnosis/hashes.py",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.inputs import Inputs, answer
 
 
 @click.command()
@@ -27,9 +29,11 @@ from parquet_bloom.commands import options as option
 @option.threads
 @option.keys
 @option.as_json
+@option.verbose
 def advise(
     files: tuple[str, ...], columns: tuple[str, ...] | None, value_sample: Path | None,
-    details: bool, keys: option.GivenKeys, as_json: bool, **given: Any,
+    details: bool, keys: option.GivenKeys, as_json: bool, verbose: bool,
+    **given: Any,
 ) -> None:  # fmt: skip
     """Say which columns deserve a filter, how large it would be, and what it would save.
 
@@ -44,7 +48,13 @@ def advise(
     """
     from parquet_bloom.advice.value_sample import read_value_sample
     from parquet_bloom.options import AdviseOptions
-    from parquet_bloom.render.advise import write_advice, write_details
+    from parquet_bloom.render.advise import (
+        summarize_advice,
+        total_advised,
+        write_advice,
+        write_details,
+    )
+    from parquet_bloom.render.many_files import Complaints, Summary
     from parquet_bloom.render.terminal import progress
     from parquet_bloom.verbs.advise import Advisor
 
@@ -55,9 +65,18 @@ def advise(
         with progress(path) as show:
             advisor.add(path, show)
 
-    code = option.Inputs(files).each(work)
-    for report in advisor.reports() if as_json else advisor.tables():
-        option.answer(report, as_json, write_advice)
-        if details and not as_json:
-            write_details(report)
+    inputs = Inputs(files)
+    complaints = Complaints(len(inputs.files), at_once=as_json or verbose)
+    code = inputs.each(work, complaints=complaints)
+    reports = list(advisor.reports() if as_json else advisor.tables())
+    if len(reports) == 1 or as_json or verbose or details:
+        for report in reports:
+            answer(report, as_json, partial(write_advice, verbose=verbose))
+            if details and not as_json:
+                write_details(report)
+    else:
+        summary = Summary(len(reports), total_advised, "table")
+        for report in reports:
+            summary.add(report.path, summarize_advice(report))
+        summary.finish()
     sys.exit(code)

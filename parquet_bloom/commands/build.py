@@ -9,11 +9,13 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
+from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.program import FINE
 from parquet_bloom.vocabulary import OrcStreams, words
 
 if TYPE_CHECKING:
     from parquet_bloom.options import BuildOptions
+    from parquet_bloom.verbs.build import BuildReport
 
 
 @click.command()
@@ -35,9 +37,11 @@ if TYPE_CHECKING:
 @dialect_options
 @option.keys
 @option.as_json
+@option.verbose
 def build(
-    inputs: option.Inputs, columns: tuple[str, ...] | None, auto: bool,
-    destination_of: option.DestinationOf, keys: option.GivenKeys, as_json: bool, **given: Any,
+    inputs: Inputs, columns: tuple[str, ...] | None, auto: bool,
+    destination_of: option.DestinationOf, keys: option.GivenKeys,
+    as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
 
@@ -53,7 +57,7 @@ def build(
     from dataclasses import replace
 
     from parquet_bloom.options import BuildOptions
-    from parquet_bloom.render.changes import write_build
+    from parquet_bloom.render.changes import summarize_build, total_built, write_build
     from parquet_bloom.render.terminal import progress
     from parquet_bloom.verbs.build import build_file
 
@@ -63,24 +67,26 @@ def build(
     options = BuildOptions(columns=columns, dialect=dialect, **given)
     code, chosen = FINE, dict.fromkeys((path for path, _ in inputs.files), columns)
     if auto:
-        code, chosen = _recommended(inputs, options, keys)
+        code, chosen = _recommended(inputs, options, keys, at_once=as_json or verbose)
         # Files that cannot be read were complained about.
-        inputs = option.Inputs(tuple(chosen))
+        inputs = Inputs(tuple(chosen))
 
-    def work(path: str) -> None:
+    def work(path: str) -> BuildReport:
         wanted = replace(options, columns=chosen[path])
         with progress(path) as show:
-            report = build_file(path, wanted, destination_of(path), keys=keys, progress=show)
-        option.answer(report, as_json, write_build)
+            return build_file(path, wanted, destination_of(path), keys=keys, progress=show)
 
-    sys.exit(max(code, inputs.each(work)))
+    summed = summarize_build, total_built
+    answers = Answers(inputs, write_build, summed, as_json=as_json, verbose=verbose)
+    sys.exit(max(code, answers.each(work)))
 
 
 def _recommended(
-    inputs: option.Inputs, options: BuildOptions, keys: option.GivenKeys
+    inputs: Inputs, options: BuildOptions, keys: option.GivenKeys, at_once: bool
 ) -> tuple[int, dict[str, tuple[str, ...] | None]]:
     """The exit code, and the columns that `pbloom advise` would recommend, by file."""
     from parquet_bloom.options import AdviseOptions
+    from parquet_bloom.render.many_files import Complaints
     from parquet_bloom.render.terminal import complain, progress
     from parquet_bloom.verbs.advise import Advisor
 
@@ -91,7 +97,7 @@ def _recommended(
         with progress(path) as show:
             advisor.add(path, show)
 
-    code = inputs.each(work)
+    code = inputs.each(work, complaints=Complaints(len(inputs.files), at_once))
     for table in advisor.tables():
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `pbloom advise` says why")

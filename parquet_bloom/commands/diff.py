@@ -7,6 +7,7 @@ import sys
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.inputs import answer
 from parquet_bloom.program import FINE, NO
 
 
@@ -37,5 +38,5 @@ def diff(
     from parquet_bloom.verbs.diff import diff as diff_files
 
     report = diff_files(a, b, columns=columns, keys=keys)
-    option.answer(report, as_json, lambda report: write_diff(report, with_same))
+    answer(report, as_json, lambda report: write_diff(report, with_same))
     sys.exit(FINE if report.same else NO)

@@ -47,12 +47,13 @@ def dump(
     Example:
       pbloom dump events.bloom.parquet -c user_id -g 0 --format hex
     """
-    from parquet_bloom.render.terminal import complain_if_unverified, write_bytes
+    from parquet_bloom.render.many_files import Complaints
+    from parquet_bloom.render.terminal import write_bytes
     from parquet_bloom.verbs.dump import dump as dump_filter
     from parquet_bloom.verbs.dump import save
 
     dumped = dump_filter(file, column, row_group, **given)
-    complain_if_unverified(file, dumped.unverified)
+    Complaints(1).add_if_unverified(file, dumped)
     data = dumped.in_format(output_format)
     if output == Path("-"):
         write_bytes(data)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.inputs import Answers, Inputs
+
+if TYPE_CHECKING:
+    from parquet_bloom.verbs.inspect import FileInspection
 
 
 @click.command()
@@ -15,17 +20,20 @@ from parquet_bloom.commands import options as option
 @option.columns()
 @option.row_groups
 @click.option("--index-groups", is_flag=True, help="Also show each index group of an ORC file.")
+@click.option("--summary", is_flag=True, help="One table by column, over all files.")
 @click.option("--histogram", is_flag=True, help="Draw how many blocks have how many bits set.")
 @option.keys
 @option.as_json
+@option.verbose
 def inspect(
-    files: tuple[str, ...], index_groups: bool, histogram: bool, keys: option.GivenKeys, as_json: bool,
-    **given: Any,
+    files: tuple[str, ...], index_groups: bool, summary: bool, histogram: bool,
+    keys: option.GivenKeys, as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Show which column chunks have filters, and how good they are.
 
     Fill and FPP are computed from the bits. Where there is no filter, the reason is given. For an
-    ORC file, each line is a column in a stripe, whose index groups have a filter each.
+    ORC file, each line is a column in a stripe, whose index groups have a filter each. Of several
+    files, each has one line; --verbose shows them in full, --summary shows their columns.
 
     --histogram draws the blocks of each filter by the number of bits set, beside what hashing would
     give; in a pipe and with --json, it lists the counts.
@@ -34,23 +42,25 @@ def inspect(
     Example:
       pbloom inspect events.bloom.parquet
     """
-    if histogram and index_groups:
-        raise click.UsageError("--histogram: not with --index-groups")
+    if summary + histogram + index_groups > 1:
+        raise click.UsageError("expected at most one of --summary, --histogram and --index-groups")
     from parquet_bloom.files import open as open_file
     from parquet_bloom.options import Selection
-    from parquet_bloom.render.inspect import write_inspection
-    from parquet_bloom.render.terminal import complain_if_unverified
+    from parquet_bloom.render.inspect import (
+        summarize_inspection,
+        total_inspected,
+        write_inspection,
+    )
     from parquet_bloom.verbs.inspect import inspect_file
 
     selection = Selection(**given)
+    inputs = Inputs(files)
 
-    def work(path: str) -> None:
+    def work(path: str) -> FileInspection:
         with open_file(path, keys) as file:
-            report = inspect_file(file, selection, index_groups=index_groups)
-        complain_if_unverified(path, report.unverified)
-        option.answer(report, as_json, write_inspection)
+            return inspect_file(file, selection, index_groups=index_groups)
 
-    def draw(path: str) -> None:
+    def draw(path: str) -> FileInspection:
         from parquet_bloom.render.histogram import HistogramWriter, write_histograms_json
         from parquet_bloom.verbs.occupancy import FilterOccupancy, inspect_occupancy
 
@@ -63,6 +73,40 @@ def inspect(
             write_histograms_json(report, found)
         else:
             writer.finish(report)
-        complain_if_unverified(path, report.unverified)
+        return report
 
-    sys.exit(option.Inputs(files).each(draw if histogram else work))
+    if summary:
+        sys.exit(_sum_up(inputs, work, as_json))
+    if histogram:
+        # Each is drawn while it is read.
+        at_once = as_json or verbose
+        drawn = Answers(inputs, lambda report, verbose: None, None, as_json=False, verbose=at_once)
+        sys.exit(drawn.each(draw))
+    summed = summarize_inspection, total_inspected
+    answers = Answers(inputs, write_inspection, summed, as_json=as_json, verbose=verbose)
+    sys.exit(answers.each(work))
+
+
+def _sum_up(inputs: Inputs, work: Callable[[str], FileInspection], as_json: bool) -> int:
+    """Write one table, or one document, about all files; the exit code."""
+    from parquet_bloom.render.inspect import write_inspection_summary
+    from parquet_bloom.render.many_files import Complaints
+    from parquet_bloom.render.terminal import write_json
+    from parquet_bloom.verbs.documents import document_of
+    from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
+
+    summarizer = InspectionSummarizer()
+    complaints = Complaints(len(inputs.files), at_once=as_json)
+
+    def add(path: str) -> None:
+        report = work(path)
+        complaints.add_if_unverified(path, report)
+        summarizer.add(document_of(report))
+
+    code = inputs.each(add, complaints=complaints)
+    found = summarizer.summary()
+    if as_json:
+        write_json(found)
+    else:
+        write_inspection_summary(found)
+    return code

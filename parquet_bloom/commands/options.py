@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and the loop over the input files.
+"""Options and arguments that several commands share.
 
 Commands import this module as `option`. A Decorator here may stand for several options, in the
 order of the help; it says what the command gets if that is not what was typed.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from parquet_bloom.program import FINE, TROUBLE
+from parquet_bloom.commands.inputs import Inputs
 from parquet_bloom.vocabulary import Dialect, Existing, FailOn, LiteralType, words
 
 if TYPE_CHECKING:
@@ -42,54 +42,6 @@ FOLDER = LocalPath(file_okay=False, path_type=Path)
 RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
 MAX_NDV = 1 << 62
 MAX_SEED = (1 << 32) - 1
-
-
-class Inputs:
-    """The input files, all found before work starts on the first, so that no output is among them."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        from parquet_bloom.storage.paths import expand
-
-        self.files, self._errors = expand(names)
-
-    def each(
-        self,
-        work: Callable[[str], None],
-        failed: Callable[[str, str], None] = lambda path, message: None,
-    ) -> int:
-        """Do `work` for every file, complain about those that fail, and return the exit code.
-
-        `failed` is called with the path of each file that failed, and the complaint.
-        """
-        from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
-        from parquet_bloom.render.terminal import StandardOutputError, complain
-
-        code = TROUBLE if self._errors else FINE
-        for missing in self._errors:
-            complain(complaint(missing))
-            failed(str(missing.filename), complaint(missing))
-        for file in self.files:
-            try:
-                work(file.path)
-            except StandardOutputError:
-                raise
-            except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
-                message = complaint_about(file.path, error)
-                complain(message)
-                failed(file.path, message)
-                code = TROUBLE
-        return code
-
-
-def answer(report: Any, as_json: bool, write: Callable[[Any], None]) -> None:
-    """Write a report, as one JSON document or by `write`."""
-    if not as_json:
-        write(report)
-        return
-    from parquet_bloom.render.terminal import write_json
-    from parquet_bloom.verbs.documents import document_of
-
-    write_json(document_of(report))
 
 
 def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -141,6 +93,9 @@ def together(*options: Decorator) -> Decorator:
 
 files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document per file.")
+verbose = click.option(
+    "--verbose", is_flag=True, help="Show all of each file, however many; cut no text in tables."
+)
 # None stands for all, here and for columns.
 row_groups = click.option(
     "-g", "--row-group", "parts", type=click.IntRange(0), multiple=True,

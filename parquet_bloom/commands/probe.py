@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.inputs import Answers, Inputs, Summed
 from parquet_bloom.program import FINE, NO
+
+if TYPE_CHECKING:
+    from parquet_bloom.verbs.probe import ProbeReport
 
 
 @click.command()
@@ -25,9 +29,11 @@ from parquet_bloom.program import FINE, NO
 @option.stored_dialect
 @option.keys
 @option.as_json
+@option.verbose
 def probe(
     files: tuple[str, ...], values: tuple[str, ...], values_from: Any, explain: bool,
-    only_groups: bool, keys: option.GivenKeys, as_json: bool, **given: Any,
+    only_groups: bool, keys: option.GivenKeys, as_json: bool,
+    verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
@@ -42,8 +48,13 @@ def probe(
     """
     from parquet_bloom.files import open as open_file
     from parquet_bloom.options import ProbeOptions
-    from parquet_bloom.render.probe import write_explanations, write_groups_to_read, write_probe
-    from parquet_bloom.render.terminal import complain_if_unverified
+    from parquet_bloom.render.probe import (
+        summarize_probe,
+        total_probed,
+        write_explanations,
+        write_groups_to_read,
+        write_probe,
+    )
     from parquet_bloom.verbs.probe import probe_file
 
     literals = (*values, *(line.rstrip("\r\n") for line in values_from or ()))
@@ -52,14 +63,20 @@ def probe(
     if only_groups and (explain or as_json):
         raise click.UsageError("expected --groups-to-read without --explain and --json")
     options = ProbeOptions(values=literals, explain=explain, **given)
-    write = write_groups_to_read if only_groups else write_probe
     absent = []
 
-    def work(path: str) -> None:
+    def work(path: str) -> ProbeReport:
         with open_file(path, keys) as file:
             report = probe_file(file, options)
-        complain_if_unverified(path, report.unverified)
         absent.append(report.is_absent)
-        option.answer(report, as_json, write_explanations if explain else write)
+        return report
 
-    sys.exit(option.Inputs(files).each(work) or (NO if all(absent) else FINE))
+    summed: Summed | None = None
+    if explain:
+        write = write_explanations
+    elif only_groups:
+        write = write_groups_to_read
+    else:
+        write, summed = write_probe, (summarize_probe, total_probed)
+    answers = Answers(Inputs(files), write, summed, as_json=as_json, verbose=verbose)
+    sys.exit(answers.each(work) or (NO if all(absent) else FINE))

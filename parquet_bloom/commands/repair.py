@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.repair import LeftFilter
+    from parquet_bloom.verbs.repair import LeftFilter, RepairReport
 
 
 @click.command()
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 @option.threads
 @option.keys
 @option.as_json
+@option.verbose
 def repair(
-    inputs: option.Inputs, destination_of: option.DestinationOf, keys: option.GivenKeys,
-    as_json: bool, **given: Any,
+    inputs: Inputs, destination_of: option.DestinationOf, keys: option.GivenKeys,
+    as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Repair the filters of files.
 
@@ -49,17 +51,19 @@ def repair(
       pbloom repair events.bloom.parquet --rebuild --in-place
     """
     from parquet_bloom.options import RepairOptions
-    from parquet_bloom.render.changes import write_repair
+    from parquet_bloom.render.changes import summarize_repair, total_repaired, write_repair
     from parquet_bloom.render.terminal import progress
     from parquet_bloom.verbs.repair import repair_file
 
     options = RepairOptions(**given)
     left: list[LeftFilter] = []
 
-    def work(path: str) -> None:
+    def work(path: str) -> RepairReport:
         with progress(path) as show:
             report = repair_file(path, options, destination_of(path), keys, show)
         left.extend(report.left)
-        option.answer(report, as_json, write_repair)
+        return report
 
-    sys.exit(inputs.each(work) or (NO if left else FINE))
+    summed = summarize_repair, total_repaired
+    answers = Answers(inputs, write_repair, summed, as_json=as_json, verbose=verbose)
+    sys.exit(answers.each(work) or (NO if left else FINE))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.inputs import Answers, Inputs
+
+if TYPE_CHECKING:
+    from parquet_bloom.verbs.strip import StripReport
 
 
 @click.command()
@@ -17,9 +21,10 @@ from parquet_bloom.commands import options as option
 @option.destinations
 @option.keys
 @option.as_json
+@option.verbose
 def strip(
-    inputs: option.Inputs, destination_of: option.DestinationOf, keys: option.GivenKeys,
-    as_json: bool, **given: Any,
+    inputs: Inputs, destination_of: option.DestinationOf, keys: option.GivenKeys,
+    as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
@@ -31,13 +36,14 @@ def strip(
       pbloom strip events.bloom.parquet -o events.plain.parquet
     """
     from parquet_bloom.options import Selection
-    from parquet_bloom.render.changes import write_strip
+    from parquet_bloom.render.changes import summarize_strip, total_stripped, write_strip
     from parquet_bloom.verbs.strip import strip_file
 
     selection = Selection(**given)
 
-    def work(path: str) -> None:
-        report = strip_file(path, selection, destination_of(path), keys=keys)
-        option.answer(report, as_json, write_strip)
+    def work(path: str) -> StripReport:
+        return strip_file(path, selection, destination_of(path), keys=keys)
 
-    sys.exit(inputs.each(work))
+    summed = summarize_strip, total_stripped
+    answers = Answers(inputs, write_strip, summed, as_json=as_json, verbose=verbose)
+    sys.exit(answers.each(work))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.inputs import Answers, Inputs, Write
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.vocabulary import FindingsFormat, words
 
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     show_default=True, help="github: annotations, as workflow commands.",
 )  # fmt: skip
 @option.as_json
+@option.verbose
 @option.threads
 @option.keys
 def validate(
     files: tuple[str, ...], findings_format: FindingsFormat, as_json: bool, policy: Policy,
-    keys: option.GivenKeys, **given: Any,
+    keys: option.GivenKeys, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
 
@@ -42,6 +44,7 @@ def validate(
     """
     from parquet_bloom.files import open as open_file
     from parquet_bloom.options import ValidateOptions
+    from parquet_bloom.render.findings import summarize_validation, total_validated
     from parquet_bloom.render.terminal import progress
     from parquet_bloom.verbs.validate import Failure, validate_file
 
@@ -52,27 +55,35 @@ def validate(
     reports: list[ValidationReport] = []
     failures: list[Failure] = []
 
-    def work(path: str) -> None:
+    def work(path: str) -> ValidationReport:
         with progress(path) as show, open_file(path, keys) as file:
-            report = validate_file(file, options, show)
-        reports.append(report)
-        _write(output_format, report)
+            reports.append(validate_file(file, options, show))
+        return reports[-1]
 
-    code = option.Inputs(files).each(work, lambda *failed: failures.append(Failure(*failed)))
+    in_text = output_format == "text"
+    answers = Answers(
+        Inputs(files),
+        _writer(output_format),
+        (summarize_validation, total_validated) if in_text else None,
+        as_json=output_format == "json",
+        verbose=verbose or not in_text,
+    )
+    code = answers.each(work, lambda *failed: failures.append(Failure(*failed)))
     _write_all(output_format, reports, failures, policy)
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
 
 
-def _write(output_format: FindingsFormat, report: ValidationReport) -> None:
-    """Write the report of one file, if the format allows it."""
+def _writer(output_format: FindingsFormat) -> Write:
+    """Writes the report on one file, if the format allows it."""
+    if output_format == "github":
+        from parquet_bloom.render.findings_github import write_github
+
+        return lambda report, verbose: write_github(report)
     if output_format in ("text", "json"):
         from parquet_bloom.render.findings import write_validation
 
-        option.answer(report, output_format == "json", write_validation)
-    elif output_format == "github":
-        from parquet_bloom.render.findings_github import write_github
-
-        write_github(report)
+        return write_validation
+    return lambda report, verbose: None
 
 
 def _write_all(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from parquet_bloom.errors import ColumnError, FooterError, ParquetBloomError, UnsupportedError
+from parquet_bloom.errors import (
+    ColumnError,
+    FooterError,
+    ParquetBloomError,
+    UnsupportedError,
+    no_column,
+)
 from parquet_bloom.orc.bloom import KeyForm, StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.proto import orc_pb2
@@ -62,8 +67,7 @@ class OrcReader:
         for column in self.tail.columns[1:]:
             if column.name == name:
                 return column
-        close = get_close_matches(name, self.columns, n=3) or self.columns[:5]
-        raise ColumnError(f"{self.path}: no column {name}; did you mean {', '.join(close)}?")
+        raise ColumnError(f"{self.path}: {no_column(name, self.columns)}")
 
     def select(self, names: Sequence[str] | None) -> tuple[OrcColumn, ...]:
         """These columns by id, without repetition; all but the root for None. Raises ColumnError."""

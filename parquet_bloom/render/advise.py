@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.render.many_files import FileSummary
 from parquet_bloom.render.terminal import Row, write_line, write_table
-from parquet_bloom.render.wording import percent, size
+from parquet_bloom.render.wording import percent, shortened, size, without_numbers
 
 if TYPE_CHECKING:
     from parquet_bloom.advice.engines import EngineUse
@@ -16,22 +18,64 @@ if TYPE_CHECKING:
 HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")
 # For terminals of 80 characters.
 NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read")
+# What gives way there.
+_GIVES = ("type…", "of file", "filters", "column…", "NDV")
 
 
-def write_advice(report: AdviceReport) -> None:
-    """One line about the files, then one row per column; on a terminal, the reasons follow below."""
+def write_advice(report: AdviceReport, verbose: bool = False) -> None:
+    """One line about the files, then one row per column; on a terminal, the reasons follow below,
+    their first clauses unless `verbose`."""
     unit = UNITS[report.format].group
-    rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
-    names = ", ".join(report.recommended)
-    summary = f"build filters for {names}" if names else "no filter recommended"
-    write_line(f"{report.path}: {rows} in {groups}, {size(report.size)}; {summary}")
+    write_line(f"{report.path}: {_heading(report)}")
     cells = [_row(advice) for advice in report.columns]
     if not sys.stdout.isatty():
         write_table([name.format(unit) for name in HEADER], cells)
         return
-    write_table(NARROW, [row[: len(NARROW)] for row in cells])
-    for advice in report.columns:
-        write_line(f"{advice.column}: {advice.reason}")
+    write_table(NARROW, [row[: len(NARROW)] for row in cells], _GIVES, verbose)
+    for line in _reasons(report.columns, verbose):
+        write_line(line)
+
+
+def _reasons(columns: Sequence[ColumnAdvice], verbose: bool) -> Iterator[str]:
+    """Why, column by column; unless `verbose`, only the first clause, and once for all columns where
+    it differs only in numbers."""
+    if verbose:
+        yield from (f"{advice.column}: {advice.reason}" for advice in columns)
+        return
+    alike: dict[str, list[ColumnAdvice]] = {}
+    for advice in columns:
+        alike.setdefault(without_numbers(_clause(advice)), []).append(advice)
+    for those in alike.values():
+        example = "for example " if len({_clause(each) for each in those}) > 1 else ""
+        yield f"{shortened([each.column for each in those])}: {example}{_clause(those[0])}"
+
+
+def _clause(advice: ColumnAdvice) -> str:
+    first, more, _ = advice.reason.partition("; ")
+    return f"{first} …" if more else first
+
+
+def summarize_advice(report: AdviceReport) -> FileSummary:
+    """About one of many tables."""
+    return FileSummary(
+        state="with columns to build" if report.recommended else "without",
+        line=_heading(report),
+        numbers={"files": report.files},
+        is_answer=bool(report.recommended),
+    )
+
+
+def total_advised(numbers: Mapping[str, int]) -> str:
+    """`300 files`"""
+    return number_of(numbers["files"], "file")
+
+
+def _heading(report: AdviceReport) -> str:
+    unit = UNITS[report.format].group
+    rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
+    names = shortened(report.recommended)
+    summary = f"build filters for {names}" if names else "no filter recommended"
+    return f"{rows} in {groups}, {size(report.size)}; {summary}"
 
 
 def _row(advice: ColumnAdvice) -> Row:

@@ -2,59 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
+from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import Row, write_line, write_table
-from parquet_bloom.render.wording import percent, size, where, without_numbers
+from parquet_bloom.render.wording import columns_alike, percent, size, where, without_numbers
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.build import BuildReport
     from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
     from parquet_bloom.verbs.strip import StripReport
 
+ChangeReport: TypeAlias = "BuildReport | StripReport | RepairReport"
+
 _BUILT = ("column", "filters", "bytes", "largest", "bits of each", "hashes", "highest FPP")
 
 
-def write_build(report: BuildReport) -> None:
+# What gives way on a narrow terminal.
+_BUILT_GIVES = ("bits of each", "hashes", "largest", "column…")
+
+
+def write_build(report: BuildReport, verbose: bool = False) -> None:
     """What was added to one file, by column; what was skipped, by reason."""
-    _write_heading(
-        report,
-        f"{number_of(report.num_filters, 'filter')}, {size(report.bytes_added)} added"
-        f" ({percent(report.bytes_added / report.size_before)})",
-    )
+    _write_heading(report, _added(report))
     by_column: dict[str, list[BuiltFilters]] = {}
     for built in report.filters:
         by_column.setdefault(built.column, []).append(built)
     if by_column:
-        write_table(_BUILT, [_column_row(*item) for item in by_column.items()])
-    _write_reasons("skipped", report.skipped)
-    for note in report.notes:
-        write_line(f"note: {note}")
+        rows = [_column_row(*item) for item in by_column.items()]
+        write_table(_BUILT, rows, _BUILT_GIVES, verbose)
+    _write_remarks(_build_remarks(report))
 
 
-def write_strip(report: StripReport) -> None:
+def summarize_build(report: BuildReport) -> FileSummary:
+    """The same of one of many files."""
+    done = "built" if report.filters else "skipped" if report.skipped else "unchanged"
+    numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
+    return _summary(report, done, _added(report), _build_remarks(report), numbers)
+
+
+def total_built(numbers: Mapping[str, int]) -> str:
+    """`1,196 filters, 12.3 MiB added`"""
+    return _total(
+        f"{number_of(numbers['filters'], 'filter')}, {_change(numbers['bytes'])}", numbers
+    )
+
+
+def write_strip(report: StripReport, verbose: bool = False) -> None:
     """What was removed from one file; what was left, by reason."""
-    removed = f"{number_of(report.num_filters, 'filter')} removed"
-    _write_heading(report, f"{removed}, {size(report.bytes_removed)} less")
-    _write_reasons("left", report.left)
+    _write_heading(report, _removed(report))
+    _write_remarks(_left_remarks("left", report.left))
 
 
-def write_repair(report: RepairReport) -> None:
+def summarize_strip(report: StripReport) -> FileSummary:
+    """The same of one of many files."""
+    done = "stripped" if report.removed else "unchanged"
+    numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
+    return _summary(report, done, _removed(report), _left_remarks("left", report.left), numbers)
+
+
+def total_stripped(numbers: Mapping[str, int]) -> str:
+    """`1,196 filters removed, 12.3 MiB less`"""
+    removed = f"{number_of(numbers['filters'], 'filter')} removed, {size(numbers['bytes'])} less"
+    return _total(removed, numbers)
+
+
+def write_repair(report: RepairReport, verbose: bool = False) -> None:
     """What was repaired in one file and what was left, alike filters in one line."""
-    added = report.bytes_added
-    change = f"{size(-added)} removed" if added < 0 else f"{size(added)} added"
-    repaired = f"{number_of(len(report.repaired), 'filter')} repaired"
-    _write_heading(report, f"{repaired}, {len(report.left):,} left, {change}")
-    done = [(item.action, item) for item in report.repaired]
-    for line in _repair_lines([*done, *(("left", item) for item in report.left)]):
-        write_line(line)
+    _write_heading(report, _repaired(report))
+    _write_remarks(_repair_remarks(report))
 
 
-def _write_heading(report: BuildReport | StripReport | RepairReport, what: str) -> None:
+def summarize_repair(report: RepairReport) -> FileSummary:
+    """The same of one of many files."""
+    done = "still wrong" if report.left else "repaired" if report.repaired else "unchanged"
+    numbers = {
+        "repaired": len(report.repaired), "left": len(report.left), "bytes": report.bytes_added,
+    }  # fmt: skip
+    return _summary(report, done, _repaired(report), _repair_remarks(report), numbers)
+
+
+def total_repaired(numbers: Mapping[str, int]) -> str:
+    """`12 filters repaired, 1 left, 3.0 KiB added`"""
+    repaired = number_of(numbers["repaired"], "filter")
+    change = _change(numbers["bytes"])
+    return _total(f"{repaired} repaired, {numbers['left']:,} left, {change}", numbers)
+
+
+def _added(report: BuildReport) -> str:
+    filters = number_of(report.num_filters, "filter")
+    share = percent(report.bytes_added / report.size_before)
+    return f"{filters}, {size(report.bytes_added)} added ({share})"
+
+
+def _removed(report: StripReport) -> str:
+    filters = number_of(report.num_filters, "filter")
+    return f"{filters} removed, {size(report.bytes_removed)} less"
+
+
+def _repaired(report: RepairReport) -> str:
+    repaired = number_of(len(report.repaired), "filter")
+    return f"{repaired} repaired, {len(report.left):,} left, {_change(report.bytes_added)}"
+
+
+def _change(num_bytes: int) -> str:
+    return f"{size(-num_bytes)} removed" if num_bytes < 0 else f"{size(num_bytes)} added"
+
+
+def _write_heading(report: ChangeReport, what: str) -> None:
     target = report.output or f"{report.path} (dry run)"
     write_line(f"{target}: {what}, {report.seconds:.2f} s")
+
+
+def _summary(
+    report: ChangeReport, done: str, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
+) -> FileSummary:
+    is_dry = report.output is None
+    return FileSummary(done, what, remarks, {**numbers, "dry": is_dry})
+
+
+def _total(text: str, numbers: Mapping[str, int]) -> str:
+    return f"{text}; dry run: nothing was written" if numbers["dry"] else text
 
 
 def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Row:
@@ -71,27 +141,50 @@ def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Row:
     )
 
 
-def _write_reasons(what: str, chunks: Sequence[LeftChunk]) -> None:
-    """A line for all chunks of a column with the same reason; `what` was done to them."""
-    alike: dict[tuple[str, str], list[LeftChunk]] = {}
-    for chunk in chunks:
-        alike.setdefault((chunk.column, chunk.reason), []).append(chunk)
-    for (column, reason), those in alike.items():
-        place = where(None, [chunk.place for chunk in those])
-        write_line(f"{what} {column}, {place}: {reason}")
+def _build_remarks(report: BuildReport) -> list[Remark]:
+    notes = [Remark("note", note, f"note: {note}") for note in report.notes]
+    return [*_left_remarks("skipped", report.skipped), *notes]
 
 
-def _repair_lines(items: Sequence[tuple[str, RepairedFilter | LeftFilter]]) -> Iterator[str]:
-    """A line for all items of a column whose reasons differ only in numbers."""
+def _left_remarks(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
+    """One for all chunks with the same reason; `what` was done to them."""
+    alike = columns_alike((chunk.column, chunk.place, chunk.reason) for chunk in chunks)
+    return [
+        Remark(f"{what} {columns}", reason, f"{what} {columns}, {where(None, places)}: {reason}")
+        for columns, places, reason in alike
+    ]
+
+
+def _repair_remarks(report: RepairReport) -> list[Remark]:
+    """One for all items of a column whose reasons differ only in numbers."""
     from parquet_bloom.rules.rule import rules
 
     groups: dict[tuple[str | None, ...], list[RepairedFilter | LeftFilter]] = {}
-    for what, item in items:
+    done: list[tuple[str, RepairedFilter | LeftFilter]] = [
+        *((item.action, item) for item in report.repaired),
+        *(("left", item) for item in report.left),
+    ]
+    for what, item in done:
         likeness = (what, item.column, item.rule, without_numbers(item.reason))
         groups.setdefault(likeness, []).append(item)
+    remarks = []
     for (action, *_), members in groups.items():
         first = members[0]
+        rule = rules()[first.rule].heading
         place = where(first.column, [item.place for item in members if item.place])
         is_example = len({item.reason for item in members}) > 1 or len(first.groups or ()) > 1
         example = "for example " if is_example else ""
-        yield f"{action}: {place}: {rules()[first.rule].heading}: {example}{first.reason}"
+        column = where(first.column, [])
+        remarks.append(
+            Remark(
+                what=f"{action}: {column}{': ' if column else ''}{rule}",
+                why=first.reason,
+                text=f"{action}: {place}: {rule}: {example}{first.reason}",
+            )
+        )
+    return remarks
+
+
+def _write_remarks(remarks: Sequence[Remark]) -> None:
+    for remark in remarks:
+        write_line(remark.text)

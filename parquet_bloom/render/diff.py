@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 
 _HEADER = ("column", "filter", "size a", "size b", "FPP a", "FPP b", "bits only a", "bits only b",
            "difference")  # fmt: skip
+# What gives way on a narrow terminal.
+_GIVES = (
+    "difference…",
+    "FPP a",
+    "FPP b",
+    "bits only a",
+    "bits only b",
+    "size a",
+    "size b",
+    "column…",
+)
 
 
 def write_diff(report: FileDiff, with_same: bool) -> None:
@@ -33,7 +44,7 @@ def write_diff(report: FileDiff, with_same: bool) -> None:
             write_line(f"column {column}: only in {side}")
     if filters:
         places = (units.part, f"{units.group}s") if units.has_groups else (units.part,)
-        write_table((*places, *_HEADER), [_row(alike) for alike in _runs(filters)])
+        write_table((*places, *_HEADER), [_row(alike) for alike in _runs(filters)], _GIVES)
     for note in report.notes:
         write_line(f"note: {note}")
 

@@ -7,11 +7,12 @@ form a group if their messages differ only in numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line
 from parquet_bloom.render.wording import where, without_numbers
 from parquet_bloom.rules.finding import Finding
@@ -54,6 +55,20 @@ class FindingGroup:
         """The text after severity and rule; the diagnosis, if any, on a line of its own."""
         lines = [f"{self.first.severity} {self.first.definition.heading}: {self.text}"]
         return lines if self.diagnosis is None else [*lines, f"    {self.diagnosis}"]
+
+    @property
+    def remark(self) -> Remark:
+        """For many files, where it does not matter in which places of each it is."""
+        first = self.first
+        column = where(first.column, [])
+        return Remark(
+            what=f"{first.severity} {first.definition.heading}{': ' if column else ''}{column}",
+            why=statement(first)
+            if self.diagnosis is None
+            else f"{statement(first)}; {self.diagnosis}",
+            text="; ".join(line.strip() for line in self.lines),
+            rank=first.rank,
+        )
 
 
 def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
@@ -109,18 +124,38 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
-    counts = Counter(item.severity for item in report.findings)
-    severities = map(str, sorted(Severity, reverse=True))
-    found = [number_of(counts[each], each) for each in severities if counts[each]]
-    return (
-        f"{', '.join(found) or 'no findings'} in {number_of(report.checked.filters, 'filter')}"
-        f" and {number_of(report.checked.values, 'value')}: {'ok' if report.ok else 'not ok'}"
+    return summarize_validation(report).line
+
+
+def write_validation(report: ValidationReport, verbose: bool = False) -> None:
+    """One line about the file, then one per group of findings; all findings if `verbose`."""
+    write_line(f"{report.path}: {summary(report)}")
+    found = grouped(report.findings)
+    if verbose:
+        found = [FindingGroup((each,)) for group in found for each in group.findings]
+    for group in found:
+        for line in group.lines:
+            write_line(f"  {line}")
+
+
+def summarize_validation(report: ValidationReport) -> FileSummary:
+    """The same of one of many files."""
+    numbers = Counter(str(item.severity) for item in report.findings)
+    numbers.update(filters=report.checked.filters, values=report.checked.values)
+    state = "ok" if report.ok else "not ok"
+    return FileSummary(
+        state=state,
+        line=f"{total_validated(numbers)}: {state}",
+        remarks=[group.remark for group in grouped(report.findings)],
+        numbers=numbers,
     )
 
 
-def write_validation(report: ValidationReport) -> None:
-    """One line about the file, then one per group of findings."""
-    write_line(f"{report.path}: {summary(report)}")
-    for group in grouped(report.findings):
-        for line in group.lines:
-            write_line(f"  {line}")
+def total_validated(numbers: Mapping[str, int]) -> str:
+    """`3 errors, 1 note in 8 filters and 1,000,000 values`"""
+    severities = map(str, sorted(Severity, reverse=True))
+    found = [number_of(numbers[each], each) for each in severities if numbers.get(each)]
+    return (
+        f"{', '.join(found) or 'no findings'} in {number_of(numbers['filters'], 'filter')}"
+        f" and {number_of(numbers['values'], 'value')}"
+    )

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.render.charts import Bin, bins
+from parquet_bloom.render.inspect import is_unusable, plain_reason
 from parquet_bloom.render.terminal import write_json, write_line
 from parquet_bloom.render.wording import percent, size
 from parquet_bloom.verbs.documents import document_of, plain
-from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Units
@@ -144,7 +144,6 @@ def _unusable(inspection: FileInspection) -> Iterator[str]:
     """Which filters cannot be used, and why."""
     for part in inspection.parts:
         for column in part.columns:
-            if column.reason and not column.reason.startswith(NO_FILTER):
-                where = f"{part.place}, column {column.column}: "
-                reason = column.reason.removeprefix(f"{inspection.path}: ").removeprefix(where)
-                yield where + reason
+            if is_unusable(column):
+                reason = plain_reason(inspection.path, part.place, column)
+                yield f"{part.place}, column {column.column}: {reason}"

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line, write_table
-from parquet_bloom.render.wording import percent, size
+from parquet_bloom.render.wording import columns_alike, percent, shortened, size, where
+from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import FilterDescription
+    from parquet_bloom.container import FilterDescription, Place
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
         GroupDescription,
         LegacyDescription,
     )
     from parquet_bloom.verbs.inspect import FileInspection
+    from parquet_bloom.verbs.inspect_summary import InspectionSummary
 
 ALL_SET = "all bits set"
 
@@ -29,24 +32,36 @@ _OF_GROUP = ("first row", "rows", "values", "nulls", "min", "max", "sum", "posit
 _Cells = dict[str, str | None]
 
 
-def write_inspection(report: FileInspection) -> None:
-    """One line about the file, then one row per column in each part; after these, if they were asked
-    for, one row per group."""
+# What gives way on a narrow terminal.
+_GIVES = ("note…", "encoding", "data", "fill", "type…", "stream…", "bits", "k", "offset", "NDV",
+          "filters", "note", "column…", "type", "stream")  # fmt: skip
+_GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "max…", "k", "bits",
+                "column…", "first row")  # fmt: skip
+_SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
+
+
+def write_inspection(report: FileInspection, verbose: bool = False) -> None:
+    """One line about the file, then one row per column in each part that has filters, and a line for
+    those that have none, unless `verbose`; after these, if they were asked for, one row per group."""
     units = UNITS[report.format]
     codec = "" if report.compression is None else f" {report.compression},"
     write_line(
         f"{report.path}: {number_of(report.num_rows, 'row')} in"
         f" {number_of(report.num_parts, units.part)}, {size(report.size)},{codec}"
-        f" written by {report.created_by or 'an unnamed writer'};"
-        f" filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
+        f" written by {report.created_by or 'an unnamed writer'}; {_filters_of(report)}"
     )
     rows = [
         (str(part.place.part), column.column, *map(cells.get, _OF_COLUMN))
         for part in report.parts
         for column in part.columns
+        if verbose or not _is_bare(column)
         for cells in _column_rows(column)
     ]
-    write_table((units.part, "column", *_OF_COLUMN), rows)
+    if rows:
+        write_table((units.part, "column", *_OF_COLUMN), rows, _GIVES, verbose)
+    if not verbose:
+        for remark in _missing(report, all_of_them=bool(rows)):
+            write_line(remark.text)
     groups = [
         (str(part.place.part), column.column, str(group.place.group), *_group_row(group))
         for part in report.parts
@@ -54,7 +69,102 @@ def write_inspection(report: FileInspection) -> None:
         for group in column.groups or ()
     ]
     if groups:
-        write_table((units.part, "column", units.group, *_OF_GROUP), groups)
+        header = (units.part, "column", units.group, *_OF_GROUP)
+        write_table(header, groups, _GROUP_GIVES, verbose)
+
+
+def summarize_inspection(report: FileInspection) -> FileSummary:
+    """About one of many files."""
+    rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
+    return FileSummary(
+        state="with filters" if report.num_filters else "without",
+        line=f"{number_of(rows, 'row')} in {parts}, {size(report.size)}; {_filters_of(report)}",
+        remarks=_missing(report, all_of_them=False),
+        numbers={
+            "filters": report.num_filters, "bytes": report.filter_bytes, "size": report.size,
+        },
+        is_answer=True,
+    )  # fmt: skip
+
+
+def total_inspected(numbers: Mapping[str, int]) -> str:
+    """`1,196 filters take 12.3 MiB of 1.2 GiB (1 %)`"""
+    filters, taken = number_of(numbers["filters"], "filter"), size(numbers["bytes"])
+    share = percent(numbers["bytes"] / numbers["size"])
+    take = "takes" if numbers["filters"] == 1 else "take"
+    return f"{filters} {take} {taken} of {size(numbers['size'])} ({share})"
+
+
+def write_inspection_summary(summary: InspectionSummary) -> None:
+    """One row per column with filters, a line for the others, and one about all files."""
+    rows = [
+        (
+            each.column,
+            f"{each.files_with_filters:,} of {each.files:,}",
+            f"{each.chunks_with_filters:,} of {each.chunks:,}",
+            f"{each.num_filters:,}",
+            size(each.filter_bytes),
+            percent(each.filter_share),
+            "" if each.fpp is None else percent(each.fpp),
+            "" if each.worst_fpp is None else percent(each.worst_fpp),
+        )
+        for each in summary.columns
+        if each.filter_bytes or each.num_filters
+    ]
+    without = [
+        each.column for each in summary.columns if not (each.filter_bytes or each.num_filters)
+    ]
+    heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
+    if rows:
+        write_table(heads, rows, _SUMMARY_GIVES)
+    if without:
+        write_line(f"no filters: {shortened(without)}")
+    total = {
+        "filters": summary.num_filters, "bytes": summary.filter_bytes, "size": summary.size,
+    }  # fmt: skip
+    if summary.files:
+        rows_of = number_of(summary.num_rows, "row")
+        files = number_of(summary.files, "file")
+        write_line(f"{files}, {rows_of}: {total_inspected(total)}")
+
+
+def _filters_of(report: FileInspection) -> str:
+    if not report.filter_bytes and not report.num_filters:
+        chunks = (column for part in report.parts for column in part.columns)
+        return "no usable filters" if any(map(is_unusable, chunks)) else "no filters"
+    return f"filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
+
+
+def _is_bare(column: ChunkDescription) -> bool:
+    """Whether there is nothing to say but why there is no filter."""
+    return column.filter is None and not column.legacy_filters and not column.streams
+
+
+def _missing(report: FileInspection, all_of_them: bool) -> list[Remark]:
+    """Why chunks have no filter; unless `all_of_them`, only of those that should have one."""
+    chunks = [
+        (column.column, part.place, plain_reason(report.path, part.place, column))
+        for part in report.parts
+        for column in part.columns
+        if _is_bare(column) and (all_of_them or is_unusable(column))
+    ]
+    remarks = []
+    for columns, places, reason in columns_alike(chunks):
+        are_all = len(places) == len(report.parts)
+        place = "" if are_all else f", {where(None, places)}"
+        remarks.append(Remark(columns, reason, f"{columns}{place}: {reason}"))
+    return remarks
+
+
+def is_unusable(column: ChunkDescription) -> bool:
+    """Whether it has filters, of which none can be used."""
+    return bool(column.reason) and not (column.reason or "").startswith(NO_FILTER)
+
+
+def plain_reason(path: str, place: Place, column: ChunkDescription) -> str:
+    """Why it has no filter, without repeating where."""
+    reason = (column.reason or "").removeprefix(f"{path}: ")
+    return reason.removeprefix(f"{place}, column {column.column}: ")
 
 
 def _column_rows(column: ChunkDescription) -> Iterator[_Cells]:

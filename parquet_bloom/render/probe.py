@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import UNITS
+from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line, write_table
-from parquet_bloom.render.wording import place_cells, place_heads, shortened
+from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Explanation
-    from parquet_bloom.verbs.probe import ProbeReport
+    from parquet_bloom.container import Answer, Explanation, Place
+    from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 
 
-def write_probe(report: ProbeReport) -> None:
+# What gives way on a narrow terminal.
+_EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes", "bits…")
+
+
+def write_probe(report: ProbeReport, verbose: bool = False) -> None:
     """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC."""
     group = UNITS[report.format].group
     write_line(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
@@ -23,30 +29,86 @@ def write_probe(report: ProbeReport) -> None:
             (
                 result.value,
                 result.verdict,
-                shortened(
-                    ["/".join(place_cells(g.place)) for g in result.groups if g.verdict != "absent"]
-                ),
+                shortened(_names(_to_read([result]))),
                 str(result.rows_to_read),
                 next((group.reason for group in result.groups if group.reason), "") or "",
             )
             for result in report.results
         ],
+        ("reason…", f"{group}s to read…", "value…"),
+        verbose,
     )
 
 
-def write_groups_to_read(report: ProbeReport) -> None:
-    """Path, place, first row and number of rows of each group that may have any of the values."""
+def summarize_probe(report: ProbeReport) -> FileSummary:
+    """Whether one of many files has to be read, and where."""
+    group = UNITS[report.format].group
+    to_read = _to_read(report.results)
+    rows = sum(each.num_rows for each in to_read)
+    maybe = [result.value for result in report.results if result.verdict == "maybe"]
+    unknown = [result for result in report.results if result.verdict == "unknown"]
+    line = "absent"
+    if to_read:
+        which = f" {shortened(maybe)}:" if maybe and len(report.results) > 1 else ""
+        line = (
+            f"{'maybe' if maybe else 'unknown'}{which} {group}{'s' * (len(to_read) > 1)}"
+            f" {shortened(_names(to_read))}, {number_of(rows, 'row')} to read"
+        )
+    return FileSummary(
+        state="to read" if maybe else "unknown" if unknown else "absent",
+        line=line,
+        remarks=_doubts(report),
+        numbers={
+            "rows": rows,
+            "bytes": report.bytes_read,
+            "all": sum(each.num_rows for each in report.results[0].groups),
+        },
+        is_answer=bool(maybe),
+    )
+
+
+def total_probed(numbers: Mapping[str, int]) -> str:
+    """`2,000 of 900,000 rows to read; 12.3 KiB read for that`"""
+    rows = f"{numbers['rows']:,} of {number_of(numbers['all'], 'row')} to read"
+    return f"{rows}; {size(numbers['bytes'])} read to find out"
+
+
+def _doubts(report: ProbeReport) -> list[Remark]:
+    """Why verdicts are `unknown`."""
+    reasons: dict[str, list[Place]] = {}
+    for result in report.results:
+        for group in result.groups:
+            if group.reason:
+                reasons.setdefault(group.reason, []).append(group.place)
+    return [
+        Remark("unknown", reason, f"unknown, {where(None, sorted(set(places)))}: {reason}")
+        for reason, places in reasons.items()
+    ]
+
+
+def _to_read(results: Sequence[ProbedValue]) -> list[Answer]:
+    """The groups that may have any of the values, in order."""
     groups = {
         group.place: group
-        for result in report.results
+        for result in results
         for group in result.groups
         if group.verdict != "absent"
     }
-    for place, group in sorted(groups.items()):
-        write_line(report.path, *place_cells(place), str(group.first_row), str(group.num_rows))
+    return [group for _, group in sorted(groups.items())]
 
 
-def write_explanations(report: ProbeReport) -> None:
+def _names(groups: Sequence[Answer]) -> list[str]:
+    return ["/".join(place_cells(group.place)) for group in groups]
+
+
+def write_groups_to_read(report: ProbeReport, verbose: bool = False) -> None:
+    """Path, place, first row and number of rows of each group that may have any of the values."""
+    for group in _to_read(report.results):
+        place = place_cells(group.place)
+        write_line(report.path, *place, str(group.first_row), str(group.num_rows))
+
+
+def write_explanations(report: ProbeReport, verbose: bool = False) -> None:
     """One row per group and hash of a value."""
     write_line(report.path)
     heads = (
@@ -54,7 +116,7 @@ def write_explanations(report: ProbeReport) -> None:
         "bits of words 0 to 7", "clear in words", "k", "of bits", "bits", "clear", "reason",
     )  # fmt: skip
     rows = [(*place_cells(each.place), *_cells(each)) for each in report.explanations or ()]
-    write_table(heads, rows)
+    write_table(heads, rows, _EXPLANATION_GIVES, verbose)
 
 
 def _cells(item: Explanation) -> tuple[str | None, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.container import UNITS
+from parquet_bloom.render.inspect import write_inspection_summary
 from parquet_bloom.render.terminal import Row, write_line, write_table
 from parquet_bloom.render.wording import size
-from parquet_bloom.verbs.documents import key_of
+from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
 if TYPE_CHECKING:
     from parquet_bloom.spark.outcome import Outcome, Report
@@ -18,14 +18,23 @@ if TYPE_CHECKING:
 # How the message of an outcome begins if nothing was written.
 DRY_RUN = "dry run"
 
+# What gives way on a narrow terminal.
+_GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value…")
+
 
 def write_spark(report: Report) -> None:
     """One line about all files, and a table that depends on the verb."""
     counts = ", ".join(f"{count:,} {status}" for status, count in report.counts.items())
     write_line(f"{report.verb}: {counts or 'no files'}; {report.seconds:.1f} s")
+    if report.verb == "inspect":
+        summarizer = InspectionSummarizer()
+        for document in report.documents():
+            summarizer.add(document)
+        write_inspection_summary(summarizer.summary())
+        return
     header, rows = _TABLES.get(report.verb, _by_status)(report)
     if rows:
-        write_table(header, rows)
+        write_table(header, rows, _GIVES)
 
 
 def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:
@@ -51,28 +60,6 @@ def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:
 def _removed(report: Report) -> tuple[Row, Sequence[Row]]:
     removed = [each for each in report.outcomes if each.status == "removed"]
     return ("file", "bytes"), [(each.path, size(-each.bytes)) for each in removed]
-
-
-def _inspected(report: Report) -> tuple[Row, Sequence[Row]]:
-    """By column: how many chunks have filters, their size and highest FPP."""
-    columns: dict[str, list[dict[str, Any]]] = {}
-    for document in report.documents():
-        for part in document[key_of("parts", UNITS[document["format"]])]:
-            for chunk in part["columns"]:
-                columns.setdefault(chunk["column"], []).append(chunk)
-    rows = []
-    for column, chunks in columns.items():
-        filters = [chunk for chunk in chunks if chunk["filter"]]
-        rows.append(
-            (
-                column,
-                f"{len(filters):,}",
-                f"{len(chunks) - len(filters):,}",
-                size(sum(chunk["filter"]["stored_bytes"] for chunk in filters)),
-                f"{max(chunk['filter']['worst_fpp'] for chunk in filters):.2g}" if filters else "",
-            )
-        )
-    return ("column", "with filter", "without", "bytes", "highest FPP"), rows
 
 
 def _findings(report: Report) -> tuple[Row, Sequence[Row]]:
@@ -120,7 +107,6 @@ def _advice(report: Report) -> tuple[Row, Sequence[Row]]:
 _TABLES = {
     "advise": _advice,
     "clean-temp": _removed,
-    "inspect": _inspected,
     "probe": _remaining,
     "validate": _findings,
 }

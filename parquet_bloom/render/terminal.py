@@ -1,7 +1,6 @@
 """All output: tables on a terminal, tab-separated lines in a pipe, JSON, progress bars.
 
-Only this module uses rich. Names and values come from files, so control characters are escaped in
-all text.
+Names and values come from files, so control characters are escaped in all text.
 """
 
 from __future__ import annotations
@@ -16,7 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from itertools import compress
-from typing import Any, TextIO
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
@@ -33,6 +36,9 @@ _ESCAPES |= {
 }
 _ESCAPES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
+# What tables have besides names, numbers and text.
+_IN_ASCII = str.maketrans({"…": "~", "─": "-", "→": ">", "±": "~"})
+
 
 class StandardOutputError(OSError):
     """The answer cannot be written, which ends the command, not only the file."""
@@ -48,7 +54,8 @@ def standard_output() -> Iterator[TextIO]:
     if sys.stdout is None:
         raise StandardOutputError(errno.EBADF, "is closed", "standard output")
     try:
-        yield sys.stdout
+        with _without_bars():
+            yield sys.stdout
     except OSError as error:
         _abandon_standard_output()
         kind = NobodyReadsError if error.errno == errno.EPIPE else StandardOutputError
@@ -102,14 +109,9 @@ def complain(message: str) -> None:
     # Without a stderr there is nobody to tell.
     with suppress(OSError):
         if sys.stderr is not None:
-            sys.stderr.write(f"pbloom: {printable(message.strip())}\n")
-            sys.stderr.flush()
-
-
-def complain_if_unverified(path: str, reason: str | None) -> None:
-    """`reason`: why the footer is not verified, None if it is."""
-    if reason is not None:
-        complain(f"{path}: footer signature not verified: {reason}")
+            with _without_bars():
+                sys.stderr.write(f"pbloom: {printable(message.strip())}\n")
+                sys.stderr.flush()
 
 
 def printable(text: str) -> str:
@@ -117,40 +119,70 @@ def printable(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def write_table(header: Row, rows: Sequence[Row]) -> None:
+def write_table(
+    header: Row, rows: Sequence[Row], gives: Sequence[str] = (), full: bool = False
+) -> None:
     """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
-    without a cell are left out."""
+    without a cell are left out, and on a terminal empty ones, too.
+
+    `gives`: what gives way on a narrow terminal, see render.table. full: nothing does; each row
+    becomes a paragraph instead.
+    """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
-    header, *rows = ([cell or "" for cell in compress(row, kept)] for row in (header, *rows))
+    table = [[cell or "" for cell in compress(row, kept)] for row in (header, *rows)]
     if not sys.stdout.isatty():
-        for row in (header, *rows):
+        for row in table:
             write_line(*row)
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from parquet_bloom.render.table import fitted, lines, natural_widths, total
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in header:
-        table.add_column(name, overflow="fold")
+    used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
+    table = [[printable(cell) for cell in compress(row, used)] for row in table]
+    room, natural = get_terminal_size().columns, natural_widths(table)
+    if full and total(natural) > room:
+        _write_paragraphs(table)
+        return
+    widths = fitted(table[0], natural, room, gives)
+    for line in lines(table, widths):
+        _write_text(line)
+    left_out = [name for name, width in zip(table[0], widths, strict=True) if not width]
+    if left_out:
+        _write_text(f"Left out for lack of room: {', '.join(left_out)}.")
+
+
+def _write_paragraphs(table: Sequence[Sequence[str]]) -> None:
+    """A line for each cell."""
+    header, *rows = table
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        for name, cell in zip(header, row, strict=True):
+            if cell:
+                _write_text(f"{name}: {cell}")
+        _write_text("")
+
+
+def _write_text(line: str) -> None:
+    """A line of a table, in ASCII if the terminal has nothing else."""
     with standard_output() as out:
-        Console(file=out).print(table)
+        is_unicode = out.encoding.lower().startswith("utf")
+        out.write((line if is_unicode else line.translate(_IN_ASCII)) + "\n")
+
+
+@contextmanager
+def no_progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    yield lambda done, total: None
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr if that is a terminal and the work takes long enough."""
+    """A progress bar on stderr if that is a terminal and the work takes long enough; within the work
+    of another, below its bar."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done, total: None
+        with no_progress(label) as show:
+            yield show
         return
-    from rich.console import Console
     from rich.markup import escape
-    from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True, disable=False) as bars:
+    with _bars() as bars:
         started = time.monotonic()
         task = bars.add_task(escape(printable(label)), visible=False, total=None)
 
@@ -158,4 +190,46 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
             late = time.monotonic() - started > PATIENCE_SECONDS
             bars.update(task, completed=done, total=total, visible=late)
 
-        yield show
+        try:
+            yield show
+        finally:
+            bars.remove_task(task)
+
+
+# The bars on the terminal, if there are any.
+_live: list[Progress] = []
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
+    if _live:
+        yield _live[0]
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(
+        console=Console(stderr=True),
+        transient=True,
+        disable=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as bars:
+        _live.append(bars)
+        try:
+            yield bars
+        finally:
+            _live.clear()
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Take the bars off the terminal, so that something else can be written there."""
+    bars = _live[0] if _live and any(task.visible for task in _live[0].tasks) else None
+    if bars is not None:
+        bars.stop()
+    try:
+        yield
+    finally:
+        if bars is not None:
+            bars.start()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place, Units
+
+# So many files are named one by one.
+MOST_PATHS = 3
+# Smaller rates and shares are all the same to people.
+LEAST_SHARE = 1e-6
 
 _NUMBER = re.compile(r"\d+([.,]\d+)*")
 
@@ -31,13 +36,39 @@ def size(num_bytes: int) -> str:
 
 
 def percent(fraction: float) -> str:
-    """`1.1 %`, with two significant digits."""
+    """`1.1 %`, with two significant digits; `< 0.0001 %` for less than one in a million."""
+    if 0 < fraction < LEAST_SHARE:
+        return f"< {100 * LEAST_SHARE:g} %"
     return f"{float(f'{100 * fraction:.2g}'):g} %"
+
+
+def files_of(paths: Sequence[str], num_files: int) -> str:
+    """Some of all input files: `300 files`; `a, b`; `12 of 300 files, such as a`."""
+    if len(paths) == num_files > 1:
+        return number_of(num_files, "file")
+    if len(paths) <= MOST_PATHS:
+        return ", ".join(paths)
+    return f"{len(paths):,} of {number_of(num_files, 'file')}, such as {paths[0]}"
 
 
 def without_numbers(text: str) -> str:
     """The same for texts that differ only in numbers."""
     return _NUMBER.sub("#", text)
+
+
+def columns_alike(
+    chunks: Iterable[tuple[str, Place, str]],
+) -> Iterator[tuple[str, list[Place], str]]:
+    """Chunks as (column, place, text), by equal texts: the names of all columns that have it in the
+    same places, these places, and the text."""
+    by_column: dict[tuple[str, str], list[Place]] = {}
+    for column, place, text in chunks:
+        by_column.setdefault((column, text), []).append(place)
+    alike: dict[tuple[str, tuple[Place, ...]], list[str]] = {}
+    for (column, text), places in by_column.items():
+        alike.setdefault((text, tuple(places)), []).append(column)
+    for (text, those), columns in alike.items():
+        yield shortened(columns), list(those), text
 
 
 def where(column: str | None, places: Sequence[Place]) -> str:

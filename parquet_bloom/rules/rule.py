@@ -25,14 +25,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import IntEnum
 from functools import cache
 from pkgutil import get_data
 from types import MappingProxyType
 from typing import Any, Final
 
-from parquet_bloom.errors import ConfigError
+from parquet_bloom.errors import ConfigError, similar
 from parquet_bloom.vocabulary import Format, Remedy, check_word
 
 # The kinds, in the order of the first digits of their rules.
@@ -134,7 +133,7 @@ def find_rule(word: str) -> Rule:
     names = {rule.name: rule for rule in rules().values()} | dict(rules())
     if word in names:
         return names[word]
-    close = get_close_matches(word, list(names), n=3, cutoff=0.7)
+    close = similar(word, names, cutoff=0.7)
     hint = f"did you mean {', '.join(close)}" if close else "`pbloom rule` lists them"
     raise ConfigError(f"no such rule {word!r}, {hint}")
 

@@ -110,16 +110,23 @@ def test_inject_is_build(run):
 
 def test_inspect_text(built):
     result = built("inspect", "out.parquet", "-g", "1")
-    title, header, *rows = result.stdout.splitlines()
+    title, header, row, *without = result.stdout.splitlines()
     assert title.startswith("out.parquet: 2,000 rows in 2 row groups, ")
     assert header == "row group\tcolumn\ttype\tdata\tfilter\toffset\tfill\tFPP\tNDV\tnote"
+    assert row.split("\t")[:3] == ["1", "user_id", "INT64"]
+    assert row.split("\t")[4] == "2.0 KiB"
+    assert row.split("\t")[-1] == ""
+    assert without == ["flag: no filter: BOOLEAN columns get none", "name: no filter"]
+
+
+def test_inspect_verbose(built):
+    result = built("inspect", "out.parquet", "-g", "1", "--verbose")
+    _, _, *rows = result.stdout.splitlines()
     assert [row.split("\t")[:3] for row in rows] == [
         ["1", "user_id", "INT64"],
         ["1", "flag", "BOOLEAN"],
         ["1", "name", "STRING"],
     ]
-    assert rows[0].split("\t")[4] == "2.0 KiB"
-    assert rows[0].split("\t")[-1] == ""
     assert rows[1].split("\t")[-1] == "no filter: BOOLEAN columns get none"
 
 
@@ -358,7 +365,7 @@ COMPLAINTS = {
     ("inspect", "nothing.parquet"): "nothing.parquet: No such file or directory",
     ("inspect", "no*.parquet"): "no*.parquet: no Parquet or ORC files",
     ("probe", "events.parquet", "-c", "user_ids", "-v", "1"): (
-        "events.parquet: column user_ids: no such leaf column, did you mean user_id"
+        "events.parquet: no column user_ids; did you mean user_id?"
     ),
     ("probe", "events.parquet", "-c", "user_id", "-v", "x"): (
         "events.parquet: column user_id: x: cannot be a value of INT64: expected an integer"

@@ -40,6 +40,7 @@ from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.documents import key_of
 from parquet_bloom.verbs.inspect import FileInspection
+from parquet_bloom.verbs.inspect_summary import ColumnSummary, InspectionSummary
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import StripReport
@@ -147,6 +148,8 @@ def keys_of(field, report):
             GroupDescription,
             GroupStatistics,
             GroupFilter,
+            InspectionSummary,
+            ColumnSummary,
         ),
         "probe": (ProbeReport, ProbedValue, Answer, Explanation),
         "dump --format json": (StoredFilter,),

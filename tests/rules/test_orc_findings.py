@@ -101,11 +101,12 @@ def printed(tmp_path, monkeypatch):
 def test_text(printed):
     lines = printed("text").splitlines()
     assert lines[0] == "a.orc: 2 errors in 8 filters and 8,000 values: not ok"
-    assert lines[1].startswith(
-        "  error PB401 false-negatives: column a, stripe 0, index groups 0, 1 (the first of them): "
+    assert lines[1] == "b.orc: no findings in 8 filters and 8,000 values: ok"
+    assert lines[2].startswith("c.parquet: ")
+    assert lines[3].startswith(
+        "a.orc: error PB401 false-negatives: column a, stripe 0, index groups 0, 1"
+        " (the first of them): "
     )
-    assert lines[2] == "b.orc: no findings in 8 filters and 8,000 values: ok"
-    assert lines[3].startswith("c.parquet: ")
 
 
 def test_json(printed):

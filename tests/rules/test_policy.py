@@ -327,7 +327,10 @@ def test_the_configuration_of_the_folder(run, tmp_path):
 
 def test_a_file_that_cannot_be_read(run):
     result = run("none.parquet", "a.parquet")
-    assert answer(result) == (2, "a.parquet: no findings in 2 filters and 2,000 values: ok")
+    assert answer(result) == (
+        2,
+        "2 files: 1 ok, 1 failed; no findings in 2 filters and 2,000 values",
+    )
     assert result.stderr == "pbloom: none.parquet: No such file or directory\n"
 
 

@@ -103,7 +103,7 @@ def test_each_file_has_one_outcome(built):
         "built.parquet": ("unchanged", 0, "has a filter already"),
         ODD_NAME: ("added", GROUPS, None),
         "other.parquet": (
-            "refused", 0, f"{root}/lake/other.parquet: column id: no such leaf column, the file has other",
+            "refused", 0, f"{root}/lake/other.parquet: no column id; the file has other",
         ),
         "plain.parquet": ("added", GROUPS, None),
         "rowless.parquet": ("skipped", 0, "no non-null values"),

@@ -371,7 +371,7 @@ def test_columns_are_compared_by_name(pair: Pair) -> None:
     assert diff(*paths, columns=["y"]).same
     assert diff(*paths, columns=["z"]).columns_only_b == ("z",)
     assert not diff(*paths, columns=["x"]).same
-    with pytest.raises(pb.ColumnError, match="column w: no such leaf column"):
+    with pytest.raises(pb.ColumnError, match="no column w; "):
         diff(*paths, columns=["w"])
 
 
@@ -415,7 +415,7 @@ def test_the_table_shows_differences(plain: bytes, pair: Pair) -> None:
     assert result.stdout.splitlines() == [
         "row groups: 2 in a, 1 in b",
         "row group\tcolumn\tfilter\tsize a\tsize b\tFPP a\tFPP b\tbits only a\tbits only b\tdifference",
-        "0\ta\tfolded\t64 B\t32 B\t2.9e-09 %\t2.9e-09 %\t0\t0\tb is a, folded by 2",
+        "0\ta\tfolded\t64 B\t32 B\t< 0.0001 %\t< 0.0001 %\t0\t0\tb is a, folded by 2",
     ]
 
 

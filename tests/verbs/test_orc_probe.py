@@ -403,7 +403,7 @@ def test_a_filter_that_may_miss_values_excludes_none(tmp_path):
     ("arguments", "expected"),
     [
         (["-c", "a", "-v", "x"], "column a: x: cannot be a value of LONG: expected an integer"),
-        (["-c", "b", "-v", "1"], "no column b; did you mean a?"),
+        (["-c", "b", "-v", "1"], "no column b; the file has a"),
     ],
 )
 def test_one_line_for_what_is_wrong(file, arguments, expected):

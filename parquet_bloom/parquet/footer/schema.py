@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from parquet_bloom.errors import ColumnError, FooterError
+from parquet_bloom.errors import ColumnError, FooterError, no_column
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.types import LeafType, LogicalType
 
@@ -191,11 +191,7 @@ def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
     below = [leaf for leaf in names if leaf.startswith(f"{name}.")]
     if below:
         raise ColumnError(f"column {name}: a group, expected a leaf column such as {_some(below)}")
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {_some(close)}" if close else f"the file has {_some(names)}"
-    raise ColumnError(f"column {name}: no such leaf column, {hint}")
+    raise ColumnError(no_column(name, names))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,0 +1,136 @@
+"""What commands print about many files: a line for each of a few, what is alike in many of them once,
+and a total.
+
+    12 of 300 files, such as a.parquet: skipped user_id: has a filter already
+    300 files: 288 built, 12 unchanged; 1,196 filters, 12.3 MiB added
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+from parquet_bloom.container import number_of
+from parquet_bloom.render.terminal import complain, write_line
+from parquet_bloom.render.wording import files_of, without_numbers
+
+# Up to so many files have a line each.
+FEW = 20
+
+
+class Remark(NamedTuple):
+    """Something to know about one file, where `text` says it all. In several files, remarks are alike
+    that have the same `what` and differ only in numbers in `why`; those of the highest `rank` come
+    first."""
+
+    what: str
+    why: str
+    text: str
+    rank: int = 0
+
+
+class FileSummary(NamedTuple):
+    """One of many files. `state`: what became of it, which is counted; `line`: about it, without its
+    path; `numbers`: what is added up for the total; `is_answer`: whether the line is what was asked
+    for, however many files there are."""
+
+    state: str
+    line: str
+    remarks: Sequence[Remark] = ()
+    numbers: Mapping[str, int] = {}
+    is_answer: bool = False
+
+
+class Summary:
+    """Takes the files one by one; `total`: what to say about the sum of their numbers; `noun`: what
+    they are."""
+
+    def __init__(
+        self, num_files: int, total: Callable[[Mapping[str, int]], str], noun: str = "file"
+    ) -> None:
+        self._num_files = num_files
+        self._noun = noun
+        self._total = total
+        self._num_failed = 0
+        self._states: Counter[str] = Counter()
+        self._numbers: Counter[str] = Counter()
+        self._remarks: dict[tuple[str, str], list[tuple[str, Remark]]] = {}
+
+    def add(self, path: str, file: FileSummary) -> None:
+        self._states[file.state] += 1
+        self._numbers.update(file.numbers)
+        if file.is_answer or self._num_files <= FEW:
+            write_line(f"{path}: {file.line}")
+        for remark in file.remarks:
+            likeness = remark.what, without_numbers(remark.why)
+            self._remarks.setdefault(likeness, []).append((path, remark))
+
+    def add_failed(self) -> None:
+        self._num_failed += 1
+
+    def finish(self) -> None:
+        """Write what is alike, and the total."""
+        for alike in sorted(self._remarks.values(), key=lambda alike: -alike[0][1].rank):
+            write_line(self._grouped(alike))
+        states = [f"{count:,} {state}" for state, count in self._states.most_common()]
+        if self._num_failed:
+            states.append(f"{self._num_failed:,} failed")
+        if rest := self._num_files - self._states.total() - self._num_failed:
+            states.append(f"{rest:,} not reached")
+        done = number_of(self._num_files, self._noun)
+        if states:
+            done += f": {', '.join(states)}"
+        total = self._total(self._numbers) if self._states else ""
+        write_line("; ".join(filter(None, (done, total))))
+
+    def _grouped(self, alike: Sequence[tuple[str, Remark]]) -> str:
+        paths = list(dict.fromkeys(path for path, _ in alike))
+        files = files_of(paths, self._num_files)
+        first = alike[0][1]
+        if len(alike) == 1:
+            return f"{files}: {first.text}"
+        example = "for example " if len({remark.why for _, remark in alike}) > 1 else ""
+        return f"{files}: {first.what}: {example}{first.why}"
+
+
+class Complaints:
+    """Complains about files; about many with equal messages once, when all is done, unless `at_once`.
+    A context manager."""
+
+    def __init__(self, num_files: int, at_once: bool = False) -> None:
+        self._num_files = num_files
+        self.are_gathered = num_files > 1 and not at_once
+        self._alike: dict[str, list[tuple[str, str]]] = {}
+
+    def add(self, path: str, message: str) -> None:
+        """`message` begins with this path, or with that of an output with the same name."""
+        if self.are_gathered:
+            self._alike.setdefault(_without_path(message, path), []).append((path, message))
+        else:
+            complain(message)
+
+    def add_if_unverified(self, path: str, report: Any) -> None:
+        """Complain if the report is on an encrypted file whose footer may have been replaced."""
+        reason = getattr(report, "unverified", None)
+        if reason is not None:
+            self.add(path, f"{path}: footer signature not verified: {reason}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write what was gathered, whatever has happened."""
+        for text, alike in self._alike.items():
+            if len(alike) == 1:
+                complain(alike[0][1])
+            else:
+                complain(f"{files_of([path for path, _ in alike], self._num_files)}: {text}")
+
+
+def _without_path(message: str, path: str) -> str:
+    """What is wrong, without the path in front, or that of an output with the same name."""
+    if message.startswith(f"{path}: "):
+        return message.removeprefix(f"{path}: ")
+    before, found, text = message.partition(f"{path.rpartition('/')[2]}: ")
+    return text if found and ": " not in before else message

@@ -1,0 +1,96 @@
+"""Tables on a terminal: each row is one line, however narrow the terminal is.
+
+A number, a hash or a name is never folded. What gives way, and in which order, is said by the table:
+
+    ("note…", "data", "column…")    shorten the notes, then leave out data, then shorten the names
+
+After that, columns go from the right. What was shortened gets back what room is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+GAP = 2
+# What is left of a shortened column.
+LEAST = 16
+DOTS, RULE = "…", "─"
+
+
+def natural_widths(table: Sequence[Sequence[str]]) -> list[int]:
+    """How many cells of the terminal each column takes; the first row has the headings."""
+    return [max(map(_width, column)) for column in zip(*table, strict=True)]
+
+
+def total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def fitted(
+    names: Sequence[str], natural: Sequence[int], room: int, gives: Sequence[str]
+) -> list[int]:
+    """The width of each column, 0 if it is left out."""
+    widths = list(natural)
+    shortened = []
+    for step in (*gives, *names[:0:-1]):
+        if total([width for width in widths if width]) <= room:
+            break
+        name = step.removesuffix(DOTS)
+        if name not in names:
+            continue
+        at = names.index(name)
+        if name == step:
+            widths[at] = 0
+        elif widths[at]:
+            widths[at] = min(widths[at], max(LEAST, _width(name)))
+            shortened.append(at)
+    spare = room - total([width for width in widths if width])
+    for at in reversed(shortened):
+        if widths[at] and spare > 0:
+            more = min(spare, natural[at] - widths[at])
+            widths[at] += more
+            spare -= more
+    return widths
+
+
+def lines(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+    """The headings, a rule, and a line for each row; numbers are flush right, but for the first."""
+    header, *rows = table
+    to_the_right = [
+        at > 0 and all(cell[:1].isdigit() or cell[:1] in "<-" for cell in column[1:])
+        for at, column in enumerate(zip(*table, strict=True))
+    ]
+    cells = [(at, width) for at, width in enumerate(widths) if width]
+
+    def line(row: Sequence[str]) -> str:
+        shown = (_set(row[at], width, to_the_right[at]) for at, width in cells)
+        return (" " * GAP).join(shown).rstrip()
+
+    yield line(header)
+    yield RULE * total([width for _, width in cells])
+    yield from map(line, rows)
+
+
+def shortened(text: str, width: int) -> str:
+    """`text` in this many cells: a name loses its middle, other text its end."""
+    if _width(text) <= width:
+        return text
+    from rich.cells import set_cell_size
+
+    tail = 0 if " " in text else (width - 1) // 2
+    end = set_cell_size(text[::-1], tail)[::-1].lstrip() if tail else ""
+    return set_cell_size(text, width - 1 - tail).rstrip() + DOTS + end
+
+
+def _set(text: str, width: int, to_the_right: bool) -> str:
+    text = shortened(text, width)
+    blank = " " * (width - _width(text))
+    return blank + text if to_the_right else text + blank
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

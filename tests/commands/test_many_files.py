@@ -1,0 +1,279 @@
+"""Many files: a line at most for each, what is alike said once, and a total; one file: everything."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+from pyarrow import orc
+
+from parquet_bloom.render.many_files import Complaints
+
+FILES = 24
+ROWS = 300
+
+
+@pytest.fixture(params=["parquet", "orc"])
+def ending(request):
+    return request.param
+
+
+@pytest.fixture
+def lake(ending, tmp_path, monkeypatch):
+    """More than a few files, each with ids of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake").mkdir()
+    for number in range(FILES):
+        ids = np.arange(ROWS) + number * ROWS
+        table = pa.table({"user_id": ids, "flag": ids % 2 == 0})
+        path = tmp_path / "lake" / f"{number:02}.{ending}"
+        if ending == "orc":
+            orc.write_table(table, path)
+        else:
+            pq.write_table(table, path)
+    return "lake"
+
+
+@pytest.fixture
+def built(lake):
+    assert outcome("build", lake, "-c", "user_id", "--in-place").code == 0
+    return lake
+
+
+def said(*arguments, code=0):
+    """The lines on stdout and stderr."""
+    result = outcome(*arguments)
+    assert result.code == code, result
+    return result.stdout.splitlines(), result.stderr.splitlines()
+
+
+def added(lines):
+    return [line.partition("; ")[0] for line in lines]
+
+
+def test_a_total_for_what_went_well(lake):
+    lines, errors = said("build", lake, "-c", "user_id", "--in-place")
+    assert (added(lines), errors) == (["24 files: 24 built"], [])
+    filters, _ = lines[0].partition("; ")[2].split(", ")
+    assert filters == "24 filters"
+    lines, _ = said("strip", lake, "--in-place")
+    assert lines[0].startswith("24 files: 24 stripped; 24 filters removed, ")
+
+
+def test_a_few_files_have_a_line_each(built, ending):
+    lines, _ = said("build", f"{built}/00.{ending}", f"{built}/01.{ending}", "-c", "user_id",
+                    "--dry-run")  # fmt: skip
+    assert lines == [
+        f"lake/00.{ending}: 0 filters, 0 B added (0 %)",
+        f"lake/01.{ending}: 0 filters, 0 B added (0 %)",
+        "2 files: skipped user_id: has a filter already",
+        "2 files: 2 skipped; 0 filters, 0 B added; dry run: nothing was written",
+    ]
+
+
+def test_one_file_is_shown_in_full(built, ending):
+    lines, _ = said("build", f"{built}/00.{ending}", "-c", "user_id", "--dry-run")
+    part = "stripe" if ending == "orc" else "row group"
+    assert lines[1:] == [f"skipped user_id, {part} 0: has a filter already"]
+
+
+def test_what_is_alike_is_said_once(built, ending):
+    outcome("strip", f"{built}/07.{ending}", "--in-place")
+    lines, _ = said("build", built, "-c", "user_id", "--dry-run")
+    assert lines[0] == "23 of 24 files, such as lake/00." + ending + (
+        ": skipped user_id: has a filter already"
+    )
+    assert lines[1].startswith("24 files: 23 skipped, 1 built; 1 filter, ")
+
+
+def test_verbose_shows_each_file_as_if_it_were_alone(built, ending):
+    lines, _ = said("build", built, "-c", "user_id", "--dry-run", "--verbose")
+    assert len(lines) == 2 * FILES
+    path = f"{built}/00.{ending}"
+    for verb in ("inspect", "validate"):
+        alone, _ = said(verb, path, "--verbose")
+        assert said(verb, built, "--verbose")[0][: len(alone)] == alone
+
+
+def test_equal_errors_are_one(lake, ending):
+    for name in ("userid", "USER_ID"):
+        lines, errors = said("build", lake, "-c", name, "--in-place", code=2)
+        assert errors == [f"pbloom: 24 files: no column {name}; did you mean user_id?"]
+        assert lines == ["24 files: 24 failed"]
+
+
+def test_errors_are_not_grouped_for_programs(lake, ending):
+    for option in ("--json", "--verbose"):
+        lines, errors = said("inspect", lake, "-c", "USER_ID", option, code=2)
+        assert lines == []
+        assert errors == [
+            f"pbloom: lake/{number:02}.{ending}: no column USER_ID; did you mean user_id?"
+            for number in range(FILES)
+        ]
+
+
+def test_an_error_of_few_files_names_them(lake, ending, tmp_path):
+    for number in (3, 4):
+        (tmp_path / lake / f"{number:02}.{ending}").write_bytes(b"nothing of the kind")
+    lines, errors = said("validate", lake, code=2)
+    assert len(errors) == 1
+    assert errors[0].startswith(f"pbloom: lake/03.{ending}, lake/04.{ending}: not a")
+    assert added(lines) == ["24 files: 22 ok, 2 failed"]
+
+
+def test_outputs_that_exist_are_one_error(built, tmp_path):
+    said("strip", built, "--output-dir", "out")
+    _, errors = said("strip", built, "--output-dir", "out", code=2)
+    assert errors == ["pbloom: 24 files: already exists: use overwrite to replace it"]
+
+
+def test_unverified_footers_are_one_complaint(capsys):
+    with Complaints(3) as complaints:
+        for path in ("lake/a", "lake/b", "c"):
+            complaints.add_if_unverified(path, SimpleNamespace(unverified="no key"))
+    assert capsys.readouterr().err == "pbloom: 3 files: footer signature not verified: no key\n"
+    with Complaints(1) as complaints:
+        complaints.add_if_unverified("a: b", SimpleNamespace(unverified="no key"))
+        assert capsys.readouterr().err == "pbloom: a: b: footer signature not verified: no key\n"
+
+
+def test_messages_about_names_with_colons_are_grouped(capsys):
+    with Complaints(2) as complaints:
+        complaints.add("x: y/a: b", "x: y/a: b: damaged")
+        complaints.add("x: y/c", "x: y/c: damaged")
+    assert capsys.readouterr().err == "pbloom: 2 files: damaged\n"
+
+
+def test_findings_in_many_files_are_one_line(built):
+    lines, _ = said("validate", built, "--require", "flag", code=1)
+    assert lines == [
+        "24 files: error PB310 required-missing: column flag: a filter is required",
+        "24 files: 24 not ok; 24 errors in 24 filters and 7,200 values",
+    ]
+    lines, _ = said("validate", built)
+    assert lines == [f"24 files: 24 ok; no findings in 24 filters and {FILES * ROWS:,} values"]
+
+
+def test_only_files_to_read_are_the_answer(built, ending):
+    lines, _ = said("probe", built, "-c", "user_id", "-v", str(5 * ROWS))
+    group = "row group 0" if ending == "parquet" else "index group 0/0"
+    assert f"lake/05.{ending}: maybe {group}, 300 rows to read" in lines
+    assert len(lines) < 6
+    total = lines[-1]
+    assert total.startswith(
+        f"24 files: {FILES - len(lines) + 1} absent, {len(lines) - 1} to read; "
+    )
+    assert f"{(len(lines) - 1) * ROWS:,} of 7,200 rows to read" in total
+
+
+def test_unknown_verdicts_are_explained_once(lake):
+    lines, _ = said("probe", lake, "-c", "user_id", "-v", "5")
+    assert lines[0].startswith("24 files: unknown: no ")
+    assert added(lines)[1] == "24 files: 24 unknown"
+
+
+def test_inspect_gives_each_file_a_line(built, ending):
+    lines, _ = said("inspect", built)
+    assert len(lines) == FILES + 1
+    part = "stripe" if ending == "orc" else "row group"
+    assert lines[0].startswith(f"lake/00.{ending}: 300 rows in 1 {part}, ")
+    assert lines[-1].startswith("24 files: 24 with filters; 24 filters take ")
+
+
+def test_a_file_without_filters_is_one_line(lake, ending):
+    lines, _ = said("inspect", f"{lake}/00.{ending}")
+    assert len(lines) == 1
+    assert lines[0].endswith("; no filters")
+
+
+def test_the_summary_is_by_column(built, ending):
+    outcome("strip", f"{built}/07.{ending}", "--in-place")
+    lines, _ = said("inspect", built, "--summary")
+    rows = [line.split("\t") for line in lines]
+    assert rows[0] == [
+        "column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP",
+    ]  # fmt: skip
+    assert rows[1][:4] == ["user_id", "23 of 24", "23 of 24", "23"]
+    assert lines[2] == "no filters: flag"
+    assert lines[3].startswith("24 files, 7,200 rows: 23 filters take ")
+
+
+def test_the_summary_in_json_is_one_document(built):
+    (line,), _ = said("inspect", built, "--summary", "--json")
+    document = json.loads(line)
+    files = [json.loads(line) for line in said("inspect", built, "--json")[0]]
+    parts = [part for file in files for part in file.get("row_groups") or file["stripes"]]
+    chunks = [part["columns"][0]["filter"] for part in parts]
+    size = sum(file["size"] for file in files)
+    filter_bytes = sum(file["filter_bytes"] for file in files)
+    column = document.pop("columns")[0]
+    assert document == {
+        "files": 24,
+        "files_with_filters": 24,
+        "size": size,
+        "num_rows": FILES * ROWS,
+        "num_filters": 24,
+        "filter_bytes": filter_bytes,
+        "filter_share": filter_bytes / size,
+    }
+    assert column == {
+        "column": "user_id",
+        "files": 24,
+        "files_with_filters": 24,
+        "chunks": 24,
+        "chunks_with_filters": 24,
+        "num_filters": 24,
+        "filter_bytes": filter_bytes,
+        "filter_share": filter_bytes / size,
+        "fpp": pytest.approx(sum(each["fpp"] for each in chunks) / 24),
+        "worst_fpp": max(each["worst_fpp"] for each in chunks),
+    }
+
+
+def test_the_summary_of_one_file(built, ending):
+    lines, _ = said("inspect", f"{built}/00.{ending}", "--summary")
+    assert lines[-1].startswith("1 file, 300 rows: 1 filter takes ")
+
+
+def test_tables_with_other_columns_have_a_line_each(lake, ending, tmp_path):
+    other = tmp_path / f"other.{ending}"
+    table = pa.table({"other": np.arange(10)})
+    if ending == "orc":
+        orc.write_table(table, other)
+    else:
+        pq.write_table(table, other)
+    lines, _ = said("advise", lake, other)
+    assert len(lines) == 3
+    assert lines[0].startswith(f"lake/00.{ending} and 23 more: 7,200 rows in ")
+    assert lines[-1].startswith("2 tables: ")
+    assert lines[-1].endswith("; 25 files")
+    assert len(said("advise", lake, other, "--verbose")[0]) > 5
+
+
+def test_an_interrupted_command_says_what_is_done(lake, monkeypatch):
+    from parquet_bloom.verbs import build
+
+    original = build.build_file
+    monkeypatch.setattr(
+        build, "build_file", lambda path, *rest, **more: original(stopping(path), *rest, **more)
+    )
+
+    def stopping(path):
+        if "03" in path:
+            raise KeyboardInterrupt
+        return path
+
+    result = outcome("build", lake, "-c", "user_id", "--in-place")
+    assert result.code == 130
+    assert result.stdout.startswith("24 files: 3 built, 21 not reached; 3 filters, ")
+    assert result.stderr == "pbloom: interrupted\n"
+
+
+def test_repair_of_sound_files(built):
+    lines, _ = said("repair", built, "--dry-run")
+    assert lines == [
+        "24 files: 24 unchanged; 0 filters repaired, 0 left, 0 B added; dry run: nothing was written"
+    ]

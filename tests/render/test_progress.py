@@ -1,0 +1,48 @@
+"""Progress bars: one for all files, one for the file, and whatever else is written is not in their way."""
+
+import io
+import sys
+
+import pytest
+
+from parquet_bloom.render import terminal
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(terminal, "PATIENCE_SECONDS", -1.0)
+    return sys.stderr
+
+
+def test_a_bar_within_a_bar(shown):
+    with terminal.progress("3 files") as files:
+        files(1, 3)
+        with terminal.progress("a.parquet") as chunks:
+            chunks(1, 2)
+            terminal.complain("a.parquet: damaged")
+    text = shown.getvalue()
+    assert "3 files" in text
+    assert "a.parquet" in text
+    assert "\npbloom: a.parquet: damaged\n" in text.replace("\r", "\n").replace("\x1b[2K", "\n")
+
+
+def test_after_a_bar_there_is_none(shown):
+    with pytest.raises(KeyError), terminal.progress("x"):
+        raise KeyError
+    length = len(shown.getvalue())
+    terminal.complain("x")
+    assert shown.getvalue()[length:] == "pbloom: x\n"
+
+
+def test_in_a_pipe_there_is_none(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with terminal.progress("x") as show:
+        show(1, 2)
+    assert sys.stderr.getvalue() == ""
