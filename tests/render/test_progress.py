@@ -13,15 +13,17 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def shown(monkeypatch):
+def on_a_terminal(monkeypatch):
+    """stderr, which is a terminal from now on."""
+    shown = Terminal()
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr(terminal, "PATIENCE_SECONDS", -1.0)
-    return sys.stderr
+    return shown
 
 
-def test_a_bar_within_a_bar(shown):
+def test_a_bar_within_a_bar(monkeypatch):
+    shown = on_a_terminal(monkeypatch)
     with terminal.progress("3 files") as files:
         files(1, 3)
         with terminal.progress("a.parquet") as chunks:
@@ -33,7 +35,8 @@ def test_a_bar_within_a_bar(shown):
     assert "\npbloom: a.parquet: damaged\n" in text.replace("\r", "\n").replace("\x1b[2K", "\n")
 
 
-def test_after_a_bar_there_is_none(shown):
+def test_after_a_bar_there_is_none(monkeypatch):
+    shown = on_a_terminal(monkeypatch)
     with pytest.raises(KeyError), terminal.progress("x"):
         raise KeyError
     length = len(shown.getvalue())
