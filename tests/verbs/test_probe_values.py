@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from make.orc_files import LEAVES, all_types
 from pyarrow import orc
@@ -131,6 +131,7 @@ def assert_never_absent(path: Path, column: str, value: pa.Scalar, **options: st
 
 @pytest.mark.parametrize("dialect", ["xxhash", "murmur3", "statistics"])
 @pytest.mark.parametrize("column", PARQUET)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_what_is_in_a_parquet_file_is_never_absent(column, dialect, data):
     values = PARQUET[column]
@@ -140,6 +141,7 @@ def test_what_is_in_a_parquet_file_is_never_absent(column, dialect, data):
 
 
 @pytest.mark.parametrize("column", [name for name in LEAVES if "." not in name])
+@settings(max_examples=10)
 @given(data=st.data())
 def test_what_is_in_an_orc_file_is_never_absent(column, data):
     path, table = orc_file()
