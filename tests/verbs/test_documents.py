@@ -62,7 +62,7 @@ TABLES = {
 def test_to_dict_is_the_document_of_the_command(paths, verb):
     call, arguments = VERBS[verb]
     command = [paths[each] if isinstance(each, int) else each for each in arguments]
-    (line,) = outcome(*command, "--json").out.splitlines()
+    (line,) = outcome(*command, "--json").stdout.splitlines()
     report, printed = call(*paths).to_dict(), json.loads(line)
     for document in (report, printed):
         document.pop("seconds", None)
