@@ -13,6 +13,9 @@ from parquet_bloom.values.types import LeafType, literal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# What text is a value of, in arrays of bytes.
+_TEXTS = ("", "BSON", "ENUM", "JSON", "STRING", "UUID")
+
 
 def encode_given(leaf: LeafType, value: Any) -> Encodings:
     """The stored bytes of a value, or of a literal. Raises ValueTypeError for what cannot be a value
@@ -22,9 +25,10 @@ def encode_given(leaf: LeafType, value: Any) -> Encodings:
     try:
         return encode(leaf, value)
     except ValueTypeError as error:
-        if isinstance(value, str):
-            raise ValueTypeError(f"{error}, or pb.literal(…) to read it from text") from None
-        raise
+        holds_text = leaf.physical.endswith("BYTE_ARRAY") and leaf.logical_name in _TEXTS
+        if holds_text or not isinstance(value, str):
+            raise
+        raise ValueTypeError(f"{error}, or pb.literal(…) to read it from text") from None
 
 
 def values_of(values: Any) -> list[Any] | NDArray[Any]:
