@@ -3,8 +3,8 @@
     import parquet_bloom as pb
 
     pb.build("in.parquet", "out.parquet", columns=["user_id"], fpp=0.01)
+    pb.probe("out.parquet", "user_id", [42, 43])
     with pb.open("out.parquet") as file:
-        file.probe("user_id", 123)
         file.bloom_filter(row_group=0, column="user_id").check_many(array)
 
 The names below are loaded on first use, so that importing the package is cheap.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container import LeftChunk as LeftChunk
     from parquet_bloom.container import Place as Place
     from parquet_bloom.container import RemovedFilters as RemovedFilters
+    from parquet_bloom.container.column_filter import ColumnFilter as ColumnFilter
     from parquet_bloom.diagnosis.diagnosis import Diagnosis as Diagnosis
     from parquet_bloom.encryption.keys import Keys as Keys
     from parquet_bloom.encryption.keys_file import read_keys as read_keys
@@ -44,15 +45,14 @@ if TYPE_CHECKING:
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter as SplitBlockBloomFilter
     from parquet_bloom.legacy.murmur3.dialect import Murmur3 as Murmur3
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter as StatisticsFilter
-    from parquet_bloom.orc.column_filter import OrcColumnFilter as OrcColumnFilter
     from parquet_bloom.orc.file import OrcFile as OrcFile
-    from parquet_bloom.parquet.column_filter import ColumnFilter as ColumnFilter
     from parquet_bloom.parquet.file import ParquetFile as ParquetFile
     from parquet_bloom.rules.finding import Finding as Finding
     from parquet_bloom.rules.policy import ColumnPolicy as ColumnPolicy
     from parquet_bloom.rules.policy import Policy as Policy
     from parquet_bloom.rules.policy import read_policy as read_policy
     from parquet_bloom.rules.rule import Severity as Severity
+    from parquet_bloom.values.types import literal as literal
     from parquet_bloom.verbs.advise import AdviceReport as AdviceReport
     from parquet_bloom.verbs.advise import Advisor as Advisor
     from parquet_bloom.verbs.advise import advise as advise
@@ -82,6 +82,7 @@ __version__ = "0.1.0"
 # Public names by module; type checkers read the same above, which a test checks.
 _NAMES = {
     "container": "Answer BuiltFilters Explanation FilterDescription LeftChunk Place RemovedFilters",
+    "container.column_filter": "ColumnFilter",
     "diagnosis.diagnosis": "Diagnosis",
     "encryption.keys": "Keys",
     "encryption.keys_file": "read_keys",
@@ -90,13 +91,12 @@ _NAMES = {
     "filters.split_block": "SplitBlockBloomFilter",
     "legacy.murmur3.dialect": "Murmur3",
     "legacy.statistics.dialect": "StatisticsFilter",
-    "orc.column_filter": "OrcColumnFilter",
     "orc.file": "OrcFile",
-    "parquet.column_filter": "ColumnFilter",
     "parquet.file": "ParquetFile",
     "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",
     "rules.rule": "Severity",
+    "values.types": "literal",
     "verbs.advise": "AdviceReport Advisor advise",
     "verbs.build": "BuildReport build",
     "verbs.diff": "FileDiff FilterDiff diff",
@@ -113,11 +113,13 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names.spli
 __all__ = sorted(_HOME)  # noqa: PLE0605
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return value
+if not TYPE_CHECKING:
+    # Type checkers would take every name for a public one.
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+        return value
 
 
 def __dir__() -> list[str]:

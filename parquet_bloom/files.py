@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile | OrcFile:
-    """Open a local path or URL; `keys` for an encrypted Parquet file.
+    """Open a local path or URL; `keys` for an encrypted Parquet file. Both kinds of files have
+    `columns`, `parts`, `probe` and `bloom_filter`.
 
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
     cannot be decrypted.

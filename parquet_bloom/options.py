@@ -6,25 +6,73 @@ Every class raises ValueError for impossible values.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.storage.new_version import Target, resolve_target
-from parquet_bloom.vocabulary import Dialect, Existing, LiteralType, OrcStreams, check_word
+from parquet_bloom.vocabulary import Dialect, Existing, OrcStreams, check_word
 
 DEFAULT_FPP = 0.01
 MAX_SEED = (1 << 32) - 1
 
-Item = TypeVar("Item")
+# What a public function takes for several names or numbers.
+Names = str | Iterable[str]
+Numbers = int | Iterable[int]
 
 
-def tuple_or_none(items: Iterable[Item] | None) -> tuple[Item, ...] | None:
-    """The items of a selection, None for all."""
-    return None if items is None else tuple(items)
+def names_given(argument: str, names: Names | None) -> tuple[str, ...] | None:
+    """Names, such as those of columns; text is one name, None stands for all. Raises TypeError for
+    anything that is not text."""
+    if names is None:
+        return None
+    items = (
+        [names] if isinstance(names, str) else _items(argument, names, "a name or a list of names")
+    )
+    for item in items:
+        if not isinstance(item, str):
+            raise TypeError(f"{argument}: {item!r}, expected a name or a list of names")
+    return tuple(items)
+
+
+def name_given(argument: str, name: str) -> str:
+    """One name. Raises TypeError for anything that is not text."""
+    if not isinstance(name, str):
+        raise TypeError(f"{argument}: {name!r}, expected one name")
+    return name
+
+
+def numbers_given(argument: str, numbers: Numbers | None) -> tuple[int, ...] | None:
+    """Numbers, such as those of row groups, None for all. Raises TypeError for anything else."""
+    if numbers is None:
+        return None
+    expected = "a number or a list of numbers"
+    if not isinstance(numbers, Iterable) or isinstance(numbers, str):
+        return (number_given(argument, numbers, expected),)
+    return tuple(
+        number_given(argument, item, expected) for item in _items(argument, numbers, expected)
+    )
+
+
+def number_given(argument: str, number: Any, expected: str = "one number") -> int:
+    """One number. Raises TypeError for anything but an integer."""
+    try:
+        if not isinstance(number, bool):
+            return operator.index(number)
+    except TypeError:
+        pass
+    raise TypeError(f"{argument}: {number!r}, expected {expected}")
+
+
+def _items(argument: str, items: Any, expected: str) -> list[Any]:
+    """The items of a list, or of a numpy or pyarrow array."""
+    if not isinstance(items, Iterable) or isinstance(items, Mapping | bytes):
+        raise TypeError(f"{argument}: {items!r}, expected {expected}")
+    return items.to_pylist() if hasattr(items, "to_pylist") else list(items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +148,16 @@ class RepairOptions(Selection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeOptions:
-    """What to ask, and which filters, see verbs.probe.probe."""
+    """What to ask, and which filters, see verbs.probe.probe. `values`: what
+    values.given.values_of returned, or a list of literals."""
 
     column: str
-    values: tuple[str, ...]
-    read_as: LiteralType | None = None
+    values: Any
     dialect: Dialect | None = None
     seed: int | None = None
     explain: bool = False
 
     def __post_init__(self) -> None:
-        if self.read_as is not None:
-            check_word("read_as", self.read_as, LiteralType)
         check_dialect(self.dialect, self.seed)
 
 
@@ -131,7 +177,7 @@ class AdviseOptions(Selection):
 
     fpp: float | None = None
     max_bytes: int | None = None
-    value_sample: Mapping[str, Sequence[str]] | None = None
+    value_sample: Mapping[str, Sequence[Any]] | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:

@@ -52,6 +52,7 @@ HOMES = {
         "orc/",
         "spark/",
         "storage/remote.py",
+        "verbs/documents.py",
     },
     "pyspark": {"spark/"},
     "rich": {"render/table.py", "render/terminal.py"},
@@ -286,7 +287,7 @@ def test_the_command_starts_without_numpy():
 QUICK = {
     "build": "pb.build({source!r}, {output!r}, columns=['int64'], existing='replace')",
     "inspect": "pb.inspect({source!r})",
-    "probe": "pb.probe({source!r}, 'int64', ['5'], explain=True)",
+    "probe": "pb.probe({source!r}, 'int64', [5], explain=True)",
     "strip": "pb.strip({source!r}, {output!r})",
 }
 

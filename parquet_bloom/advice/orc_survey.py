@@ -29,10 +29,10 @@ from parquet_bloom.orc.build import OrcSize, room_of_values
 from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.footers import check_indexed, check_writable
-from parquet_bloom.orc.keys.key_hashes import encode_literal, insertion_hashes, never_absent
+from parquet_bloom.orc.keys.key_hashes import insertion_hashes, key_hashes, never_absent
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import group_values, reason_unreadable
-from parquet_bloom.values.literals import encode_literal as read_literal
+from parquet_bloom.values.given import encode_given
 
 # The steps of MurmurHash3's finalizer.
 _SHIFT: Final = np.uint64(33)
@@ -135,15 +135,16 @@ def _keys_at(column: OrcColumn, values: Any, positions: Iterable[int]) -> list[O
     return order_keys(column, values.take(list(positions)))
 
 
-def _given_value(column: OrcColumn, literal: str) -> GivenValue:
-    """The value that a literal stands for. Raises ValueTypeError."""
-    found = encode_literal(column, literal, KeyForm())
+def _given_value(column: OrcColumn, value: Any) -> GivenValue:
+    """A value or literal that is looked up. Raises ValueTypeError."""
+    found = key_hashes(column, [value], KeyForm())
+    if found.unknown:
+        return GivenValue((), None, True)
     key = None
-    if not found.unknown and is_ordered(column):
-        plain = read_literal(leaf_type(column), literal).plain[0]
+    if is_ordered(column):
+        plain = encode_given(leaf_type(column), value).plain[0]
         (key,) = order_keys(column, stored_value(column, plain))
-    hashes = spread(np.array(found.hashes, np.uint64)).tolist()
-    return GivenValue(hashes, key, bool(found.unknown))
+    return GivenValue(spread(found.of(0)).tolist(), key, False)
 
 
 # Spark's timestamps have microseconds, those of ORC nanoseconds.

@@ -28,7 +28,7 @@ from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, located
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.encode import Encodings
-from parquet_bloom.values.literals import encode_literal
+from parquet_bloom.values.given import encode_given
 from parquet_bloom.vocabulary import NO_KEY
 
 # The most memory that counting and sampling one chunk takes.
@@ -59,7 +59,7 @@ class ParquetSurveyor:
         return Subject(
             column=leaf,
             is_ordered=key is not None,
-            value_of=lambda literal: given_value(encode_literal(leaf.type, literal), key),
+            value_of=lambda value: given_value(encode_given(leaf.type, value), key),
             engines=engine_uses(leaf),
             seldom_asked=seldom_asked(leaf.type),
             settings=partial(_settings, leaf, self._size),

@@ -157,14 +157,14 @@ class ColumnSurvey:
 class Subject:
     """A column to be judged, in whichever file of the table.
 
-    `is_ordered`: min/max statistics can rule out values of this type; `value_of`: the value that a
-    literal stands for, raises ValueTypeError; `engines`: who uses its filters; `seldom_asked`: see
+    `is_ordered`: min/max statistics can rule out values of this type; `value_of`: a value or
+    literal that is looked up, raises ValueTypeError; `engines`: who uses its filters; `seldom_asked`: see
     verdict.Evidence; `settings`: for other writers, from the path of a file and what was counted.
     """
 
     column: Column
     is_ordered: bool
-    value_of: Callable[[str], GivenValue]
+    value_of: Callable[[Any], GivenValue]
     engines: tuple[EngineUse, ...]
     seldom_asked: str
     settings: Callable[[str, ColumnCounts], tuple[WriterSettings, ...]]

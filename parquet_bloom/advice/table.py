@@ -84,7 +84,7 @@ class Table:
         self,
         surveyor: Surveyor,
         columns: Sequence[Column],
-        value_sample: Mapping[str, Sequence[str]],
+        value_sample: Mapping[str, Sequence[Any]],
     ) -> None:
         """For files like this one, which is yet to be added. Raises ColumnError, ValueTypeError."""
         self.files: list[SurveyedFile] = []

@@ -6,6 +6,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from parquet_bloom.advice.samples import GivenSample
 from parquet_bloom.advice.survey import Subject
@@ -58,7 +59,7 @@ def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:
 
 
 def given_samples(
-    file: Container, subjects: Sequence[Subject], value_sample: Mapping[str, Sequence[str]]
+    file: Container, subjects: Sequence[Subject], value_sample: Mapping[str, Sequence[Any]]
 ) -> dict[int, GivenSample]:
     """The values to look up, by the position of their column in `subjects`.
 
@@ -66,17 +67,18 @@ def given_samples(
     """
     columns = [subject.column for subject in subjects]
     given: dict[int, GivenSample] = {}
-    for name, literals in value_sample.items():
+    for name, asked in value_sample.items():
         where = f"{file.path}: value sample: column {name}"
         (column,) = file.select([name])
         if column not in columns:
             raise ColumnError(f"{where} is not one of the columns to judge")
-        if not literals:
+        if not len(asked):
             raise ColumnError(f"{where}: no values, expected at least one")
-        times = Counter(literals)
+        # By their types, too: 1, 1.0 and True are equal.
+        times = Counter((type(value), value) for value in asked)
         place = columns.index(column)
         try:
-            values = [subjects[place].value_of(literal) for literal in times]
+            values = [subjects[place].value_of(value) for _, value in times]
         except ValueTypeError as error:
             raise ValueTypeError(f"{where}: {error}") from None
         given[place] = GivenSample(values, list(times.values()))

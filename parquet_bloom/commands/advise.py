@@ -56,10 +56,12 @@ def advise(
     )
     from parquet_bloom.render.many_files import Complaints, Summary
     from parquet_bloom.render.terminal import progress
+    from parquet_bloom.values.types import literal
     from parquet_bloom.verbs.advise import Advisor
 
-    sample = read_value_sample(value_sample, columns or ()) if value_sample else None
-    advisor = Advisor(AdviseOptions(columns=columns, value_sample=sample, **given), keys)
+    texts = read_value_sample(value_sample, columns or ()) if value_sample else {}
+    sample = {name: list(map(literal, each)) for name, each in texts.items()}
+    advisor = Advisor(AdviseOptions(columns=columns, value_sample=sample or None, **given), keys)
 
     def work(path: str) -> None:
         with progress(path) as show:

@@ -117,10 +117,6 @@ max_bytes = click.option(
     "--max-bytes", callback=filter_size, metavar="SIZE",
     help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
 )  # fmt: skip
-read_as = click.option(
-    "--type", "read_as", type=click.Choice(words(LiteralType)),
-    help="Read the literals as this type instead of the column's.",
-)  # fmt: skip
 no_verify = click.option(
     "--no-verify", "verify", is_flag=True, flag_value=False, default=True,
     help="Do not read back what was written.",
@@ -217,6 +213,37 @@ def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:
     in_file = {} if keys_file is None else read_keys_file(keys_file, warn=complain)
     tables = {name: table_of(name, given[name]) for name in _KEY_TABLES & given.keys()}
     return keys_of(merged(in_file, {**given, **tables}))
+
+
+def literals(command: Any) -> Any:
+    """Values to look up; the command gets them as `values`, each a literal."""
+
+    @together(
+        click.option(
+            "-v", "--value", "texts", multiple=True, help="Literal of the column's type."
+        ),
+        click.option(
+            "--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line."
+        ),
+        click.option(
+            "--type", "read_as", type=click.Choice(words(LiteralType)),
+            help="Read the literals as this type instead of the column's.",
+        ),
+    )  # fmt: skip
+    @wraps(command)
+    def with_literals(
+        *args: Any, texts: tuple[str, ...], values_from: Any, read_as: LiteralType | None,
+        **given: Any,
+    ) -> Any:  # fmt: skip
+        from parquet_bloom.values.types import literal
+
+        lines = (line.rstrip("\r\n") for line in values_from or ())
+        values = [literal(text, read_as) for text in (*texts, *lines)]
+        if not values:
+            raise click.UsageError("expected at least one --value or --values-from")
+        return command(*args, values=values, **given)
+
+    return with_literals
 
 
 def stored_dialect(command: Any) -> Any:

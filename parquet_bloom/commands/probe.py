@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @option.files
 @option.column
-@click.option("-v", "--value", "values", multiple=True, help="Literal of the column's type.")
-@click.option("--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line.")
-@option.read_as
+@option.literals
 @click.option("--explain", is_flag=True, help="Show the hash and bits of each value.")
 @click.option(
     "--groups-to-read", "only_groups", is_flag=True,
@@ -31,9 +29,8 @@ if TYPE_CHECKING:
 @option.as_json
 @option.verbose
 def probe(
-    files: tuple[str, ...], values: tuple[str, ...], values_from: Any, explain: bool,
-    only_groups: bool, keys: option.GivenKeys, as_json: bool,
-    verbose: bool, **given: Any,
+    files: tuple[str, ...], explain: bool, only_groups: bool, keys: option.GivenKeys,
+    as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
@@ -57,12 +54,9 @@ def probe(
     )
     from parquet_bloom.verbs.probe import probe_file
 
-    literals = (*values, *(line.rstrip("\r\n") for line in values_from or ()))
-    if not literals:
-        raise click.UsageError("expected at least one --value or --values-from")
     if only_groups and (explain or as_json):
         raise click.UsageError("expected --groups-to-read without --explain and --json")
-    options = ProbeOptions(values=literals, explain=explain, **given)
+    options = ProbeOptions(explain=explain, **given)
     absent = []
 
     def work(path: str) -> ProbeReport:

@@ -210,12 +210,7 @@ def advise() -> None:
     """Say which columns deserve a filter; the files of one task are judged together."""
 
 
-@_verb(
-    option.column,
-    click.option("-v", "--value", "values", multiple=True, required=True, help="Literal."),
-    option.read_as,
-    _inputs,
-)
+@_verb(option.column, option.literals, _inputs)
 def probe() -> None:
     """Ask the filters whether values can be in files.
 

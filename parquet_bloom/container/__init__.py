@@ -171,6 +171,13 @@ class Answer(Located):
     first_row: int
 
 
+class GroupAnswers(NamedTuple):
+    """What one group answers about many values: `distinct[picks[i]]` about value i."""
+
+    distinct: Sequence[Answer]
+    picks: Sequence[int]
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation(Located):
     """How the filter of one group answers for one hash of a value: see filters.look_up.LookUp.

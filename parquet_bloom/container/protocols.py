@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from parquet_bloom.container import (
-        Answer,
         BuildChange,
         Explanation,
+        GroupAnswers,
         NoFilters,
         Place,
         ReadFilter,
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         StripChange,
         Units,
     )
+    from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
         Look,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
-    from parquet_bloom.vocabulary import Dialect, Format, LiteralType
+    from parquet_bloom.vocabulary import Dialect, Format
 
 
 class Column(Protocol):
@@ -102,8 +103,12 @@ class Container(Protocol):
 
     def close(self) -> None: ...
 
-    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
-        """These parts in order, checked; all of them for None. Raises ColumnError."""
+    @property
+    def parts(self) -> tuple[PartDescription, ...]:
+        """The row groups or stripes, without their columns."""
+
+    def select_parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+        """The numbers of these parts in order, checked; all of them for None. Raises ColumnError."""
 
     def column(self, name: str) -> Any:
         """The Column with this dotted path. Raises ColumnError, suggesting similar names."""
@@ -127,17 +132,25 @@ class Container(Protocol):
     ) -> RepairChange:
         """Repair filters; those that are built follow RepairOptions. Raises as `build`."""
 
-    def encode(self, column: Any, value: Any) -> Any:
-        """A Python or numpy value, to ask Probers of a Column about. Raises ValueTypeError if the
-        column cannot hold it."""
-
-    def read_literal(self, column: Any, text: str, read_as: LiteralType | None) -> Any:
-        """The same for a literal; `read_as`: its type, None for the column's."""
+    def encode(self, column: Any, values: Sequence[Any]) -> Any:
+        """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
+        and column, if the column cannot hold one of them."""
 
     def probers(self, column: Any, dialect: Dialect | None, seed: int | None) -> Iterator[Prober]:
         """One per part, in order, for filters of this dialect (None: those that today's readers
         find); `seed`: of their hash, if the file does not say. Raises FooterError, and
         UnsupportedError for a dialect that the format does not have."""
+
+    def bloom_filter(
+        self,
+        row_group: int,
+        column: str,
+        index_group: int | None = None,
+        *,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+    ) -> ColumnFilter:
+        """One filter, read whole, see ParquetFile and OrcFile."""
 
     def read_filters(self, part: int, column: Any) -> Sequence[ReadFilter] | NoFilters:
         """The filters of the format's own kind of one Chunk, group by group."""
@@ -173,10 +186,13 @@ class Container(Protocol):
 
 
 class Prober(Protocol):
-    """Asks the filters of one column in one part, which are read once for all values."""
+    """Asks the filters of one column in one part, which are read once for all values; `asked` is what
+    `encode` returned. Methods raise TamperedError."""
 
-    def answers(self, asked: Any) -> tuple[Answer, ...]:
-        """One per group, for what `encode` or `read_literal` returned. Raises TamperedError."""
+    def answers(self, asked: Any) -> Sequence[GroupAnswers]:
+        """What each group answers."""
 
-    def explained(self, asked: Any) -> tuple[tuple[Answer, ...], tuple[Explanation, ...]]:
-        """The answers, and what led to them. Raises TamperedError."""
+    def explained(
+        self, asked: Any
+    ) -> tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
+        """The same, and for each value what led to it."""

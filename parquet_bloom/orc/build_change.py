@@ -116,7 +116,7 @@ class OrcBuild(BuiltChange, BuildChange):
         """The chunks that should get filters; the others are skipped. Raises ColumnError,
         UnsupportedError, FilterError, RewriteError."""
         columns = file.select(options.columns)
-        for index in file.parts(options.parts):
+        for index in file.select_parts(options.parts):
             for chunk in file.chunks(index, columns):
                 if reason := _reason_to_skip(chunk, options):
                     self.skip(chunk, reason)

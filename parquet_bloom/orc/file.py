@@ -8,43 +8,38 @@ verbs need are imported where they are used.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
-from parquet_bloom.container import STRIPES, Answer, NoFilters, Place, ReadFilter, Units
+from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units
+from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.container.descriptions import PartDescription
-from parquet_bloom.errors import ParquetBloomError, UnsupportedError, ValueTypeError
+from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.describe import describe, read_filter, stored_filter, stored_index
-from parquet_bloom.orc.probe import Asked, StripeProber, asked_literal, asked_value
+from parquet_bloom.orc.probe import Asked, StripeProber
 from parquet_bloom.orc.reader import ENCRYPTED, OrcReader
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Repairs
+    from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import ChunkDescription, Look, StoredFilter
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.orc.build_change import OrcBuild, OrcRepair
-    from parquet_bloom.orc.column_filter import OrcColumnFilter
     from parquet_bloom.orc.strip_change import OrcStrip
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.vocabulary import Dialect, LiteralType
+    from parquet_bloom.vocabulary import Dialect
 
 
-class OrcFile(OrcReader):
+class OrcFile(DataFile, OrcReader):
     """An open ORC file. Use as a context manager, or call close()."""
 
     format: Literal["orc"] = "orc"
     units: Units = STRIPES
     # Footers of ORC files are not signed.
     unverified: None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self.source.close()
@@ -83,43 +78,40 @@ class OrcFile(OrcReader):
     # --------------------------------------------------------------------------------------------
     # Look-ups
 
-    def bloom_filter(self, stripe: int, index_group: int, column: str) -> OrcColumnFilter:
-        """The filter of one index group.
+    def bloom_filter(
+        self,
+        row_group: int,
+        column: str,
+        index_group: int | None = None,
+        *,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+    ) -> ColumnFilter:
+        """The filter of one index group of the stripe `row_group`; `index_group` can be left out if
+        there is only one. dialect, seed: of filters in Parquet files.
 
         Raises ColumnError if there is no such column, stripe or index group, FilterError if it has
-        no usable filter.
+        no usable filter, UnsupportedError for a dialect.
         """
-        # This loads pyarrow, which only look-ups of values need.
-        from parquet_bloom.orc.column_filter import OrcColumnFilter
-
-        chunk = self._chunk(stripe, column)
-        stored = stored_index(self, chunk, index_group)
-        prober = StripeProber(self, chunk, stored)
-        return OrcColumnFilter(stored.filters[index_group], chunk.column, prober, index_group)
+        self._check_dialect(dialect)
+        chunk = self._chunk(row_group, column)
+        num_groups = chunk.stripe.num_index_groups
+        if index_group is None and num_groups > 1:
+            raise ColumnError(
+                f"{self.path}: stripe {row_group}: {num_groups} index groups, expected index_group,"
+                f" 0 to {num_groups - 1}"
+            )
+        stored = stored_index(self, chunk, index_group or 0)
+        return StripeProber(self, chunk, stored).column_filter(index_group or 0)
 
     def _chunk(self, stripe: int, column: str) -> OrcChunk:
         found = self.column(column)
         return OrcChunk(self.stripe(stripe), found)
 
-    def probe(self, column: str, value: Any) -> tuple[Answer, ...]:
-        """Whether `value`, a Python or numpy value of the column's type, is in each index group.
-
-        Raises ColumnError, and ValueTypeError if the column cannot hold the value.
-        """
-        found = self.column(column)
-        asked = self.encode(found, value)
-        return tuple(answer for each in self.probers(found) for answer in each.answers(asked))
-
-    def encode(self, column: OrcColumn, value: Any) -> Asked:
-        """A Python or numpy value to pass to probers. Raises ValueTypeError."""
-        return asked_value(column, value)
-
-    def read_literal(
-        self, column: OrcColumn, text: str, read_as: LiteralType | None = None
-    ) -> Asked:
-        """A literal to pass to probers. Raises ValueTypeError, naming file and column."""
+    def encode(self, column: OrcColumn, values: Sequence[Any]) -> Asked:
+        """Values to pass to probers. Raises ValueTypeError."""
         try:
-            return asked_literal(column, text, read_as)
+            return Asked(column, values)
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 

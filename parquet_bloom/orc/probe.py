@@ -6,17 +6,21 @@ value, the answer is `unknown` instead of `absent`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property, partial
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.container import STRIPES, Answer, Explanation, Place
+from parquet_bloom.container import STRIPES, Answer, Explanation, GroupAnswers, Place
+from parquet_bloom.container.column_filter import ColumnFilter
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_k_hash
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.row_index import IndexEntry, fits
+from parquet_bloom.values.encode import plain_value
+from parquet_bloom.values.given import texts_of
+from parquet_bloom.values.types import literal
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.bloom import StoredIndex
@@ -24,46 +28,56 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.keys.key_hashes import KeyHashes
     from parquet_bloom.orc.reader import OrcReader
     from parquet_bloom.orc.stripe import OrcChunk
-    from parquet_bloom.vocabulary import LiteralType
+    from parquet_bloom.vocabulary import Verdict
 
 
-@dataclass(frozen=True, slots=True)
 class Asked:
-    """A value to look up, and its hashes by key form. `text`: the literal, if it was one; `is_ascii`:
-    it is the same in every charset. Raises ValueTypeError if the column cannot hold the value, even
-    where there is no filter."""
+    """Values to look up, and their hashes by key form. Raises ValueTypeError if the column cannot
+    hold one of them, even where there is no filter."""
 
-    text: str
-    hashes: Callable[[KeyForm], KeyHashes] = field(repr=False)
-    is_ascii: bool
-
-    def __post_init__(self) -> None:
+    def __init__(self, column: OrcColumn, values: Sequence[Any]) -> None:
+        self._column = column
+        self._values = values
+        self._hashes: dict[KeyForm, KeyHashes] = {}
         self.hashes(KeyForm())
 
+    def __len__(self) -> int:
+        return len(self._values)
 
-def asked_value(column: OrcColumn, value: Any) -> Asked:
-    """A Python or numpy value to look up. Raises ValueTypeError."""
-    from parquet_bloom.orc.keys.key_hashes import encode
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        """The values as reports show them."""
+        return texts_of(self._values)
 
-    is_ascii = not isinstance(value, str | bytes) or value.isascii()
-    return Asked("", cache(partial(encode, column, value)), is_ascii)
+    def hashes(self, key_form: KeyForm) -> KeyHashes:
+        if key_form not in self._hashes:
+            from parquet_bloom.orc.keys.key_hashes import key_hashes
+
+            self._hashes[key_form] = key_hashes(self._column, self._values, key_form)
+        return self._hashes[key_form]
+
+    @cached_property
+    def not_ascii(self) -> Sequence[int]:
+        """The values that are not the same in every charset."""
+        return [index for index, value in enumerate(self._values) if not _is_ascii(value)]
 
 
-def asked_literal(column: OrcColumn, text: str, read_as: LiteralType | None) -> Asked:
-    """A literal to look up. Raises ValueTypeError."""
-    from parquet_bloom.orc.keys.key_hashes import encode_literal
-
-    # Hexadecimal bytes can be any text.
-    is_ascii = text.isascii() and text[:2].lower() != "0x" and read_as != "bytes"
-    return Asked(text, cache(partial(encode_literal, column, text, read_as=read_as)), is_ascii)
+def _is_ascii(value: Any) -> bool:
+    if isinstance(value, literal):
+        # Hexadecimal bytes can be any text.
+        is_hex = value.text[:2].lower() == "0x" or value.read_as == "bytes"
+        return value.text.isascii() and not is_hex
+    value = plain_value(value)
+    return not isinstance(value, str | bytes | bytearray) or value.isascii()
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Filters, and the hashes of a value, uint64 of shape (n,), to look up in them."""
+    """Filters, and the hashes of values to look up in them. `unknown`: why some values cannot be."""
 
     stored: StoredIndex
-    hashes: Any
+    hashes: KeyHashes
+    unknown: Mapping[int, str]
 
 
 class StripeProber:
@@ -74,64 +88,84 @@ class StripeProber:
         self._stripe, self._column = chunk.stripe, chunk.column
         self._given = stored
 
-    def answers(self, asked: Asked) -> tuple[Answer, ...]:
-        """The answer of each index group about a value."""
+    def answers(self, asked: Asked) -> Sequence[GroupAnswers]:
+        """What each index group answers."""
         question = self._question(asked)
         groups = range(self._stripe.num_index_groups)
-        return tuple(self._answer(question, group) for group in groups)
+        return [self._answers(question, len(asked), group) for group in groups]
 
-    def answer(self, asked: Asked, group: int) -> Answer:
-        """The answer of one index group about a value."""
-        return self._answer(self._question(asked), group)
-
-    def explained(self, asked: Asked) -> tuple[tuple[Answer, ...], tuple[Explanation, ...]]:
-        """The answers, and how each hash of the value meets the filter of each index group."""
+    def explained(
+        self, asked: Asked
+    ) -> tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
+        """The same, and how each hash of a value meets the filter of each index group."""
         question = self._question(asked)
         answers = self.answers(asked)
-        return answers, tuple(
-            Explanation(answer.place, asked.text, reason=answer.reason, **asdict(look))
-            for group, answer in enumerate(answers)
-            for look in _looks(question, group)
-        )
+        return answers, [
+            tuple(
+                Explanation(answer.place, text, reason=answer.reason, **asdict(look))
+                for group, (distinct, picks) in enumerate(answers)
+                for answer in [distinct[picks[index]]]
+                for look in _looks(question, index, group)
+            )
+            for index, text in enumerate(asked.texts)
+        ]
 
-    def _answer(self, question: _Question | str, group: int) -> Answer:
-        stripe = self._stripe
+    def column_filter(self, group: int) -> ColumnFilter:
+        """The filter of one index group; the prober has been given the filters of the chunk."""
+        stored, _ = self._stored
+        assert stored is not None
+
+        def ask(values: Any) -> Any:
+            import numpy as np
+
+            asked = Asked(self._column, values)
+            answers = self._answers(self._question(asked), len(asked), group)
+            may_be = np.array([each.verdict != "absent" for each in answers.distinct], np.bool_)
+            return may_be[np.array(answers.picks, np.intp)]
+
+        place = Place(self._stripe.index, group, STRIPES)
+        return ColumnFilter(place, self._column.name, "orc", stored.filters[group], ask)
+
+    def _answers(self, question: _Question | str, num_values: int, group: int) -> GroupAnswers:
+        """What one index group answers."""
         if isinstance(question, str):
-            is_absent, doubt = False, question
-        else:
-            is_absent = not question.stored.filters[group].check_hashes(question.hashes).any()
-            doubt = self._doubt_about_group(question.stored, group) if is_absent else ""
-        return Answer(
-            Place(stripe.index, group, STRIPES),
-            "unknown" if doubt else "absent" if is_absent else "maybe",
-            doubt or None,
-            stripe.group_num_rows(group),
-            stripe.first_row + stripe.group_first_row(group),
-        )
+            return GroupAnswers([self._answer(group, "unknown", question)], [0] * num_values)
+        picks = question.hashes.found_in(question.stored.filters[group])
+        distinct = [self._answer(group, "maybe")] * 2
+        if any(not each and index not in question.unknown for index, each in enumerate(picks)):
+            doubt = self._doubt_about_group(question.stored, group)
+            distinct[0] = self._answer(group, "unknown" if doubt else "absent", doubt or None)
+        for index, why in question.unknown.items():
+            picks[index] = len(distinct)
+            distinct.append(self._answer(group, "unknown", why))
+        return GroupAnswers(distinct, picks)
+
+    def _answer(self, group: int, verdict: Verdict, reason: str | None = None) -> Answer:
+        stripe = self._stripe
+        first_row = stripe.first_row + stripe.group_first_row(group)
+        place = Place(stripe.index, group, STRIPES)
+        return Answer(place, verdict, reason, stripe.group_num_rows(group), first_row)
 
     def _question(self, asked: Asked) -> _Question | str:
-        """What to ask the filters, or why they cannot be asked."""
+        """What to ask the filters, or why they cannot be asked about any value."""
         stored, reason = self._stored
         if stored is None:
             return reason
         keys = asked.hashes(stored.key_form)
-        if unknown := keys.unknown or self._doubt(stored, asked):
-            return unknown
-        import numpy as np
-
-        return _Question(stored, np.array(keys.hashes, np.uint64))
+        generation = self._file.generation
+        unknown: dict[int, str] = {}
+        if doubt := writers.doubt(generation, self._column, stored):
+            unknown = dict.fromkeys(range(len(asked)), doubt)
+        if writers.doubts_text(generation, self._column, stored):
+            why = f"text in a charset that {generation.created_by} did not record"
+            unknown |= dict.fromkeys(asked.not_ascii, why)
+        return _Question(stored, keys, unknown | dict(keys.unknown))
 
     @cached_property
     def _stored(self) -> tuple[StoredIndex | None, str]:
         if self._given is not None:
             return self._given, ""
         return self._file.usable_filters(self._stripe.index, self._column)
-
-    def _doubt(self, stored: StoredIndex, value: Asked) -> str:
-        generation = self._file.generation
-        if not value.is_ascii and writers.doubts_text(generation, self._column, stored):
-            return f"text in a charset that {generation.created_by} did not record"
-        return writers.doubt(generation, self._column, stored)
 
     @cached_property
     def _row_index(self) -> tuple[tuple[IndexEntry, ...] | None, str]:
@@ -160,9 +194,9 @@ class StripeProber:
         return "" if is_later else "timestamps before 1970, which ORC C++ rounded up"
 
 
-def _looks(question: _Question | str, group: int) -> list[LookUp]:
-    """How each hash meets one filter."""
-    if isinstance(question, str):
+def _looks(question: _Question | str, index: int, group: int) -> list[LookUp]:
+    """How each hash of a value meets one filter."""
+    if isinstance(question, str) or index in question.unknown:
         return [LookUp("", ())]
-    filter, hashes = question.stored.filters[group], question.hashes
+    filter, hashes = question.stored.filters[group], question.hashes.of(index)
     return [in_k_hash(filter, hashes[at : at + 1]) for at in range(len(hashes))]

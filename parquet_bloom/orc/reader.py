@@ -76,7 +76,7 @@ class OrcReader:
         wanted = {self.column(name).id for name in names}
         return tuple(column for column in self.tail.columns if column.id in wanted)
 
-    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+    def select_parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
         """These stripes in order, checked; all of them for None. Raises as stripe."""
         for index in wanted or ():
             self.stripe(index)

@@ -9,25 +9,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from parquet_bloom.container import ROW_GROUPS, Answer, NoFilters, Place, ReadFilter
-from parquet_bloom.errors import FilterError, UnsupportedError, ValueTypeError
+from parquet_bloom.container import ROW_GROUPS, NoFilters, Place, ReadFilter
+from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
+from parquet_bloom.options import check_dialect
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.probe import Asked, ChunkProber
+from parquet_bloom.parquet.probe import ChunkProber
 from parquet_bloom.storage.source import Window
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Repairs, descriptions
+    from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.parquet.asked import Asked
     from parquet_bloom.parquet.build_change import ParquetBuild
-    from parquet_bloom.parquet.column_filter import ColumnFilter
     from parquet_bloom.parquet.repair_change import ParquetRepair
     from parquet_bloom.parquet.strip_change import ParquetStrip
-    from parquet_bloom.vocabulary import Dialect, LiteralType
+    from parquet_bloom.vocabulary import Dialect
 
 
 class ParquetFile(OpenFile):
@@ -60,45 +61,32 @@ class ParquetFile(OpenFile):
         """Changes whenever the file does."""
         return f"{self.source.size}:{_kernel.xxh64(self.footer.raw):016x}"
 
-    def bloom_filter(self, row_group: int, column: str) -> ColumnFilter:
-        """The filter of one column chunk, read whole.
+    def bloom_filter(
+        self,
+        row_group: int,
+        column: str,
+        index_group: int | None = None,
+        *,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+    ) -> ColumnFilter:
+        """The filter of one column chunk, read whole. index_group: None.
 
-        Raises ColumnError if there is no such chunk, FilterError if it has no usable filter.
+        dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of
+        a `murmur3` filter, if the file does not say. Raises ColumnError if there is no such chunk,
+        FilterError if it has no usable filter, UnsupportedError for an index group.
         """
-        chunk = self.chunk(row_group, column)
-        stored = bloom.read_usable_header(self.source, self.footer, chunk)
-        if stored is None:
-            raise FilterError(f"{self.path}: {chunk.where}: no filter")
-        # It needs numpy, which takes longer to import than most files take to probe.
-        from parquet_bloom.parquet.column_filter import ColumnFilter
+        if index_group is not None:
+            self.check_has_groups()
+        check_dialect(dialect, seed)
+        return ChunkProber(self, self.chunk(row_group, column), 0, dialect, seed).column_filter()
 
-        return ColumnFilter(bloom.read_bitset(self.source, stored).words, chunk.leaf.type)
-
-    def probe(self, column: str, value: Any) -> tuple[Answer, ...]:
-        """Whether `value` is in each row group, from the footer and 32 bytes of each filter; an
-        encrypted filter is read whole, to make sure that nobody has changed it.
-
-        `value` is a Python or numpy value of the column's type. Raises ColumnError, and
-        ValueTypeError if the column cannot hold the value.
-        """
-        leaf = self.column(column)
-        asked = self.encode(leaf, value)
-        return tuple(answer for each in self.probers(leaf) for answer in each.answers(asked))
-
-    def encode(self, column: LeafColumn, value: Any) -> Asked:
-        """A Python or numpy value, to ask probers about. Raises ValueTypeError."""
-        from parquet_bloom.values.encode import encode
-
-        return Asked("", encode(column.type, value))
-
-    def read_literal(
-        self, column: LeafColumn, text: str, read_as: LiteralType | None = None
-    ) -> Asked:
-        """A literal, to ask probers about. Raises ValueTypeError, naming file and column."""
-        from parquet_bloom.values.literals import encode_literal
+    def encode(self, column: LeafColumn, values: Sequence[Any]) -> Asked:
+        """Values, to ask probers about. Raises ValueTypeError."""
+        from parquet_bloom.parquet.asked import Asked
 
         try:
-            return Asked(text, encode_literal(column.type, text, read_as))
+            return Asked(column.type, values)
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.legacy_kind import LegacyKind
 
 
-class OpenFile:
+class OpenFile(DataFile):
     def __init__(
         self, source: Source, keys: Keys | None = None, legacy: LegacyKind | None = None
     ) -> None:
@@ -38,12 +39,6 @@ class OpenFile:
         self.legacy = legacy
         self.footer: Footer = read_footer(source, keys)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def close(self) -> None:
         self.source.close()
 
@@ -55,7 +50,7 @@ class OpenFile:
     def num_row_groups(self) -> int:
         return self.footer.num_row_groups
 
-    def parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
+    def select_parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
         """These row groups in order, or all for None. Raises ColumnError if one is missing."""
         if wanted is None:
             return tuple(range(self.num_row_groups))
@@ -87,7 +82,7 @@ class OpenFile:
 
     def chunk(self, row_group: int, column: str) -> ColumnChunk:
         """The column chunk; raises ColumnError if there is no such row group or column."""
-        (part,) = self.parts([row_group])
+        (part,) = self.select_parts([row_group])
         return self.footer.chunk(part, self.column(column))
 
     def chunk_at(self, key: ChunkKey) -> ColumnChunk:
@@ -101,5 +96,5 @@ class OpenFile:
 
     def selected(self, selection: Selection) -> Iterator[ColumnChunk]:
         """The chunks of a selection, in file order. Raises ColumnError at once."""
-        columns, parts = self.select(selection.columns), self.parts(selection.parts)
+        columns, parts = self.select(selection.columns), self.select_parts(selection.parts)
         return (chunk for part in parts for chunk in self.chunks(part, columns))

@@ -1,44 +1,44 @@
 """Ask the filters of a column about values, row group by row group.
 
-An answer costs the filter's header and the one block that the hash selects. An encrypted filter is
-read whole, to make sure that nobody has changed it, and so is a legacy one, to find out what it is.
+An answer costs the filter's header and the one block that the hash selects; for many values, the
+filter is read whole. An encrypted filter always is, to make sure that nobody has changed it, and so is
+a legacy one, to find out what it is.
 
 A filter in any doubt is unusable: doubt never makes a value `absent`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from parquet_bloom.container import Answer, Explanation
-from parquet_bloom.errors import MissingKeyError, ParquetBloomError, TamperedError
+from parquet_bloom.container import Answer, Explanation, GroupAnswers
+from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError, TamperedError
 from parquet_bloom.filters.look_up import LookUp, in_block, unasked
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT
 from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parquet_bloom.container.column_filter import ColumnFilter
+    from parquet_bloom.parquet.asked import Asked
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.open_file import OpenFile
+    from parquet_bloom.parquet.pages.runs import Run
     from parquet_bloom.storage.source import Source
     from parquet_bloom.values.encode import Encodings
     from parquet_bloom.vocabulary import Dialect, Verdict
 
-Gathered = TypeVar("Gathered")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A value to look up: its literal, "" if it came without one, and the bytes that may be stored
-    for it."""
-
-    text: str
-    encodings: Encodings
+# To read so much of a filter takes about as long as to read one block by itself.
+BYTES_PER_VALUE: Final = 16 << 10
 
 
 class ChunkProber:
@@ -59,50 +59,96 @@ class ChunkProber:
         self._dialect = dialect
         self._seed = seed
 
-    def answers(self, asked: Asked) -> tuple[Answer]:
-        """What the filter says about a value. Raises TamperedError."""
-        plain = asked.encodings.plain
-        found, reason = self._gathered(
-            asked, lambda filter: any(filter.check(each) for each in plain)
-        )
-        return (self._answer(found, reason),)
+    def answers(self, asked: Asked) -> tuple[GroupAnswers]:
+        """What the filter says about each value. Raises TamperedError."""
+        filter, reason = None, None
+        if len(asked.unknown) < len(asked):
+            filter, reason = self._found
+        found = None
+        try:
+            if filter is not None:
+                found = self._found_in(filter, asked)
+        except TamperedError:
+            raise
+        except ParquetBloomError as error:
+            reason = str(error)
+        if found is None:
+            distinct, picks = [self._answer("unknown", reason)], [0] * len(asked)
+        else:
+            distinct, picks = [self._answer("absent"), self._answer("maybe")], list(found)
+        for index, why in asked.unknown.items():
+            picks[index] = len(distinct)
+            distinct.append(self._answer("unknown", why))
+        return (GroupAnswers(distinct, picks),)
 
-    def explained(self, asked: Asked) -> tuple[tuple[Answer], tuple[Explanation, ...]]:
-        """The answer, and a look-up of all bytes that may be stored. Raises TamperedError."""
-        plain = asked.encodings.plain
-        looks, reason = self._gathered(
-            asked, lambda filter: [filter.look_up(each) for each in plain]
+    def _found_in(self, filter: LegacyFilter | _StoredFilter, asked: Asked) -> Sequence[bool]:
+        """Whether each value may be in the filter; of no meaning for the unknown."""
+        is_small = not isinstance(filter, _StoredFilter) or (
+            filter.num_bytes <= BYTES_PER_VALUE * len(asked)
         )
-        found = None if looks is None else any(not look.clear for look in looks)
-        answer = self._answer(found, reason)
+        if asked.is_many and is_small:
+            found: list[bool] = asked.stored.found(filter.check_run).tolist()
+            return found
+        return [any(map(filter.check, each.plain)) for each in asked.encodings]
+
+    def explained(
+        self, asked: Asked
+    ) -> tuple[tuple[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
+        """The same, and a look-up of all bytes that may be stored for each value. Raises
+        TamperedError."""
+        each = range(len(asked))
+        pairs = [self._explained(asked.texts[index], asked.encodings[index]) for index in each]
+        answers = [answer for answer, _ in pairs]
+        return (GroupAnswers(answers, each),), [why for _, why in pairs]
+
+    def _explained(self, text: str, encodings: Encodings) -> tuple[Answer, tuple[Explanation, ...]]:
+        looks, reason = self._looks(encodings)
         if looks is None:
-            looks = [self._unasked(each) for each in plain]
-        is_listed = not asked.encodings.unknown
-        pairs = zip(plain, looks, strict=True) if is_listed else [(b"", LookUp("", ()))]
-        return (answer,), tuple(
-            Explanation(answer.place, asked.text, plain=each.hex(), reason=reason, **asdict(look))
-            for each, look in pairs
+            answer = self._answer("unknown", reason)
+            looks = [self._unasked(each) for each in encodings.plain]
+        else:
+            answer = self._answer("absent" if all(look.clear for look in looks) else "maybe")
+        pairs = zip(encodings.plain, looks, strict=True)
+        explanations = [(b"", LookUp("", ()))] if encodings.unknown else pairs
+        return answer, tuple(
+            Explanation(answer.place, text, plain=each.hex(), reason=reason, **asdict(look))
+            for each, look in explanations
         )
 
-    def _answer(self, found: bool | None, reason: str | None) -> Answer:
-        verdict: Verdict = "unknown" if found is None else "maybe" if found else "absent"
-        return Answer(self._chunk.place, verdict, reason, self._num_rows, self._first_row)
-
-    def _gathered(
-        self, asked: Asked, gather: Callable[[LegacyFilter | _StoredFilter], Gathered]
-    ) -> tuple[Gathered | None, str | None]:
-        """The result of `gather`; or None, and why nothing can be asked. Raises TamperedError."""
-        if asked.encodings.unknown:
-            return None, asked.encodings.unknown
+    def _looks(self, encodings: Encodings) -> tuple[list[LookUp] | None, str | None]:
+        """The look-up of each encoding; or None, and why nothing can be asked. Raises
+        TamperedError."""
+        if encodings.unknown:
+            return None, encodings.unknown
         filter, reason = self._found
         if filter is None:
             return None, reason
         try:
-            return gather(filter), None
+            return [filter.look_up(each) for each in encodings.plain], None
         except TamperedError:
             raise
         except ParquetBloomError as error:
             return None, str(error)
+
+    def _answer(self, verdict: Verdict, reason: str | None = None) -> Answer:
+        return Answer(self._chunk.place, verdict, reason, self._num_rows, self._first_row)
+
+    def column_filter(self) -> ColumnFilter:
+        """The filter, read whole. Raises FilterError if there is none, and as the look-ups."""
+        from parquet_bloom.container.column_filter import ColumnFilter
+        from parquet_bloom.parquet.asked import stored_of
+
+        chunk = self._chunk
+        filter, reason = self._find()
+        if filter is None:
+            raise FilterError(f"{self._file.path}: {chunk.where}: {reason}")
+        dialect = "xxhash" if isinstance(filter, _StoredFilter) else filter.dialect
+        check = filter.check_run
+
+        def ask(values: Any) -> NDArray[np.bool_]:
+            return stored_of(chunk.leaf.type, values).found(check)
+
+        return ColumnFilter(chunk.place, chunk.leaf.name, dialect, filter.bits, ask)
 
     def _unasked(self, plain: bytes) -> LookUp:
         """What can be said about a look-up without the filter."""
@@ -164,6 +210,15 @@ class _StoredFilter:
     def __init__(self, source: Source, stored: bloom.StoredFilter) -> None:
         self._stored = stored
         self._read = bloom.bits(source, stored)
+        self.num_bytes = stored.num_bytes
+
+    @cached_property
+    def bits(self) -> SplitBlockBloomFilter:
+        """The whole filter."""
+        return SplitBlockBloomFilter.from_bytes(self._read(0, self.num_bytes))
+
+    def check_run(self, run: Run) -> NDArray[np.bool_]:
+        return self.bits.check_hashes(run.hashes())
 
     def check(self, plain: bytes) -> bool:
         _, block = bloom.read_block(self._read, self._stored, _kernel.xxh64(plain))

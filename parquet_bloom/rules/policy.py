@@ -17,12 +17,13 @@ in the data file.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from parquet_bloom.errors import ConfigError
+from parquet_bloom.options import Names, names_given
 from parquet_bloom.rules.config_table import ConfigTable
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity, find_rule
@@ -43,13 +44,17 @@ CONFIG_FILES = {"pbloom.toml": ("validate",), "pyproject.toml": ("tool", "pbloom
 class ColumnPolicy:
     """Requirements for one leaf column; None: as for all columns.
 
-    `max_fpp`: 0 to 1, both excluded. `max_bytes`: of a bitset. `ignore`: ids of rules.
+    `max_fpp`: 0 to 1, both excluded. `max_bytes`: of a bitset. `ignore`: rules, by id or name. Raises
+    ConfigError for an unknown rule.
     """
 
     required: bool | None = None
     max_fpp: float | None = None
     max_bytes: int | None = None
     ignore: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ignore", _rule_ids(self.ignore))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,10 @@ class Policy:
     _by_column: dict[str, ColumnPolicy] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "require", names_given("require", self.require) or ())
+        object.__setattr__(self, "ignore", _rule_ids(self.ignore))
 
     def for_column(self, name: str) -> ColumnPolicy:
         """All requirements for this leaf column; `required` is not None."""
@@ -105,11 +114,11 @@ class Policy:
     def with_options(
         self,
         *,
-        require: Iterable[str] = (),
+        require: Names = (),
         max_fpp: float | None = None,
         max_bytes: int | None = None,
         fail_on: str | None = None,
-        ignore: Iterable[str] = (),
+        ignore: Names = (),
     ) -> Policy:
         """This policy with options on top; None leaves it as it is.
 
@@ -123,7 +132,7 @@ class Policy:
             raise ConfigError(f"max_bytes: {max_bytes}, expected a positive number of bytes")
         if fail_on is not None and fail_on not in FAIL_ON:
             raise ConfigError(f"fail_on: {fail_on!r}, expected one of {', '.join(FAIL_ON)}")
-        added = tuple(require)
+        added = names_given("require", require) or ()
         columns = {
             name: replace(own, required=True) if name in added else own
             for name, own in self.columns.items()
@@ -133,9 +142,14 @@ class Policy:
             max_fpp=self.max_fpp if max_fpp is None else max_fpp,
             max_bytes=self.max_bytes if max_bytes is None else max_bytes,
             require=tuple(dict.fromkeys((*self.require, *added))),
-            ignore=self.ignore | {find_rule(word).id for word in ignore},
+            ignore=self.ignore | _rule_ids(ignore),
             columns=columns,
         )
+
+
+def _rule_ids(words: Names) -> frozenset[str]:
+    """The ids of rules that are given by id or name. Raises ConfigError."""
+    return frozenset(find_rule(word).id for word in names_given("ignore", words) or ())
 
 
 def find_config(folder: Path) -> Path | None:

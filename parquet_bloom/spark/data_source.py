@@ -151,7 +151,9 @@ class BloomReader(DataSourceReader):
             return columns, None
         with open_file(path, keys) as file:
             names = [column.name for column in file.select(columns)]
-            fields = {part: place_fields(Place(part), file.units) for part in file.parts(None)}
+            fields = {
+                part: place_fields(Place(part), file.units) for part in file.select_parts(None)
+            }
         if len(set(names)) == len(names):
             columns = tuple(name for name in names if self._wants("column", as_text(name)))
         # What a format does not have is NULL in all rows.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
 
@@ -12,15 +11,19 @@ from parquet_bloom.options import (
     AdviseOptions,
     BuildOptions,
     Destination,
+    Names,
     ProbeOptions,
     Selection,
     ValidateOptions,
+    name_given,
+    names_given,
 )
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.request import Request
-from parquet_bloom.vocabulary import Existing, LiteralType
+from parquet_bloom.values.given import values_of
+from parquet_bloom.vocabulary import Existing
 
 if TYPE_CHECKING:
     from parquet_bloom.rules.policy import Policy
@@ -30,7 +33,7 @@ def build(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Sequence[str],
+    columns: Names,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
@@ -55,10 +58,10 @@ def build(
     Raises TypeError and ValueError for arguments that cannot be, SparkError if the job fails as a
     whole. What happens to single files is in the report.
     """
-    if not columns:
+    if not (names := names_given("columns", columns)):
         raise ValueError("columns: none, expected at least one")
     options = BuildOptions(
-        columns=_texts("columns", columns),
+        columns=names,
         fpp=fpp,
         ndv=ndv,
         max_bytes=max_bytes,
@@ -76,7 +79,7 @@ def strip(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names | None = None,
     verify: bool = True,
     dry_run: bool = False,
     since: datetime | None = None,
@@ -84,7 +87,7 @@ def strip(
     tasks: int | None = None,
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
-    options = Selection(columns=_texts("columns", columns))
+    options = Selection(columns=names_given("columns", columns))
     destination = Destination(in_place=True, dry_run=dry_run, verify=verify)
     request = Request("strip", options, keys_file, destination)
     return _report(spark, paths, since, tasks, request)
@@ -94,13 +97,13 @@ def inspect(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
-    options = Selection(columns=_texts("columns", columns))
+    options = Selection(columns=names_given("columns", columns))
     return _report(spark, paths, since, tasks, Request("inspect", options, keys_file))
 
 
@@ -108,7 +111,7 @@ def validate(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names | None = None,
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
@@ -118,7 +121,11 @@ def validate(
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
     options = ValidateOptions(
-        columns=_texts("columns", columns), deep=deep, diagnose=diagnose, policy=policy, threads=1
+        columns=names_given("columns", columns),
+        deep=deep,
+        diagnose=diagnose,
+        policy=policy,
+        threads=1,
     )
     return _report(spark, paths, since, tasks, Request("validate", options, keys_file))
 
@@ -127,19 +134,17 @@ def probe(
     spark: SparkSession,
     paths: Paths,
     column: str,
-    values: Sequence[str],
+    values: Any,
     *,
-    read_as: LiteralType | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     tasks: int | None = None,
 ) -> Report:
-    """Ask the filters of every file for literals, spelled as on the command line. See build, and
-    parquet_bloom.probe."""
-    literals = _texts("values", values)
-    if not literals:
+    """Ask the filters of every file about values, given as for parquet_bloom.probe. See build."""
+    asked = list(values_of(values))
+    if not asked:
         raise ValueError("values: none, expected at least one")
-    options = ProbeOptions(column=column, values=literals, read_as=read_as)
+    options = ProbeOptions(column=name_given("column", column), values=asked)
     return _report(spark, paths, since, tasks, Request("probe", options, keys_file))
 
 
@@ -147,7 +152,7 @@ def advise(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
     since: datetime | None = None,
@@ -156,18 +161,9 @@ def advise(
 ) -> Report:
     """Say which columns deserve filters; the files of one task are judged together. See build."""
     options = AdviseOptions(
-        columns=_texts("columns", columns), fpp=fpp, max_bytes=max_bytes, threads=1
+        columns=names_given("columns", columns), fpp=fpp, max_bytes=max_bytes, threads=1
     )
     return _report(spark, paths, since, tasks, Request("advise", options, keys_file))
-
-
-def _texts(name: str, texts: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The strings of the argument `name`; a single string would be taken letter by letter."""
-    if isinstance(texts, str):
-        raise TypeError(f"{name}: a string, expected a list: [{texts!r}]")
-    if texts is not None and not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"{name}: {list(texts)!r}, expected strings")
-    return None if texts is None else tuple(texts)
 
 
 def _report(

@@ -131,7 +131,7 @@ def outcome_of_build(report: BuildReport) -> Outcome:
 
 def has_been_built(file: Container, columns: Sequence[str]) -> bool:
     """Whether each column has a filter in some part of the file; other parts may not be fit for one."""
-    parts = file.parts(None)
+    parts = file.select_parts(None)
     return bool(parts) and all(
         any(chunk.has_filters for part in parts for chunk in file.chunks(part, (column,)))
         for column in file.select(columns)

@@ -1,12 +1,12 @@
-"""Conversion of numpy scalars and pyarrow arrays into values that encode() takes."""
+"""Conversion of numpy and pyarrow values into values that encode() takes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parquet_bloom.values.types import Days, Exact, TimeNanos, TimestampNanos
 
@@ -40,17 +40,50 @@ def _from_datetime64(value: np.datetime64) -> Days | TimestampNanos | np.datetim
     return value if rest else TimestampNanos(nanos, str(value))
 
 
+def from_array(values: Any) -> list[Any] | NDArray[Any]:
+    """A numpy array of one dimension, with None where it is masked; the value of one without."""
+    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if array.ndim == 0:
+        return [array[()]]
+    if isinstance(array, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(array)
+        return [None if gap else item for item, gap in zip(array.data, masked, strict=True)]
+    return array if array.ndim == 1 else list(array)
+
+
 def from_arrow(array: Any) -> list[Any]:
     """A pyarrow array as values that encode() takes; None stays None."""
-    kind = str(array.type)
-    if kind.startswith("dictionary"):
+    if str(array.type).startswith("dictionary"):
         return from_arrow(array.cast(array.type.value_type))
-    if not kind.startswith("time"):
+    width, exact = _exact(array.type)
+    if exact is None:
         values: list[Any] = array.to_pylist()
         return values
-    factor = 10**9 // _UNITS_PER_SECOND[array.type.unit]
-    numbers = array.cast("int32" if kind.startswith("time32") else "int64").to_pylist()
-    exact: Callable[[int, str], Exact] = TimeNanos
-    if kind.startswith("timestamp"):
-        exact = partial(TimestampNanos, zoned=array.type.tz is not None)
-    return [None if n is None else exact(n * factor, f"{n} {kind}") for n in numbers]
+    return [None if number is None else exact(number) for number in array.cast(width).to_pylist()]
+
+
+def from_arrow_scalar(scalar: Any) -> Any:
+    """The same for one value."""
+    if str(scalar.type).startswith("dictionary"):
+        return from_arrow_scalar(scalar.value)
+    width, exact = _exact(scalar.type)
+    if exact is None or not scalar.is_valid:
+        return scalar.as_py()
+    return exact(scalar.cast(width).as_py())
+
+
+def _exact(arrow_type: Any) -> tuple[str, Callable[[int], Exact] | None]:
+    """For an Arrow type of times: the integers it is stored as, and what makes a value of one;
+    Python's own lack nanoseconds. For any other: None."""
+    kind = str(arrow_type)
+    if not kind.startswith("time"):
+        return "", None
+    factor = 10**9 // _UNITS_PER_SECOND[arrow_type.unit]
+
+    def exact(number: int) -> Exact:
+        text = f"{number} {kind}"
+        if kind.startswith("timestamp"):
+            return TimestampNanos(number * factor, text, arrow_type.tz is not None)
+        return TimeNanos(number * factor, text)
+
+    return "int32" if kind.startswith("time32") else "int64", exact

@@ -49,6 +49,9 @@ BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
 MOST_DIGITS = 1_000
 LONGEST_SHOWN = 200
 
+# Why a value cannot be looked up.
+NAN = "NaN has many encodings"
+
 
 @dataclass(frozen=True, slots=True)
 class Encodings:
@@ -59,21 +62,17 @@ class Encodings:
 
 
 def encode(leaf: LeafType, value: Any) -> Encodings:
-    """The stored bytes of a Python, numpy or pandas value.
+    """The stored bytes of a Python, numpy, pandas or pyarrow value.
 
     Takes int, float, Decimal, date, datetime, time, UUID, str or bytes, as the column requires. An
     int also gives the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a
     TIMESTAMP, and bytes of the right length the stored bytes of a FIXED_LEN_BYTE_ARRAY or INT96.
     Raises ValueTypeError for anything that cannot be a value of the column.
     """
-    if type(value).__module__ == "numpy":
-        from parquet_bloom.values.arrays import from_numpy
-
-        value = from_numpy(value)
+    value = plain_value(value)
     if leaf.physical == "BOOLEAN":
         return Encodings((), "BOOLEAN has no Bloom filter")
-    # pandas' null datetime is a datetime.
-    if value is None or (isinstance(value, datetime) and str(value) == "NaT"):
+    if value is None:
         return Encodings((), "nulls are not inserted into Bloom filters")
     if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
         return encode_stored(leaf, bytes(value))
@@ -86,6 +85,27 @@ def encode(leaf: LeafType, value: Any) -> Encodings:
     if leaf.physical == "INT96":
         return _encode_int96(leaf, value)
     return _encode_text(leaf, value)
+
+
+def plain_value(value: Any) -> Any:
+    """A numpy, pandas or pyarrow value as a Python one, or as one of values.types that is exact; None
+    for a null of any of them."""
+    module = type(value).__module__
+    if module == "builtins":
+        return value
+    match module.partition(".")[0]:
+        case "numpy":
+            from parquet_bloom.values.arrays import from_numpy
+
+            return from_numpy(value)
+        case "pyarrow":
+            from parquet_bloom.values.arrays import from_arrow_scalar
+
+            return from_arrow_scalar(value) if hasattr(value, "as_py") else value
+        case "pandas":
+            # pandas' null datetime is a datetime.
+            return None if str(value) in ("NaT", "<NA>") else value
+    return value
 
 
 def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
@@ -207,7 +227,7 @@ def _encode_float(leaf: LeafType, value: Any) -> Encodings:
         raise not_a_value(leaf, value, "a number")
     # Without conversion: huge integers overflow as floats, and signaling NaNs raise.
     if value.is_nan() if isinstance(value, Decimal) else isinstance(value, float) and isnan(value):
-        return Encodings((), "NaN has many encodings")
+        return Encodings((), NAN)
     width = leaf.width or 8
     try:
         number = float(value)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from parquet_bloom.vocabulary import LiteralType, check_word
+
 PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
 
@@ -78,6 +80,26 @@ def canonical_nan(width: int) -> bytes:
     """The quiet NaN without sign or payload, which Java and most arithmetic produce."""
     quiet = {2: 0x7E00, 4: 0x7FC00000, 8: 0x7FF8000000000000}[width]
     return quiet.to_bytes(width, "little")
+
+
+@dataclass(frozen=True, slots=True)
+class literal:
+    """A value as text, spelled as on the command line and read as a value of the column that it is
+    asked of: `pb.literal("2024-01-31")`, `pb.literal("0x00ff")`.
+
+    read_as: the type to read it as, instead of the column's: bytes, date, decimal, float, int,
+    string, time, timestamp or uuid. Raises TypeError if `text` is not text, ValueError for another
+    type.
+    """
+
+    text: str
+    read_as: LiteralType | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise TypeError(f"literal: {self.text!r}, expected text")
+        if self.read_as is not None:
+            check_word("read_as", self.read_as, LiteralType)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.advice.engines import EngineUse
 from parquet_bloom.advice.settings import WriterSettings
@@ -23,8 +23,10 @@ from parquet_bloom.advice.table import (
     surveyor_of,
 )
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import AdviseOptions, tuple_or_none
+from parquet_bloom.options import AdviseOptions, Names, names_given
 from parquet_bloom.parallel import Progress
+from parquet_bloom.values.given import values_of
+from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
 if TYPE_CHECKING:
@@ -74,10 +76,13 @@ class ColumnAdvice:
     settings: tuple[WriterSettings, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AdviceReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class AdviceReport(Report):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
     together, including this one; `recommended`: the columns whose verdict is `build`."""
+
+    _rows: ClassVar = ("columns",)
+    _item: ClassVar = ColumnAdvice
 
     path: str
     format: Format
@@ -93,10 +98,10 @@ class AdviceReport:
 def advise(
     path: str | os.PathLike[str],
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
-    value_sample: Mapping[str, Sequence[str]] | None = None,
+    value_sample: Mapping[str, Any] | None = None,
     threads: int | None = None,
     keys: Keys | None = None,
     progress: Progress | None = None,
@@ -104,20 +109,21 @@ def advise(
     """Judge each of `columns` (dotted paths; default: all) of one file.
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
-    bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the literals that
-    are really looked up, repeated as often as they are. keys: for encrypted files. progress: called
+    bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the values that
+    are really looked up, repeated as often as they are, given as for probe. keys: for encrypted files. progress: called
     with (chunks done, chunks in all).
 
-    Raises ColumnError, ValueTypeError for literals that the column cannot hold, UnsupportedError
+    Raises ColumnError, ValueTypeError for values that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,
     EncryptionError if a file cannot be decrypted, OSError. A column that cannot be read for lack of
     a codec, an encoding or a key is not an error: its `reason` says so.
     """
     options = AdviseOptions(
-        columns=tuple_or_none(columns),
+        columns=names_given("columns", columns),
         fpp=fpp,
         max_bytes=max_bytes,
-        value_sample=value_sample,
+        value_sample=value_sample
+        and {name: values_of(values) for name, values in value_sample.items()},
         threads=threads,
     )
     advisor = Advisor(options, keys)

@@ -10,15 +10,23 @@ import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import build_change
-from parquet_bloom.options import BuildOptions, Destination, tuple_or_none
+from parquet_bloom.options import (
+    BuildOptions,
+    Destination,
+    Names,
+    Numbers,
+    names_given,
+    numbers_given,
+)
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.new_version import write_version
+from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Existing, Format, OrcStreams
 
 if TYPE_CHECKING:
@@ -30,10 +38,13 @@ if TYPE_CHECKING:
 TakeFilters = Callable[[Container, Sequence[Any]], Generator[tuple[Any, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class BuildReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class BuildReport(Report):
     """What build did to one file. Sizes in bytes; `output` is None for a dry run. `notes`: what to
     know about the filters, such as which readers will ignore them."""
+
+    _rows: ClassVar = ("filters",)
+    _item: ClassVar = BuiltFilters
 
     path: str
     format: Format
@@ -56,13 +67,13 @@ def build(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
-    columns: Sequence[str],
+    columns: Names,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
     exact_blocks: bool = False,
     existing: Existing = "keep",
-    row_groups: Sequence[int] | None = None,
+    row_groups: Numbers | None = None,
     threads: int | None = None,
     in_place: bool = False,
     overwrite: bool = False,
@@ -102,9 +113,11 @@ def build(
     encodings and options that are not supported, EncryptionError for wrong keys or none at all,
     RewriteError for outputs that must not be written, OSError.
     """
+    if not (names := names_given("columns", columns)):
+        raise ValueError("columns: none, expected at least one")
     options = BuildOptions(
-        columns=tuple(columns),
-        parts=tuple_or_none(row_groups),
+        columns=names,
+        parts=numbers_given("row_groups", row_groups),
         fpp=fpp,
         ndv=ndv,
         max_bytes=max_bytes,

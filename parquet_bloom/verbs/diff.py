@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import (
     WHERE_KNOWN,
@@ -24,6 +24,8 @@ from parquet_bloom.container import (
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.difference import difference
+from parquet_bloom.options import Names, names_given
+from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
@@ -56,11 +58,14 @@ class FilterDiff(Located):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileDiff:
+@dataclass(frozen=True, slots=True, repr=False)
+class FileDiff(Report):
     """Two files. `filters`: one per group that has a filter in either file; `columns_only_a`: columns
     that the other file lacks; `notes`: legacy filters, which are not compared; `row_index_stride_a`:
     rows per index group, 0 without an index."""
+
+    _rows: ClassVar = ("filters",)
+    _item: ClassVar = FilterDiff
 
     path_a: str
     path_b: str
@@ -80,7 +85,7 @@ def diff(
     a: str | os.PathLike[str],
     b: str | os.PathLike[str],
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names | None = None,
     keys: Keys | None = None,
 ) -> FileDiff:
     """Compare the filters of `columns` (dotted paths; default: all).
@@ -90,13 +95,14 @@ def diff(
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
     OSError. A filter that cannot be read is not an error.
     """
+    given = names_given("columns", columns)
     with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
         if file_a.format != file_b.format:
             raise UnsupportedError(
                 f"{file_a.path} and {file_b.path}: {file_a.format} and {file_b.format},"
                 " expected files of one format"
             )
-        wanted = _wanted(file_a, file_b, columns)
+        wanted = _wanted(file_a, file_b, given)
         side_a, side_b = _Side("a", file_a, wanted), _Side("b", file_b, wanted)
         names = list({**side_a.columns, **side_b.columns})
         only_a = tuple(name[0] for name in names if name not in side_b.columns)

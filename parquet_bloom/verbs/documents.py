@@ -1,4 +1,6 @@
-"""A report as a JSON document: dictionaries and lists, whose keys name places as the format does.
+"""A report as a JSON document, as a table, and as Python and notebooks show it.
+
+The document is made of dictionaries and lists, whose keys name places as the format does:
 
     place: Place(3)              "row_group": 3                        "stripe": 3
     place: Place(3, 1)           -                                     "stripe": 3, "index_group": 1
@@ -12,10 +14,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from html import escape
+from typing import Any, ClassVar, NamedTuple
 
 from parquet_bloom.container import UNITS, Place, Units
 
@@ -26,7 +29,131 @@ _COLLECTIONS = (list, tuple, set, frozenset)
 # Annotations of fields whose values are in a document as they are.
 _PLAIN = re.compile(r"(str|int|float|bool)( \| None)?")
 
+_ARROW_TYPES = {"str": "string", "int": "int64", "float": "float64", "bool": "bool"}
+
 _UNIT = re.compile(r"(?<![a-z])(part|group)(?=s?(?![a-z]))")
+
+
+# What notebooks show of a table.
+MOST_ROWS = 50
+LONGEST_SHOWN = 80
+
+
+class Report:
+    """What the reports of all verbs can do. `_rows`: the field whose items are the rows of the report
+    as a table; a second one is a field of these items. `_item`: the class of the items, where there
+    may be none."""
+
+    __slots__ = ()
+    _rows: ClassVar[tuple[str, ...]]
+    _item: ClassVar[type | None] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that the command prints with --json, see docs/json.md."""
+        return document_of(self)
+
+    def to_arrow(self) -> Any:
+        """The items of the report as a pyarrow.Table, with the path of the file in each row. Columns
+        are named like the keys of the document; those of an item's item have a dot, as in
+        `filter.fpp`."""
+        import pyarrow as pa
+
+        def column(name: str) -> Any:
+            values = [row.get(name) for row in rows]
+            try:
+                return pa.array(values, types.get(name))
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                # Nested, and of one type here and of another there.
+                return pa.array([None if value is None else as_json(value) for value in values])
+
+        rows = list(self._items())
+        types = self._types()
+        return pa.table({name: column(name) for name in _names(rows, types)})
+
+    def _types(self) -> dict[str, str | None]:
+        """The Arrow types of the columns that a table has even without rows, None where only values
+        tell."""
+        if self._item is None:
+            return {}
+        units = UNITS[self.format]  # type: ignore[attr-defined]
+        types: dict[str, str | None] = dict.fromkeys(_paths(self), "string")
+        for each in fields(self._item):
+            if each.name == "place":
+                types |= dict.fromkeys(place_fields(Place(0), units), "int64")
+            elif not each.metadata.get("where_known"):
+                found = _PLAIN.fullmatch(str(each.type))
+                types[key_of(each.name, units)] = found and _ARROW_TYPES[found[1]]
+        return types
+
+    def _items(self) -> Iterator[dict[str, Any]]:
+        units = UNITS[self.format]  # type: ignore[attr-defined]
+        outer, *inner = self._rows
+        for item in getattr(self, outer):
+            around = plain(item, units)
+            rows = [around.pop(key_of(name, units)) for name in inner]
+            for row in rows[0] if rows else [{}]:
+                yield dict(_flat({**_paths(self), **around, **row}))
+
+    def __repr__(self) -> str:
+        paths = " and ".join(_paths(self).values())
+        return f"<{type(self).__name__} {paths}: {', '.join(_facts(self))}>"
+
+    def _repr_html_(self) -> str:
+        rows = list(self._items())
+        names = [name for name in _names(rows) if name not in _paths(self)]
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in names) + "</tr>"
+            for row in rows[:MOST_ROWS]
+        )
+        table = (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
+        )
+        more = f"<p>and {len(rows) - MOST_ROWS:,} more</p>" if len(rows) > MOST_ROWS else ""
+        return f"<p>{escape(repr(self))}</p>{table}{more}"
+
+
+def _paths(report: Any) -> dict[str, str]:
+    """The fields that name files."""
+    names = ("path", "path_a", "path_b")
+    return {name: getattr(report, name) for name in names if hasattr(report, name)}
+
+
+def _facts(report: Any) -> Iterator[str]:
+    """What a report says, field by field, with the number of items instead of the items."""
+    for each in fields(report):
+        value = getattr(report, each.name)
+        if each.name.startswith("path") or value is None or isinstance(value, Report):
+            continue
+        if isinstance(value, _COLLECTIONS):
+            name = key_of(each.name, UNITS[report.format])
+            named = all(isinstance(item, str) for item in value) and len(str(value)) < LONGEST_SHOWN
+            yield f"{name}={list(value)}" if named and value else f"{len(value):,} {name}"
+        elif not isinstance(value, str) or len(value) <= LONGEST_SHOWN:
+            shown = f"{value:.4g}" if isinstance(value, float) else repr(value)
+            yield f"{key_of(each.name, UNITS[report.format])}={shown}"
+
+
+def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{key}", each) for key, each in _flat(value))
+        else:
+            yield name, value
+
+
+def _names(rows: Iterable[Mapping[str, Any]], known: Iterable[str] = ()) -> list[str]:
+    """The names of all columns; not of what is an item with columns of its own in any row."""
+    names = [*known, *(name for row in rows for name in row)]
+    nested = {name[: name.index(".")] for name in names if "." in name}
+    return [name for name in dict.fromkeys(names) if name not in nested]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def document_of(report: Any) -> dict[str, Any]:

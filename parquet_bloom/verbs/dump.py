@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import check_dialect
+from parquet_bloom.options import check_dialect, name_given, number_given
 from parquet_bloom.storage.local_output import default_mode
 from parquet_bloom.storage.new_version import resolve_target
 from parquet_bloom.storage.source import is_url, local_path
-from parquet_bloom.verbs.documents import as_json, document_of
+from parquet_bloom.verbs.documents import Report, as_json, document_of
 from parquet_bloom.vocabulary import DumpFormat, Format
 
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ _BLOCKS, _LONGS = ("<u4", (-1, 8)), ("<u8", (-1,))
 _WORDS = {"xxhash": _BLOCKS, "murmur3": _BLOCKS, "statistics": _LONGS, "orc": _LONGS}
 
 
-@dataclass(frozen=True, slots=True)
-class Dump:
+@dataclass(frozen=True, slots=True, repr=False)
+class Dump(Report):
     """One filter of a file. `unverified`: why the footer of an encrypted file may have been replaced,
     None if it cannot have been."""
+
+    _rows: ClassVar = ()
 
     path: str
     format: Format
@@ -51,6 +54,15 @@ class Dump:
     @property
     def bitset(self) -> bytes:
         return self.stored.bitset
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `pbloom dump --format json` prints."""
+        document = document_of(self)
+        stored: dict[str, Any] = document.pop("stored")
+        return document | stored
+
+    def _items(self) -> Iterator[dict[str, Any]]:
+        yield {name: each for name, each in self.to_dict().items() if name != "unverified"}
 
     def in_format(self, name: DumpFormat) -> bytes:
         """The filter as `raw`, `hex`, `json` or `npy`.
@@ -78,10 +90,8 @@ def _hex(found: Dump) -> bytes:
 
 def _json(found: Dump) -> bytes:
     """What the file says about the filter, and its bytes in hex, on one line."""
-    document: dict[str, Any] = document_of(found)
-    document |= document.pop("stored")
     # A path that is not UTF-8 has surrogates; JSON readers take their backslashed form as such.
-    return as_json(document).encode(errors="backslashreplace") + b"\n"
+    return as_json(found.to_dict()).encode(errors="backslashreplace") + b"\n"
 
 
 def _npy(found: Dump) -> bytes:
@@ -125,8 +135,10 @@ def dump(
     key is wrong, UnsupportedError for what the format does not have.
     """
     check_dialect(dialect, seed)
+    name, part = name_given("column", column), number_given("row_group", row_group)
+    group = None if index_group is None else number_given("index_group", index_group)
     with open_file(path, keys) as file:
-        stored = file.stored_filter(column, row_group, index_group, dialect, seed, decrypt)
+        stored = file.stored_filter(name, part, group, dialect, seed, decrypt)
         return Dump(file.path, file.format, file.unverified, stored)
 
 

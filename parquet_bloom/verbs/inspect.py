@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Selection, tuple_or_none
+from parquet_bloom.options import Names, Numbers, Selection, names_given, numbers_given
+from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
 Visit = Callable[["Place", int, "ChunkDescription", "Bits"], None]
 
 
-@dataclass(frozen=True, slots=True)
-class FileInspection:
+@dataclass(frozen=True, slots=True, repr=False)
+class FileInspection(Report):
     """One file. `filter_bytes`: of the filters inspected; `filter_share`: of `size`, 0 to 1.
 
     `unverified`: why the footer of an encrypted file may have been replaced, None if it cannot have
     been. In an ORC file: `compression`, and `row_index_stride`, the rows per index group, 0 without
     an index.
     """
+
+    _rows: ClassVar = ("parts", "columns")
 
     path: str
     format: Format
@@ -65,8 +68,8 @@ class FileInspection:
 def inspect(
     path: str | os.PathLike[str],
     *,
-    columns: Sequence[str] | None = None,
-    row_groups: Sequence[int] | None = None,
+    columns: Names | None = None,
+    row_groups: Numbers | None = None,
     index_groups: bool = False,
     keys: Keys | None = None,
 ) -> FileInspection:
@@ -77,7 +80,9 @@ def inspect(
     ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong. A
     filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.
     """
-    selection = Selection(columns=tuple_or_none(columns), parts=tuple_or_none(row_groups))
+    selection = Selection(
+        columns=names_given("columns", columns), parts=numbers_given("row_groups", row_groups)
+    )
     with open_file(path, keys) as file:
         return inspect_file(file, selection, index_groups=index_groups)
 
@@ -95,7 +100,7 @@ def inspect_file(
         file.check_has_groups()
     columns = file.select(selection.columns)
     parts = []
-    for part in file.parts(selection.parts):
+    for part in file.select_parts(selection.parts):
         described = (
             _inspect_chunk(file, chunk, position, index_groups, visit)
             for position, chunk in enumerate(file.chunks(part, columns))

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation
+from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation, GroupAnswers, record
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import ProbeOptions
+from parquet_bloom.options import ProbeOptions, name_given
+from parquet_bloom.values.given import values_of
+from parquet_bloom.verbs.documents import Report
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.vocabulary import Dialect, Format, LiteralType, Verdict
+    from parquet_bloom.vocabulary import Dialect, Format, Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProbedValue:
-    """The verdict on one value in a file: `absent` only if it is absent in every group."""
+    """The verdict on one value in a file: `absent` only if it is absent in every group. `value`: as
+    text, that of a literal if one was given."""
 
     value: str
     verdict: Verdict
@@ -32,11 +36,13 @@ class ProbedValue:
         return tuple(group.verdict for group in self.groups)
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class ProbeReport(Report):
     """The verdicts on all values in one file, and the bytes read for them. `unverified`: why the
     footer of an encrypted file may have been replaced, None if it cannot have been. `explanations`:
     value by value, None if not asked for."""
+
+    _rows: ClassVar = ("results", "groups")
 
     path: str
     format: Format
@@ -45,6 +51,11 @@ class ProbeReport:
     bytes_read: int
     unverified: str | None = None
     explanations: tuple[Explanation, ...] | None = field(default=None, metadata=WHERE_KNOWN)
+
+    def __repr__(self) -> str:
+        verdicts = Counter(result.verdict for result in self.results)
+        counts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+        return f"<ProbeReport {self.path}: {self.column}: {counts}; {self.bytes_read:,} bytes read>"
 
     @property
     def is_absent(self) -> bool:
@@ -55,31 +66,33 @@ class ProbeReport:
 def probe(
     path: str | os.PathLike[str],
     column: str,
-    values: Sequence[str],
+    values: Any,
     *,
-    read_as: LiteralType | None = None,
     dialect: Dialect | None = None,
     seed: int | None = None,
     keys: Keys | None = None,
     explain: bool = False,
 ) -> ProbeReport:
-    """The verdicts on literals (see parquet_bloom.values.literals) of `column` in one file.
+    """The verdicts on values of `column` (a dotted path) in one file.
 
-    Reads the footer, and of each filter the header and the one block that the hash selects; in an
-    ORC file, all filters of the column.
+    values: one value of the column's type, or a list, numpy or pyarrow array, or pandas or polars
+    Series of values: Python's, numpy's, pandas' or pyarrow's, or `pb.literal`, text that is read as on
+    the command line. Text and bytes are one value.
 
-    read_as: read the literals as this type. dialect: ask the filters of this dialect; by default,
+    Reads the footer, and of each filter the header and the one block that the hash selects, or all of
+    it for many values; in an ORC file, all filters of the column.
+
+    dialect: ask the filters of this dialect; by default,
     those that bloom_filter_offset leads to, of any dialect. seed: of the hash of `murmur3` filters,
     if the file does not say. keys: for encrypted files. explain: give the hash and bits of every form
     that a value may be stored in.
 
-    Raises ColumnError, ValueTypeError, FormatError, UnsupportedError, EncryptionError if a key is
-    wrong, OSError.
+    Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
+    table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.
     """
     options = ProbeOptions(
-        column=column,
-        values=tuple(values),
-        read_as=read_as,
+        column=name_given("column", column),
+        values=values_of(values),
         dialect=dialect,
         seed=seed,
         explain=explain,
@@ -92,31 +105,40 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     """As probe, for an open file."""
     column = file.column(options.column)
     probers = file.probers(column, options.dialect, options.seed)
-    asked = [file.read_literal(column, text, options.read_as) for text in options.values]
-    answers: list[list[Answer]] = [[] for _ in asked]
-    explanations: list[list[Explanation]] = [[] for _ in asked]
+    asked = file.encode(column, options.values)
+    groups: list[GroupAnswers] = []
+    explained: list[Sequence[tuple[Explanation, ...]]] = []
     # Part by part, so that each filter is read once for all values.
     for prober in probers:
-        for place, value in enumerate(asked):
-            if options.explain:
-                found, explained = prober.explained(value)
-                explanations[place] += explained
-            else:
-                found = prober.answers(value)
-            answers[place] += found
+        if options.explain:
+            answers, explanations = prober.explained(asked)
+            explained.append(explanations)
+        else:
+            answers = prober.answers(asked)
+        groups += answers
     return ProbeReport(
         path=file.path,
         format=file.format,
         column=column.name,
-        results=tuple(map(_probed, options.values, answers)),
+        results=tuple(_probed(asked.texts, groups)),
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
-        explanations=tuple(chain.from_iterable(explanations)) if options.explain else None,
+        explanations=tuple(chain(*chain(*zip(*explained, strict=True))))
+        if options.explain
+        else None,
     )
 
 
-def _probed(value: str, answers: Sequence[Answer]) -> ProbedValue:
-    rows = sum(each.num_rows for each in answers if each.verdict != "absent")
-    found = (each.verdict for each in answers)
-    verdict: Verdict = max(found, key=("absent", "unknown", "maybe").index, default="absent")
-    return ProbedValue(value, verdict, tuple(answers), rows)
+def _probed(texts: Sequence[str], groups: Sequence[GroupAnswers]) -> Iterator[ProbedValue]:
+    by_value = zip(*(group.picks for group in groups), strict=True) if groups else repeat(())
+    # Most of many values get the same answers.
+    known: dict[tuple[int, ...], tuple[Verdict, tuple[Answer, ...], int]] = {}
+    for text, picks in zip(texts, by_value, strict=False):
+        if picks not in known:
+            answers = tuple(group.distinct[pick] for group, pick in zip(groups, picks, strict=True))
+            left = [each for each in answers if each.verdict != "absent"]
+            verdicts = {each.verdict for each in left}
+            verdict: Verdict = "maybe" if "maybe" in verdicts else "unknown" if left else "absent"
+            known[picks] = verdict, answers, sum(each.num_rows for each in left)
+        verdict, answers, rows = known[picks]
+        yield ProbedValue(text, verdict, answers, rows)

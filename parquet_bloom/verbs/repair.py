@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Destination, RepairOptions, tuple_or_none
+from parquet_bloom.options import (
+    Destination,
+    Names,
+    Numbers,
+    RepairOptions,
+    names_given,
+    numbers_given,
+)
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.storage.new_version import write_version
+from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format, RepairAction
 
 if TYPE_CHECKING:
@@ -57,10 +65,13 @@ class LeftFilter(Located):
     groups: tuple[int, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class RepairReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class RepairReport(Report):
     """What repair did to one file. Sizes in bytes; `bytes_added` is negative if the file shrank;
     `output` is None for a dry run."""
+
+    _rows: ClassVar = ("repaired",)
+    _item: ClassVar = RepairedFilter
 
     path: str
     format: Format
@@ -77,8 +88,8 @@ def repair(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
-    columns: Sequence[str] | None = None,
-    row_groups: Sequence[int] | None = None,
+    columns: Names | None = None,
+    row_groups: Numbers | None = None,
     drop_bad: bool = False,
     rebuild: bool = False,
     fpp: float | None = None,
@@ -107,8 +118,8 @@ def repair(
     RewriteError for outputs that must not be written, OSError.
     """
     options = RepairOptions(
-        columns=tuple_or_none(columns),
-        parts=tuple_or_none(row_groups),
+        columns=names_given("columns", columns),
+        parts=numbers_given("row_groups", row_groups),
         drop_bad=drop_bad,
         rebuild=rebuild,
         fpp=fpp,

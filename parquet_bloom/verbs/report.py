@@ -7,7 +7,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import Bits, FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription
@@ -15,18 +15,20 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.options import AdviseOptions, ValidateOptions, tuple_or_none
+from parquet_bloom.options import AdviseOptions, Names, ValidateOptions, names_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.advise import AdviceReport, Advisor
+from parquet_bloom.verbs.documents import Report
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.vocabulary import Format
 
 # The page shows every block of this many filters, and summarizes the others by column.
 MAX_PICTURES = 48
@@ -77,13 +79,15 @@ class FilterPicture:
     occupancy: FilterOccupancy
 
 
-@dataclass(frozen=True, slots=True)
-class FileReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class FileReport(Report):
     """One file. `advice` covers up to MAX_ADVISED columns, or is None for the reason in `no_advice`.
 
     `pictures`: up to MAX_PICTURES of the `num_filters` filters, preferably those with errors and
     warnings, in the order of columns and row groups.
     """
+
+    _rows: ClassVar = ("columns",)
 
     inspection: FileInspection
     validation: ValidationReport
@@ -94,11 +98,19 @@ class FileReport:
     pictures: tuple[FilterPicture, ...]
     num_filters: int
 
+    @property
+    def path(self) -> str:
+        return self.inspection.path
+
+    @property
+    def format(self) -> Format:
+        return self.inspection.format
+
 
 def report(
     path: str | os.PathLike[str],
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names | None = None,
     deep: bool = True,
     fpp: float = 0.01,
     policy: Policy | None = None,
@@ -117,7 +129,11 @@ def report(
     EncryptionError if a key is wrong.
     """
     options = ValidateOptions(
-        columns=tuple_or_none(columns), deep=deep, diagnose=deep, policy=policy, threads=threads
+        columns=names_given("columns", columns),
+        deep=deep,
+        diagnose=deep,
+        policy=policy,
+        threads=threads,
     )
     with open_file(path, keys) as file:
         file.check_has_blocks("report")

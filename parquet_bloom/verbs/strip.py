@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.container import LeftChunk, RemovedFilters
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import strip_change
-from parquet_bloom.options import Destination, Selection, tuple_or_none
+from parquet_bloom.options import Destination, Names, Numbers, Selection, names_given, numbers_given
 from parquet_bloom.storage.new_version import write_version
+from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
 
-@dataclass(frozen=True, slots=True)
-class StripReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class StripReport(Report):
     """What strip did to one file. `left`: filters, or plaintext remains of filters, that could not be
     removed or may still be there. Sizes in bytes; `output` is None for a dry run."""
+
+    _rows: ClassVar = ("removed",)
+    _item: ClassVar = RemovedFilters
 
     path: str
     format: Format
@@ -44,8 +47,8 @@ def strip(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
-    columns: Sequence[str] | None = None,
-    row_groups: Sequence[int] | None = None,
+    columns: Names | None = None,
+    row_groups: Numbers | None = None,
     in_place: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
@@ -61,7 +64,9 @@ def strip(
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
-    selection = Selection(columns=tuple_or_none(columns), parts=tuple_or_none(row_groups))
+    selection = Selection(
+        columns=names_given("columns", columns), parts=numbers_given("row_groups", row_groups)
+    )
     destination = Destination(
         output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
     )

@@ -6,19 +6,19 @@ The rules are in parquet_bloom.rules; `pbloom rule` and docs/rules.md explain th
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import ValidateOptions, tuple_or_none
+from parquet_bloom.options import Names, ValidateOptions, names_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.storage.source import LocalSource
+from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import FailOn, Format
 
 if TYPE_CHECKING:
@@ -33,9 +33,12 @@ class Checked:
     values: int
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class ValidationReport(Report):
     """One file. `ok`: no finding at or above the severity that fails it."""
+
+    _rows: ClassVar = ("findings",)
+    _item: ClassVar = Finding
 
     path: str
     format: Format
@@ -55,15 +58,15 @@ class Failure:
 def validate(
     path: str | os.PathLike[str],
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names | None = None,
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
-    require: Sequence[str] = (),
+    require: Names = (),
     max_fpp: float | None = None,
     max_bytes: int | None = None,
     fail_on: FailOn | None = None,
-    ignore: Sequence[str] = (),
+    ignore: Names = (),
     threads: int | None = None,
     keys: Keys | None = None,
     progress: Progress | None = None,
@@ -87,7 +90,11 @@ def validate(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
     options = ValidateOptions(
-        columns=tuple_or_none(columns), deep=deep, diagnose=diagnose, policy=policy, threads=threads
+        columns=names_given("columns", columns),
+        deep=deep,
+        diagnose=diagnose,
+        policy=policy,
+        threads=threads,
     )
     with open_file(path, keys) as file:
         return validate_file(file, options, progress)

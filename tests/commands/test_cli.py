@@ -153,7 +153,7 @@ def test_inspect_json(built):
         "notes": [],
     }
     with pb.open("out.parquet") as file:
-        bits = file.bloom_filter(0, "user_id")
+        bits = file.bloom_filter(0, "user_id").bits
         offset = file.chunk(0, "user_id").bloom_filter_offset
     assert found == {
         "offset": offset,
@@ -278,7 +278,7 @@ def test_probe_type(built):
 
 def test_dump_formats(built, tmp_path):
     with pb.open("out.parquet") as file:
-        bits = file.bloom_filter(1, "user_id").to_bytes()
+        bits = file.bloom_filter(1, "user_id").bits.to_bytes()
     arguments = ["dump", "out.parquet", "-c", "user_id", "-g", "1", "--format"]
     raw = built(*arguments, "raw").stdout_bytes
     assert raw[-2048:] == bits

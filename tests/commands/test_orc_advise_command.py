@@ -42,7 +42,7 @@ def here(tmp_path, monkeypatch):
 def test_a_value_sample():
     write()
     (found,) = advise(
-        "a.orc", columns=["id"], value_sample={"id": ["3500", "3507", "3500", "3501"]}
+        "a.orc", columns=["id"], value_sample={"id": [3500, 3507, 3500, 3501]}
     ).columns
     assert (found.basis, found.values_asked, found.values_stored) == ("value sample", 4, 3)
     fpps = fpps_of("a.orc", "id")
@@ -63,7 +63,7 @@ def test_literals_are_found_as_they_are_stored(kind):
     type, values = TYPES[kind]
     write_column(type, values)
     shown = str(values[500]).strip().replace("+00:00", "")
-    (found,) = advise("a.orc", value_sample={"x": [shown]}).columns
+    (found,) = advise("a.orc", value_sample={"x": pb.literal(shown)}).columns
     assert found.values_stored == 1
     around = [
         min(group) <= values[500] <= max(group)
@@ -78,11 +78,11 @@ def test_literals_are_found_as_they_are_stored(kind):
         ({"id": ["x"]}, pb.ValueTypeError, "a.orc: value sample: column id: x: cannot be a value"),
         ({"id": []}, pb.ColumnError, "a.orc: value sample: column id: no values, expected at"),
         (
-            {"low": ["1"]},
+            {"low": [1]},
             pb.ColumnError,
             "a.orc: value sample: column low is not one of the columns",
         ),
-        ({"ids": ["1"]}, pb.ColumnError, "a.orc: no column ids; did you mean id"),
+        ({"ids": [1]}, pb.ColumnError, "a.orc: no column ids; did you mean id"),
     ],
 )
 def test_a_value_sample_that_does_not_fit(sample, error, message):
@@ -126,7 +126,7 @@ def test_a_folder_of_both_formats():
     with pb.open("out/a.parquet") as file:
         assert file.bloom_filter(9, "id") is not None
     with pb.open("out/b.orc") as file:
-        assert file.bloom_filter(0, 9, "id").bits_set
+        assert file.bloom_filter(0, "id", 9).bits_set
 
 
 # ------------------------------------------------------------------------------------------------

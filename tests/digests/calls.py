@@ -174,7 +174,9 @@ def probe(
 ) -> list[list[str]]:
     """Of each literal the verdicts, `absent`, `maybe` or `unknown`, one for each group."""
     with _refusals():
-        report = pb.probe(path, column, literals, **_given(dialect=dialect, keys=keys))
+        report = pb.probe(
+            path, column, list(map(pb.literal, literals)), **_given(dialect=dialect, keys=keys)
+        )
     return [list(result.verdicts) for result in report.results]
 
 

@@ -441,7 +441,7 @@ def test_statistics_clear(example):
 def test_statistics_example(example):
     """16 is in the block, between 11 and 17, and the filter finds it."""
     path, _ = example(expected_entries=1000)
-    report = pb.probe(path, "id", ["16", "12", "13", "15"], dialect="statistics")
+    report = pb.probe(path, "id", [16, 12, 13, 15], dialect="statistics")
     assert [found.verdict for found in report.results] == ["maybe", "maybe", "absent", "absent"]
 
 

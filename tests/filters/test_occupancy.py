@@ -178,7 +178,7 @@ def test_occupancies_of_a_file(file):
     ]  # fmt: skip
     with pb.open(file) as opened:
         for one in found:
-            filter = opened.bloom_filter(one.row_group, one.column)
+            filter = opened.bloom_filter(one.row_group, one.column).bits
             counts, expected = shape_of(filter)
             assert one.num_blocks == filter.num_blocks == 256
             assert one.histogram == tuple(counts.tolist())

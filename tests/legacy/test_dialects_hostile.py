@@ -148,6 +148,6 @@ def test_a_note_is_worthless_where_the_pages_have_moved(tmp_path):
     pq.write_table(pa.table({"a": range(100), "b": range(100)}), path)
     pb.build(path, columns=["b"], in_place=True, dialect=pb.Murmur3())
     path.write_bytes(with_other_note(path.read_bytes(), "pages"))
-    (result,) = pb.probe(path, "b", ["-1"], dialect="murmur3").results
+    (result,) = pb.probe(path, "b", [-1], dialect="murmur3").results
     assert result.verdict == "unknown"
     assert "note: of a chunk with pages at " in result.groups[0].reason

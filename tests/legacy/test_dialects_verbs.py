@@ -159,7 +159,7 @@ def test_histograms_are_drawn_of_older_filters(published):
     ],
 )
 def test_probe_asks_the_filters_of_a_dialect(mixed, column, dialect, verdicts):
-    values = ["17", "-4711"] if column == "id" else ["name 17", "x"]
+    values = [17, -4711] if column == "id" else ["name 17", "x"]
     results = pb.probe(mixed, column, values, dialect=dialect).results
     assert [each.verdict for each in results] == verdicts
     if dialect not in (None, "xxhash") and "unknown" in verdicts:
@@ -179,7 +179,7 @@ def test_who_finds_no_filter_is_told_of_older_ones(source, tmp_path, dialects, n
     path.write_bytes(source.read_bytes())
     for dialect in dialects:
         pb.build(path, columns=["id"], row_groups=[1], in_place=True, dialect=dialect)
-    (result,) = pb.probe(path, "id", ["17"]).results
+    (result,) = pb.probe(path, "id", [17]).results
     told = f"no filter; for a legacy one, choose dialect {named}"
     assert [group.reason for group in result.groups] == ["no filter", told]
     with pytest.raises(FilterError, match=f": {told}$"):
@@ -190,7 +190,7 @@ def test_who_finds_no_filter_is_told_of_older_ones(source, tmp_path, dialects, n
 
 def test_probe_reads_a_filter_by_another_seed_as_another(mixed):
     """The filter has a note, so nobody need say a seed; whoever does is believed."""
-    results = pb.probe(mixed, "id", ["17"], dialect="murmur3", seed=7).results
+    results = pb.probe(mixed, "id", [17], dialect="murmur3", seed=7).results
     assert results[0].verdict == "unknown"
 
 
@@ -199,7 +199,7 @@ def test_probe_reads_a_filter_by_another_seed_as_another(mixed):
 )
 def test_a_seed_is_for_murmur3_alone(mixed, seed, dialect):
     with pytest.raises(ValueError, match=f"^seed: {seed}, expected 0 to 4294967295"):
-        pb.probe(mixed, "id", ["1"], dialect=dialect, seed=seed)
+        pb.probe(mixed, "id", [1], dialect=dialect, seed=seed)
 
 
 @pytest.mark.parametrize("verb", ["probe", "dump"])

@@ -69,7 +69,7 @@ def test_a_column_of_numbers(tmp_path):
     plain = [number.to_bytes(8, "little", signed=True) for number in numbers]
     path = file_of_integers(tmp_path, numbers, plain_header(SIZE, 12) + bitset(plain, BLOCKS))
     assert all(found(path).check(value) for value in plain)
-    assert pb.probe(path, "a", ["7", "4711"]).results[1].verdict == "absent"
+    assert pb.probe(path, "a", [7, 4711]).results[1].verdict == "absent"
 
 
 def test_a_seed_of_nobody_s_is_unknown_until_it_is_named(tmp_path):

@@ -17,7 +17,7 @@ COLUMNS = {
     "i": pa.array(range(ROWS), pa.int64()),
     "s": pa.array([f"n{number}" for number in range(ROWS)]),
 }
-STORED = {"i": ["0", "19"], "s": ["n7"]}
+STORED = {"i": [0, 19], "s": ["n7"]}
 
 # One bit of each, the highest, and all of them.
 CHANGES = (0x01, 0x80, 0xFF)

@@ -5,6 +5,7 @@ import datetime
 import struct
 from decimal import Decimal
 from math import nan
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,16 +19,28 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import KINDS, OrcColumn
 from parquet_bloom.orc.keys.key_hashes import (
-    encode,
-    encode_literal,
     insertion_hashes,
+    key_hashes,
     lookup_hashes,
     never_absent,
 )
+from parquet_bloom.values.types import literal
 
 FORM = KeyForm()
 NTZ = {"spark.sql.catalyst.type": "timestamp_ntz"}
 SECOND = 1_000
+
+
+class Encoded(NamedTuple):
+    hashes: tuple[int, ...]
+    unknown: str
+
+
+def encode(of, value, form):
+    """The hashes of one value, and why they are unknown."""
+    found = key_hashes(of, [value], form)
+    unknown = found.unknown.get(0, "")
+    return Encoded(() if unknown else tuple(found.of(0).tolist()), unknown)
 
 
 def column(kind, length=0, precision=0, scale=0, attributes=None):
@@ -203,7 +216,7 @@ def test_instants_of_old_streams():
     of = column("TIMESTAMP")
 
     def hashes(text):
-        return set(encode_literal(of, text, form).hashes)
+        return set(encode(of, literal(text), form).hashes)
 
     assert hashes("2020-01-01 12:00") == {wang(at("2020-01-01 17:00"))}
     assert hashes("2020-07-01 12:00") == {wang(at("2020-07-01 16:00"))}
@@ -215,11 +228,11 @@ def test_instants_of_old_streams():
     assert hashes("9999-07-01 12:00") == {wang(at("9999-07-01 16:00"))}
     assert hashes("9999-01-01 12:00") == {wang(at("9999-01-01 17:00"))}
     instant = column("TIMESTAMP_INSTANT")
-    assert encode_literal(instant, "2020-07-01 12:00Z", form).hashes == (
+    assert encode(instant, literal("2020-07-01 12:00Z"), form).hashes == (
         wang(at("2020-07-01 12:00")),
     )
     nowhere = KeyForm(utf8=False, writer_timezone="Nowhere/At_All")
-    assert encode_literal(of, "2020-01-01", nowhere).unknown == (
+    assert encode(of, literal("2020-01-01"), nowhere).unknown == (
         "time zone Nowhere/At_All: not in the time zone database"
     )
     with pytest.raises(UnsupportedError, match="Nowhere"):
@@ -251,9 +264,9 @@ VALUES = {
 
 @pytest.mark.parametrize("name", VALUES)
 def test_values_and_literals(name):
-    of, value, literal, key = VALUES[name]
+    of, value, text, key = VALUES[name]
     assert encode(of, value, FORM).hashes == (hashed(key),)
-    assert encode_literal(of, literal, FORM).hashes == (hashed(key),)
+    assert encode(of, literal(text), FORM).hashes == (hashed(key),)
 
 
 def test_values_with_several_hashes():
@@ -264,10 +277,10 @@ def test_values_with_several_hashes():
 
 
 def test_literals_read_as_another_type():
-    assert encode_literal(column("DATE"), "18262", FORM, "int").hashes == (wang(18262),)
+    assert encode(column("DATE"), literal("18262", "int"), FORM).hashes == (wang(18262),)
     cents = column("DECIMAL", precision=5, scale=2)
-    assert encode_literal(cents, "150", FORM, "int").hashes == (hive64(b"1.5"),)
-    assert encode_literal(column("BINARY"), "0x01", FORM, "string").hashes == (hive64(b"0x01"),)
+    assert encode(cents, literal("150", "int"), FORM).hashes == (hive64(b"1.5"),)
+    assert encode(column("BINARY"), literal("0x01", "string"), FORM).hashes == (hive64(b"0x01"),)
 
 
 @pytest.mark.parametrize(
@@ -299,8 +312,8 @@ def test_what_nobody_knows():
     assert encode(column("LONG"), None, FORM).unknown == "nulls are not inserted into Bloom filters"
     julian = "dates before 1582-10-15 may be stored by either of two calendars"
     for of in (column("DATE"), column("TIMESTAMP"), column("TIMESTAMP_INSTANT")):
-        assert encode_literal(of, "1582-10-14", FORM).unknown == julian
-        assert encode_literal(of, "1582-10-15", FORM).unknown == ""
+        assert encode(of, literal("1582-10-14"), FORM).unknown == julian
+        assert encode(of, literal("1582-10-15"), FORM).unknown == ""
 
 
 def test_types_that_are_never_absent():
@@ -309,7 +322,7 @@ def test_types_that_are_never_absent():
     assert never_absent(column("unknown")) == "unknown: unknown type"
     for kind in never:
         assert encode(column(kind), 1, FORM).unknown == never_absent(column(kind))
-        assert encode_literal(column(kind), "1", FORM).unknown == never_absent(column(kind))
+        assert encode(column(kind), literal("1"), FORM).unknown == never_absent(column(kind))
     for kind in ("BOOLEAN", "STRUCT"):
         with pytest.raises(UnsupportedError, match=f"^{kind}: values have no keys$"):
             insertion_hashes(column(kind), pa.array([True]), FORM)

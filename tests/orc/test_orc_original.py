@@ -7,7 +7,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
-from parquet_bloom.orc.keys.key_hashes import encode
+from parquet_bloom.orc.keys.key_hashes import key_hashes
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
 from parquet_bloom.verbs.probe import probe
 
@@ -43,7 +43,7 @@ def found_in(file, column, kind, rows):
     (stream,) = stripe.streams_of(of.id, (kind,))
     stored = file.filters_in(stripe, of, stream)
     for row in rows:
-        hashes = np.array(encode(of, VALUES[column](row), stored.key_form).hashes, np.uint64)
+        hashes = key_hashes(of, [VALUES[column](row)], stored.key_form).of(0)
         yield (
             row,
             {
@@ -82,7 +82,7 @@ def test_the_streams_hash_timestamps_differently(file):
     # By the other stream's keys nothing is found.
     wrong = [
         old.filters[row // STRIDE].check_hashes(
-            np.array(encode(of, moment(row), new.key_form).hashes, np.uint64)
+            key_hashes(of, [moment(row)], new.key_form).of(0)
         ).any()
         for row in rows
     ]  # fmt: skip
@@ -99,9 +99,9 @@ def test_numbers_have_the_same_bits_in_both(file):
 
 
 def test_the_command_asks_the_newer_stream():
-    (result,) = probe(FILE, "moment", ["1970-01-12T08:46:40.007"]).results
+    (result,) = probe(FILE, "moment", pb.literal("1970-01-12T08:46:40.007")).results
     assert result.groups[0].verdict == "maybe"
-    assert [group.verdict for group in probe(FILE, "flag", ["true"]).results[0].groups] == [
+    assert [group.verdict for group in probe(FILE, "flag", True).results[0].groups] == [
         "unknown", "unknown",
     ]  # fmt: skip
 

@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 from make.leaves import leaf
 from oracle import specification as spec
 
-from parquet_bloom.errors import FilterError, ValueTypeError
-from parquet_bloom.parquet.column_filter import ColumnFilter
-from parquet_bloom.values.encode import Encodings
+from parquet_bloom.container import Place
+from parquet_bloom.container.column_filter import ColumnFilter
+from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.asked import stored_of
 
 NUM_BLOCKS = 3
 """So few that some of the answers are false positives."""
@@ -34,7 +36,12 @@ def packed(form: str) -> Pack:
 def filter_of(spelling: str, stored: list[bytes]) -> tuple[ColumnFilter, spec.Filter]:
     """A filter of these stored bytes, and the oracle's."""
     oracle = spec.filter_of(map(xxhash.xxh64_intdigest, stored), NUM_BLOCKS)
-    return ColumnFilter(spec.words(oracle), leaf(spelling)), oracle
+    bits = SplitBlockBloomFilter(spec.words(oracle))
+
+    def ask(values: Any) -> np.ndarray:
+        return stored_of(leaf(spelling), values).found(lambda run: bits.check_hashes(run.hashes()))
+
+    return ColumnFilter(Place(0), "a", "xxhash", bits, ask), oracle
 
 
 def found(oracle: spec.Filter, *stored: bytes) -> bool:
@@ -495,14 +502,6 @@ def test_what_cannot_be_excluded_is_true() -> None:
     assert filter.check_many([True, False]).tolist() == [True, True]
 
 
-def test_check_encodings() -> None:
-    filter, _ = filter_of("BYTE_ARRAY", [b"a"])
-    assert filter.check_encodings(Encodings((b"a",))) is True
-    assert filter.check_encodings(Encodings((b"b",))) is False
-    assert filter.check_encodings(Encodings((b"b", b"a"))) is True
-    assert filter.check_encodings(Encodings((), "for some reason")) is True
-
-
 def test_check_is_a_bool() -> None:
     filter, _ = filter_of("INT32", [struct.pack("<i", 7)])
     assert filter.check(7) is True
@@ -516,9 +515,12 @@ def test_check_refuses_what_the_column_cannot_hold(value: Any) -> None:
         filter.check(value)
 
 
-def test_it_is_a_filter_too() -> None:
+def test_it_has_the_bits() -> None:
     filter, oracle = filter_of("INT32", [struct.pack("<i", 7)])
-    assert filter.to_bytes() == spec.bitset(oracle)
-    assert str(filter.type) == "INT32"
-    with pytest.raises(FilterError, match=r"^bitset: 28 bytes"):
-        ColumnFilter(np.zeros(7, np.uint32), leaf("INT32"))
+    assert filter.bits.to_bytes() == bytes(filter.bitset) == spec.bitset(oracle)
+    assert filter.words.tolist() == spec.words(oracle).tolist()
+    assert (filter.num_bytes, filter.bits_set, filter.fill) == (96, 8, 8 / 768)
+    assert (filter.fpp, filter.ndv_estimate) == (filter.bits.fpp, filter.bits.ndv_estimate)
+    assert repr(filter) == (
+        "<xxhash filter of column a in row group 0: 96 bytes, 1 % full, FPP 3e-11 %>"
+    )

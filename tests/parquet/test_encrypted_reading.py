@@ -9,8 +9,6 @@ from make.encrypting import FOOTER_KEY, Recipe, encrypt
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.parquet.probe import Asked
-from parquet_bloom.values.encode import Encodings
 
 PUBLIC = SHARED / "data" / "parquet-testing"
 PUBLIC_KEYS = {"kf": FOOTER_KEY, "kc1": b"1234567890123450", "kc2": b"1234567890123451"}
@@ -125,7 +123,7 @@ def test_all_values_of_the_public_filters_hit():
             }
         assert file.probe("double_field", 77.5)[0].verdict == "maybe"
         assert file.probe("double_field", 77.75)[0].verdict == "absent"
-    report = pb.probe(public(name), "float_field", ["5.25", "5.5"], keys=keys)
+    report = pb.probe(public(name), "float_field", [5.25, 5.5], keys=keys)
     assert [result.verdict for result in report.results] == ["maybe", "absent"]
 
 
@@ -211,7 +209,7 @@ def test_a_probe_opens_each_filter_once_for_all_values(signed):
 
 def answers(file, column, times):
     """Of every row group, asked so often about some value."""
-    asked = Asked("", Encodings((b"1",)))
+    asked = file.encode(file.column(column), [1])
     probers = file.probers(file.column(column))
     return [answer for prober in probers for _ in range(times) for answer in prober.answers(asked)]
 

@@ -144,7 +144,7 @@ def test_encrypted_columns_without_a_signature(keys, signed, tmp_path):
     report = pb.inspect(path, keys=keys)
     assert (report.encrypted, report.unverified) == (True, UNSIGNED)
     assert verdicts(path, "a", keys) == [("unknown", "encrypted, no key")] * 2
-    assert pb.probe(path, "c", ["0"], keys=keys).unverified == UNSIGNED
+    assert pb.probe(path, "c", [0], keys=keys).unverified == UNSIGNED
     findings = pb.validate(path, keys=keys).findings
     assert [(each.message, each.severity) for each in findings if each.rule == "PB508"] == [
         (UNSIGNED, "error")

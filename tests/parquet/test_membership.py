@@ -152,7 +152,7 @@ def test_what_build_adds_to_float16_is_not_foreign_and_its_lack_is_told(tmp_path
     pq.write_table(pa.table({"values": pa.array(halves)}), path, use_dictionary=False)
     pb.build(path, out, columns=["values"])
     with pb.open(out) as file:
-        built = membership(out, file.bloom_filter(0, "values"))
+        built = membership(out, file.bloom_filter(0, "values").bits)
     assert (built.missing, built.foreign_bits, built.missing_form_bits) == (0, 0, 0)
     bare = membership(path, filter_of(*(value.tobytes() for value in halves)))
     assert (bare.missing, bare.foreign_bits) == (0, 0)
@@ -169,7 +169,7 @@ def test_filters_of_other_writers_hold_their_values_and_nothing_else(fixture):
                 chunk = file.chunk(row_group, column)
                 if chunk.bloom_filter_offset is None or chunk.leaf.type.physical == "BOOLEAN":
                     continue
-                found = check_membership(file, chunk, file.bloom_filter(row_group, column))
+                found = check_membership(file, chunk, file.bloom_filter(row_group, column).bits)
                 assert (found.missing, found.foreign_bits) == (0, 0), column
                 assert found.num_values > 0
 

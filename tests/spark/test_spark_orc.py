@@ -117,7 +117,7 @@ READERS = {
         1,
     ),
     "probe": (
-        lambda spark, path: lake.probe(spark, path, "id", ["7919", "-1"]),
+        lambda spark, path: lake.probe(spark, path, "id", [7919, -1]),
         ["-c", "id", "-v", "7919", "-v", "-1"],
         2,
     ),

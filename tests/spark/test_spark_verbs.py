@@ -210,7 +210,7 @@ READERS = {
     "inspect": (lambda spark, path: lake.inspect(spark, path, columns=["id"]), ["-c", "id"], 4),
     "validate": (lake.validate, [], 4),
     "probe": (
-        lambda spark, path: lake.probe(spark, path, "id", ["5", "1250"]),
+        lambda spark, path: lake.probe(spark, path, "id", [5, 1250]),
         ["-c", "id", "-v", "5", "-v", "1250"],
         8,
     ),

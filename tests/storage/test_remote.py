@@ -27,7 +27,7 @@ def test_inspect_reads_the_same():
 
 
 def test_probe_reads_the_same_bytes():
-    remote, local = (pb.probe(path, "int64", ["5", "7"]) for path in (URL, FIXTURE))
+    remote, local = (pb.probe(path, "int64", [5, 7]) for path in (URL, FIXTURE))
     assert (remote.results, remote.bytes_read) == (local.results, local.bytes_read)
 
 

@@ -38,7 +38,9 @@ def source(tmp_path):
 
 def bitsets(path, column):
     with pb.open(path) as file:
-        return [file.bloom_filter(group, column).to_bytes() for group in range(file.num_row_groups)]
+        return [
+            file.bloom_filter(group, column).bits.to_bytes() for group in range(file.num_row_groups)
+        ]
 
 
 def test_everything_before_the_footer_stays(source, tmp_path):
@@ -88,7 +90,7 @@ def test_no_value_is_lost(source, tmp_path):
         for group in range(3):
             values = table.read_row_group(group)
             for column in ("id", "low"):
-                stored = file.bloom_filter(group, column)
+                stored = file.bloom_filter(group, column).bits
                 assert stored.check_many(values[column].to_numpy()).all()
 
 
@@ -107,7 +109,7 @@ def test_each_filter_is_the_smallest_power_of_two_within_the_target(source, tmp_
     report = pb.build(source, tmp_path / "out.parquet", columns=["id"], fpp=fpp)
     with pb.open(tmp_path / "out.parquet") as file:
         for item in report.filters:
-            found = file.bloom_filter(item.row_group, "id")
+            found = file.bloom_filter(item.row_group, "id").bits
             assert found.fpp == item.fpp <= fpp
             assert found.num_blocks & (found.num_blocks - 1) == 0
             assert found.num_bytes == 64 or found.fold().fpp > fpp
@@ -132,7 +134,7 @@ def test_measured_fpp_is_the_reported_one(source, tmp_path, column):
     hashes = _kernel.xxh64_fixed(rng.integers(1 << 40, 1 << 62, 10**6).view(np.uint8), 8)
     with pb.open(tmp_path / "out.parquet") as file:
         for item in report.filters:
-            measured = file.bloom_filter(item.row_group, column).check_hashes(hashes).mean()
+            measured = file.bloom_filter(item.row_group, column).bits.check_hashes(hashes).mean()
             sigma = (item.fpp * (1 - item.fpp) / hashes.size) ** 0.5
             assert abs(measured - item.fpp) < 5 * sigma + 1e-9
 
@@ -184,7 +186,7 @@ def test_both_zeros_and_the_canonical_nan_are_there(tmp_path):
     def has(column, plain):
         with pb.open(tmp_path / "out.parquet") as file:
             hashes = np.array([_kernel.xxh64(plain)], np.uint64)
-            return bool(file.bloom_filter(0, column).check_hashes(hashes)[0])
+            return bool(file.bloom_filter(0, column).bits.check_hashes(hashes)[0])
 
     plus, minus = bytes(8), bytes(7) + b"\x80"
     assert [has(c, z) for c in ("plus", "minus", "neither") for z in (plus, minus)] == (

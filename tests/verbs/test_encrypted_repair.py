@@ -50,7 +50,7 @@ def test_a_leak_is_of_no_use(leak):
         for column in group.columns:
             assert column.filter is None
             assert column.reason.endswith("is encrypted, but its filter is in plaintext")
-    report = pb.probe(path, "int64", ["5"], keys=keys)
+    report = pb.probe(path, "int64", [5], keys=keys)
     assert report.results[0].verdict == "unknown"
     with pytest.raises(pb.FilterError, match="is in plaintext"):
         pb.dump(path, "int64", 0, keys=keys)

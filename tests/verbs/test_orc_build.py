@@ -140,7 +140,7 @@ def test_every_value_is_found(path, out):
     strangers = pa.array(range(1 << 40, (1 << 40) + count))
     pb.build(path, out, columns=["id"], fpp=0.02, overwrite=True)
     with pb.open(out) as file:
-        filter = file.bloom_filter(0, 0, "id")
+        filter = file.bloom_filter(0, "id", 0)
         hashes = lookup_hashes(
             file.column("id"), strangers, file.filters(0, file.column("id")).key_form
         )

@@ -83,7 +83,7 @@ def test_other_bits(here):
     (first, second) = diff(a, b, columns=["id"]).filters
     assert (first.status, second.status) == ("different", "different")
     with pb.open(a) as file_a, pb.open(b) as file_b:
-        bits_a, bits_b = (file.bloom_filter(0, 0, "id") for file in (file_a, file_b))
+        bits_a, bits_b = (file.bloom_filter(0, "id", 0).bits for file in (file_a, file_b))
         only_a, only_b = bits_a.bits_outside(bits_b), bits_b.bits_outside(bits_a)
     assert 0 < only_a < bits_a.bits_set
     assert (first.bits_only_a, first.bits_only_b) == (only_a, only_b)

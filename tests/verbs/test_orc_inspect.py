@@ -310,9 +310,9 @@ def test_there_is_no_such_filter(file, arguments, expected):
 
 def test_one_filter_in_python(file):
     with pb.open(file) as opened:
-        found = opened.bloom_filter(stripe=0, index_group=0, column="id")
+        found = opened.bloom_filter(0, "id", 0)
         assert bytes(found.bitset) == bytes(HALF.bitset)
         with pytest.raises(pb.ColumnError, match=r"expected 0 to 1$"):
-            opened.bloom_filter(0, 2, "id")
+            opened.bloom_filter(0, "id", 2)
         with pytest.raises(pb.FilterError, match=r"no filter$"):
-            opened.bloom_filter(0, 0, "name")
+            opened.bloom_filter(0, "name", 0)

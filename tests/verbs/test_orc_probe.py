@@ -25,7 +25,7 @@ import parquet_bloom as pb
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.orc.bloom import KeyForm, encode_filters
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_hashes import encode
+from parquet_bloom.orc.keys.key_hashes import key_hashes
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, ROW_INDEX
 from parquet_bloom.verbs.probe import probe
 
@@ -35,7 +35,7 @@ KINDS = {"LONG": "intStatistics", "BYTE": "intStatistics", "STRING": "stringStat
 
 def hashes(kind, *values, form=None):
     column = OrcColumn(1, "a", kind, (), 0, 0, 0, 0, {})
-    return [hash for value in values for hash in encode(column, value, form or KeyForm()).hashes]
+    return key_hashes(column, values, form or KeyForm()).hashes.tolist()
 
 
 def statistics(kind, num_values=10, **more):
@@ -73,9 +73,9 @@ def test_verdicts_are_about_index_groups(tmp_path):
         pb.Answer(Place(1, 0, STRIPES), "absent", None, 10, 25),
     )
     assert [(each.stripe, each.index_group) for each in found] == [(0, 0), (0, 1), (0, 2), (1, 0)]
-    (result,) = probe(path, "a", ["1"]).results
+    (result,) = probe(path, "a", [1]).results
     assert (result.verdict, result.rows_to_read) == ("maybe", 15)
-    assert probe(path, "a", ["5"]).is_absent
+    assert probe(path, "a", [5]).is_absent
 
 
 def test_what_writers_of_today_store_is_found(tmp_path):
@@ -175,7 +175,7 @@ def test_a_row_index_that_cannot_be_read_makes_a_filter_doubtful(tmp_path):
 def test_a_column_without_filters_is_unknown(tmp_path):
     path = forged(tmp_path, "LONG", [Stream(ROW_INDEX, 1, row_index({}))])
     assert answers(path, 5) == [("unknown", "no filter")]
-    (result,) = probe(path, "a", ["5"]).results
+    (result,) = probe(path, "a", [5]).results
     assert (result.verdict, result.rows_to_read) == ("unknown", 10)
 
 
@@ -246,10 +246,10 @@ def test_timestamps_of_the_older_stream_are_instants_where_the_writer_was(tmp_pa
     made = filter_of(hashes("TIMESTAMP", datetime(2024, 1, 31, 17)))
     index = streams("TIMESTAMP", [made], BLOOM_FILTER)
     path = forged(tmp_path, "TIMESTAMP", index, encoding=0, timezone=b"America/New_York")
-    (result,) = probe(path, "a", [noon]).results
+    (result,) = probe(path, "a", pb.literal(noon)).results
     assert result.verdict == "maybe"
     utc = forged(tmp_path, "TIMESTAMP", index, encoding=0, timezone=b"UTC")
-    assert probe(utc, "a", [noon]).is_absent
+    assert probe(utc, "a", pb.literal(noon)).is_absent
 
 
 @pytest.mark.parametrize(("low", "verdict"), [(-1, "unknown"), (0, "absent"), (None, "unknown")])
@@ -258,7 +258,7 @@ def test_orc_cpp_hashes_timestamps_before_1970_wrong(tmp_path, low, verdict):
     made = filter_of(hashes("TIMESTAMP", datetime(2024, 1, 31)))
     index = streams("TIMESTAMP", [made], index=[statistics("TIMESTAMP", **described)])
     path = forged(tmp_path, "TIMESTAMP", index, footer={"writer": 1, "softwareVersion": b"2.2.2"})
-    (result,) = probe(path, "a", ["2020-01-01T00:00:00"]).results
+    (result,) = probe(path, "a", pb.literal("2020-01-01T00:00:00")).results
     assert result.verdict == verdict
 
 
@@ -269,12 +269,12 @@ def test_text_of_old_writers_is_certain_only_in_ascii(tmp_path, value, verdict):
                   footer={"softwareVersion": b""})  # fmt: skip
     (found,) = answers(path, value)
     assert found[0] == verdict
-    (result,) = probe(path, "a", [value]).results
+    (result,) = probe(path, "a", pb.literal(value)).results
     assert result.verdict == verdict
     if verdict == "unknown":
         assert found[1] == "text in a charset that ORC Java, version 2 did not record"
         hexed = "0x" + value.encode("latin-1").hex()
-        assert probe(path, "a", [hexed], read_as="bytes").results[0].verdict == "unknown"
+        assert probe(path, "a", pb.literal(hexed, "bytes")).results[0].verdict == "unknown"
 
 
 def test_columns_that_orc_cpp_gets_wrong_are_unknown(tmp_path):
@@ -296,7 +296,7 @@ def file(tmp_path):
 def test_a_table(file):
     found = outcome("probe", file, "-c", "a", "-v", "2", "-v", "3")
     head, *rows = found.stdout.splitlines()
-    assert head == f"{file}: a, {pb.probe(file, 'a', ['2', '3']).bytes_read} bytes read"
+    assert head == f"{file}: a, {pb.probe(file, 'a', [2, 3]).bytes_read} bytes read"
     assert rows == [
         "value\tverdict\tindex groups to read\trows to read\treason",
         "2\tmaybe\t0/1\t5\t",
@@ -361,8 +361,8 @@ def test_an_explanation_of_what_cannot_be_asked(tmp_path):
 
 
 def test_an_explanation_reads_no_more_than_a_verdict(file):
-    explained = probe(file, "a", ["2", "3"], explain=True)
-    plain = probe(file, "a", ["2", "3"])
+    explained = probe(file, "a", [2, 3], explain=True)
+    plain = probe(file, "a", [2, 3])
     assert (explained.results, explained.bytes_read) == (plain.results, plain.bytes_read)
     assert plain.explanations is None
     assert [(each.value, each.index_group) for each in explained.explanations] == [
@@ -372,14 +372,14 @@ def test_an_explanation_reads_no_more_than_a_verdict(file):
 
 def test_a_dialect_is_for_parquet(file):
     with pytest.raises(pb.UnsupportedError, match="dialect is not supported for ORC files"):
-        probe(file, "a", ["2"], dialect="murmur3")
+        probe(file, "a", [2], dialect="murmur3")
 
 
 def test_a_filter_answers_values(tmp_path):
     filters = [filter_of(hashes("STRING", "x")), filter_of(hashes("STRING", "y", "z"))]
     path = forged(tmp_path, "STRING", streams("STRING", filters), rows=15)
     with pb.open(path) as file:
-        found = file.bloom_filter(stripe=0, index_group=1, column="a")
+        found = file.bloom_filter(row_group=0, column="a", index_group=1)
         assert found.bitset == filters[1].bitset
         read = file.source.bytes_read
         assert [found.check(text) for text in ("x", "y", "z")] == [False, True, True]
@@ -396,7 +396,7 @@ def test_a_filter_that_may_miss_values_excludes_none(tmp_path):
     index = streams("BYTE", [filter_of(hashes("BYTE", 5))])
     path = forged(tmp_path, "BYTE", index, footer={"writer": 1, "softwareVersion": b"2.2.2"})
     with pb.open(path) as file:
-        assert file.bloom_filter(0, 0, "a").check_many([5, 6]).all()
+        assert file.bloom_filter(0, "a", 0).check_many([5, 6]).all()
 
 
 @pytest.mark.parametrize(

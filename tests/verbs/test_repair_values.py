@@ -239,7 +239,7 @@ def test_false_negatives_are_built_again(sound: bytes, write: Callable[[bytes], 
     assert done(report) == [(1, "a", "rebuilt")]
     assert errors(path) == set()
     with pb.open(path) as file:
-        found = file.bloom_filter(1, "a")
+        found = file.bloom_filter(1, "a").bits
         assert found.check_many(np.array(stored_values(path, 1))).all()
         assert found.fpp <= 1e-5
 

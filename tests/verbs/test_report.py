@@ -54,7 +54,7 @@ def test_columns(path, found):
             chunks = [group.columns[place] for group in inspection.row_groups]
             stored = [chunk.filter for chunk in chunks if chunk.filter]
             measured = [
-                measured_fpp(file.bloom_filter(group, summary.column))
+                measured_fpp(file.bloom_filter(group, summary.column).bits)
                 for group, chunk in enumerate(chunks)
                 if chunk.filter
             ]

@@ -19,9 +19,9 @@ writers differ from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,10 +41,10 @@ from parquet_bloom.orc.keys.timestamps import (
     millis_of,
     wall_clock_keys,
 )
-from parquet_bloom.values.encode import Encodings
-from parquet_bloom.values.encode import encode as encode_value
-from parquet_bloom.values.literals import encode_literal as read_literal
-from parquet_bloom.values.types import LeafType
+from parquet_bloom.values.given import encode_given
+
+if TYPE_CHECKING:
+    from parquet_bloom.filters.k_hash import KHashFilter
 
 Hashes = NDArray[np.uint64]
 
@@ -63,14 +63,30 @@ _NEVER_ABSENT = {
 
 # 1582-10-15 in days since 1970. Earlier days may be stored by the Julian calendar.
 GREGORIAN = -141_427
+TWO_CALENDARS = "dates before 1582-10-15 may be stored by either of two calendars"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyHashes:
-    """Every hash under which a value may be stored, or why these are unknown."""
+    """Every hash under which `num_values` values may be stored, shape (n,), dtype uint64, and in
+    `owners` the value that each belongs to, shape (n,). `unknown`: why those of some values are."""
 
-    hashes: tuple[int, ...]
-    unknown: str = ""
+    num_values: int
+    hashes: Hashes
+    owners: NDArray[np.intp]
+    unknown: Mapping[int, str]
+
+    def of(self, index: int) -> Hashes:
+        """The hashes of one value, each once: shape (n,)."""
+        mine = self.hashes[self.owners == index].tolist()
+        return np.array(list(dict.fromkeys(mine)), np.uint64)
+
+    def found_in(self, filter: KHashFilter) -> list[int]:
+        """1 or 0: whether a filter has any hash of each value; of no meaning for the unknown."""
+        found = np.zeros(self.num_values, np.int64)
+        found[self.owners[filter.check_hashes(self.hashes)]] = 1
+        answers: list[int] = found.tolist()
+        return answers
 
 
 def never_absent(column: OrcColumn) -> str | None:
@@ -103,48 +119,53 @@ def lookup_hashes(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashes:
     return variants
 
 
-def encode(column: OrcColumn, value: Any, key_form: KeyForm) -> KeyHashes:
-    """The hashes of a Python or numpy value. Raises ValueTypeError if the column cannot hold it."""
-    return _key_hashes(column, key_form, lambda leaf: encode_value(leaf, value))
-
-
-def encode_literal(
-    column: OrcColumn, text: str, key_form: KeyForm, read_as: str | None = None
-) -> KeyHashes:
-    """The hashes of a literal; `read_as` is one of literals.TYPES. Raises ValueTypeError if it is
-    malformed or the column cannot hold it."""
-    return _key_hashes(column, key_form, lambda leaf: read_literal(leaf, text, read_as))
-
-
-def _key_hashes(
-    column: OrcColumn, key_form: KeyForm, encode: Callable[[LeafType], Encodings]
-) -> KeyHashes:
+def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> KeyHashes:
+    """The hashes of values and literals. Raises ValueTypeError if the column cannot hold one."""
+    unknown: dict[int, str] = {}
+    by_type: dict[Any, list[tuple[int, Any]]] = {}
     if reason := never_absent(column):
-        return KeyHashes((), reason)
-    encodings = encode(leaf_type(column))
-    if encodings.unknown:
-        return KeyHashes((), encodings.unknown)
-    hashes: dict[int, None] = {}
-    for plain in encodings.plain:
-        stored = stored_value(column, plain)
-        if _is_before_gregorian(column, stored):
-            return KeyHashes((), "dates before 1582-10-15 may be stored by either of two calendars")
+        unknown = dict.fromkeys(range(len(values)), reason)
+    else:
+        leaf = leaf_type(column)
+        for index, value in enumerate(values):
+            encodings = encode_given(leaf, value)
+            if encodings.unknown:
+                unknown[index] = encodings.unknown
+            for plain in encodings.plain:
+                stored = stored_value(column, plain)
+                by_type.setdefault(stored.type, []).append((index, stored))
+    hashes, owners = [np.empty(0, np.uint64)], [np.empty(0, np.intp)]
+    for items in by_type.values():
+        indices = np.array([index for index, _ in items], np.intp)
+        stored = pa.concat_arrays([each for _, each in items])
+        early = np.unique(indices[_are_before_gregorian(column, stored)])
+        unknown |= dict.fromkeys(early.tolist(), TWO_CALENDARS)
         try:
-            hashes |= dict.fromkeys(lookup_hashes(column, stored, key_form).ravel().tolist())
+            found = _variants(column, stored, key_form)
         except UnsupportedError as error:
-            return KeyHashes((), str(error))
-        if column.kind == "CHAR":
-            # Engines that trim a CHAR, such as Trino, may hash it without its padding.
-            hashes |= dict.fromkeys(text_hashes(stored).tolist())
-    return KeyHashes(tuple(hashes))
+            unknown = dict.fromkeys(indices.tolist(), str(error)) | unknown
+            continue
+        hashes.append(found.ravel())
+        owners.append(np.repeat(indices, found.shape[1]))
+    return KeyHashes(len(values), np.concatenate(hashes), np.concatenate(owners), unknown)
 
 
-def _is_before_gregorian(column: OrcColumn, stored: Any) -> bool:
+def _variants(column: OrcColumn, stored: Any, key_form: KeyForm) -> Hashes:
+    """The hashes of each value of an Arrow array: shape (n, variants)."""
+    hashes = lookup_hashes(column, stored, key_form)
+    if column.kind != "CHAR":
+        return hashes
+    # Engines that trim a CHAR, such as Trino, may hash it without its padding.
+    return np.column_stack([hashes, text_hashes(stored)])
+
+
+def _are_before_gregorian(column: OrcColumn, stored: Any) -> NDArray[np.bool_]:
+    """For each value of an Arrow array: shape (n,)."""
     if column.kind == "DATE":
-        return bool(stored[0].as_py() < GREGORIAN)
+        return integers(stored) < GREGORIAN
     if column.kind in ("TIMESTAMP", "TIMESTAMP_INSTANT"):
-        return bool(millis_of(stored)[0] < GREGORIAN * DAY)
-    return False
+        return millis_of(stored) < GREGORIAN * DAY
+    return np.zeros(len(stored), np.bool_)
 
 
 def _hashed(column: OrcColumn, values: Any, key_form: KeyForm) -> Keys:

@@ -1,0 +1,57 @@
+"""What an open file is to a Python user, whichever format it has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from parquet_bloom.container import number_of
+
+if TYPE_CHECKING:
+    from parquet_bloom.container import Answer
+    from parquet_bloom.container.descriptions import PartDescription
+    from parquet_bloom.container.protocols import Container
+
+
+class DataFile:
+    """An open file. Use as a context manager, or call close()."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self: Container, *error: object) -> None:
+        self.close()
+
+    def __repr__(self: Container) -> str:
+        return (
+            f"<{type(self).__name__} {self.path}: {number_of(self.num_rows, 'row')},"
+            f" {number_of(self.num_parts, self.units.part)},"
+            f" {number_of(len(self.columns), 'column')}>"
+        )
+
+    @property
+    def parts(self: Container) -> tuple[PartDescription, ...]:
+        """The row groups, or the stripes of an ORC file: place and number of rows of each."""
+        return tuple(map(self.describe_part, range(self.num_parts)))
+
+    @property
+    def row_groups(self: Container) -> tuple[PartDescription, ...]:
+        """The parts of a Parquet file; none in an ORC file."""
+        return tuple(part for part in self.parts if part.row_group is not None)
+
+    @property
+    def stripes(self: Container) -> tuple[PartDescription, ...]:
+        """The parts of an ORC file; none in a Parquet file."""
+        return tuple(part for part in self.parts if part.stripe is not None)
+
+    def probe(self: Container, column: str, value: Any) -> tuple[Answer, ...]:
+        """Whether `value` can be in each row group, or index group of an ORC file: pb.probe for one
+        value.
+
+        `value` is a Python, numpy, pandas or pyarrow value of the column's type, or a literal. Raises
+        ColumnError, and ValueTypeError if the column cannot hold the value.
+        """
+        found = self.column(column)
+        asked = self.encode(found, [value])
+        probers = self.probers(found, None, None)
+        groups = (group for each in probers for group in each.answers(asked))
+        return tuple(group.distinct[group.picks[0]] for group in groups)

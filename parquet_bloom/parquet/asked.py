@@ -1,0 +1,167 @@
+"""Values to look up in the filters of a leaf column: what may be stored for each, and its hashes.
+
+A few values are encoded one by one and looked up block by block. Many are encoded, hashed and looked
+up all at once:
+
+    stored    | bytes for value 0 | bytes for value 1 | … | bytes for value n - 1 | further bytes |
+    owners    | 0                 | 1                 | … | n - 1                 | 0 … n - 1     |
+
+NaN and nulls have no bytes, and their verdict is `unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
+from parquet_bloom.values.encode import NAN, Encodings, integer_range
+from parquet_bloom.values.given import encode_given, texts_of
+from parquet_bloom.values.types import LeafType, zeros
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# From here on, it pays to import numpy and to read filters whole.
+MANY: Final = 256
+
+
+class Asked:
+    """Values to look up. Raises ValueTypeError if the column cannot hold one of them, even where
+    there is no filter."""
+
+    def __init__(self, leaf: LeafType, values: Sequence[Any] | NDArray[Any]) -> None:
+        self._leaf = leaf
+        self._values = values
+        if self.is_many:
+            self.unknown: Mapping[int, str] = self.stored.unknown
+        else:
+            self.unknown = _unknown(self.encodings)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def is_many(self) -> bool:
+        return len(self) >= MANY
+
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        """The values as reports show them."""
+        return texts_of(self._values)
+
+    @cached_property
+    def encodings(self) -> Sequence[Encodings]:
+        return [encode_given(self._leaf, value) for value in self._values]
+
+    @cached_property
+    def stored(self) -> Stored:
+        return stored_of(self._leaf, self._values)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """All bytes that may be stored for `num_values` values. `owners`: the value that each item of the
+    run belongs to, None for one item each. `unknown`: why some values cannot be looked up."""
+
+    num_values: int
+    run: Run
+    owners: NDArray[np.intp] | None = None
+    unknown: Mapping[int, str] = field(default_factory=dict)
+
+    def found(self, check: Callable[[Run], NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        """Whether `check` finds anything that may be stored for a value: shape (num_values,). Those
+        that are unknown count as found."""
+        hits = check(self.run)
+        if self.owners is None:
+            return hits
+        import numpy as np
+
+        found = np.zeros(self.num_values, np.bool_)
+        found[self.owners[hits]] = True
+        found[list(self.unknown)] = True
+        return found
+
+
+def stored_of(leaf: LeafType, values: Sequence[Any] | NDArray[Any]) -> Stored:
+    """Raises ValueTypeError for a value that the column cannot hold."""
+    import numpy as np
+
+    array = values if isinstance(values, np.ndarray) else _numbers(values)
+    if array is not None and _are_integers(leaf, array):
+        return Stored(array.size, _fixed(array.astype(f"<{_kind(leaf)}{leaf.width}")))
+    if array is not None and _are_floats(leaf, array):
+        return _floats(array.astype(f"<f{leaf.width}"))
+    if leaf.physical == "BYTE_ARRAY" and leaf.logical_name != "DECIMAL":
+        texts = _texts(values)
+        if texts is not None:
+            return Stored(len(texts), run_of(texts, None))
+    encodings = [encode_given(leaf, value) for value in values]
+    plain = [each for encoding in encodings for each in encoding.plain]
+    owners = np.repeat(np.arange(len(values)), [len(each.plain) for each in encodings])
+    return Stored(len(values), run_of(plain, leaf.width), owners, _unknown(encodings))
+
+
+def _unknown(encodings: Sequence[Encodings]) -> dict[int, str]:
+    return {index: each.unknown for index, each in enumerate(encodings) if each.unknown}
+
+
+def _numbers(values: Sequence[Any]) -> NDArray[Any] | None:
+    """Python integers or floats as an array; None if there is anything else, or they do not fit."""
+    import numpy as np
+
+    kinds = set(map(type, values))
+    if kinds not in ({int}, {float}):
+        return None
+    array = np.array(values)
+    return None if array.dtype == object else array
+
+
+def _kind(leaf: LeafType) -> str:
+    return "i" if leaf.logical is None or leaf.logical.signed else "u"
+
+
+def _are_integers(leaf: LeafType, values: NDArray[Any]) -> bool:
+    if values.dtype.kind not in "iu" or leaf.logical_name not in ("", "INTEGER"):
+        return False
+    if leaf.physical not in ("INT32", "INT64"):
+        return False
+    low, high = integer_range(leaf)
+    return values.size == 0 or low <= int(values.min()) <= int(values.max()) <= high
+
+
+def _are_floats(leaf: LeafType, values: NDArray[Any]) -> bool:
+    if values.dtype.kind != "f" or leaf.physical not in ("FLOAT", "DOUBLE"):
+        return False
+    import numpy as np
+
+    limit = np.finfo(f"f{leaf.width}").max
+    return bool((np.abs(values[np.isfinite(values)]) <= limit).all())
+
+
+def _fixed(values: NDArray[Any]) -> FixedRun:
+    return FixedRun(memoryview(values.tobytes()), values.itemsize)
+
+
+def _floats(values: NDArray[Any]) -> Stored:
+    """Both zeros count as one value, and NaN may be any of its encodings."""
+    import numpy as np
+
+    (known,) = np.nonzero(~np.isnan(values))
+    (zero,) = np.nonzero(values == 0)
+    others = np.frombuffer(b"".join(zeros(values.itemsize)), values.dtype)
+    items = np.concatenate([values[known], np.repeat(others, zero.size)])
+    owners = np.concatenate([known, np.tile(zero, len(others))])
+    unknown = np.flatnonzero(np.isnan(values)).tolist()
+    return Stored(values.size, _fixed(items), owners, dict.fromkeys(unknown, NAN))
+
+
+def _texts(values: Iterable[Any]) -> list[bytes] | None:
+    """Text as UTF-8 and bytes as they are; None if there is anything else."""
+    try:
+        return [value if isinstance(value, bytes) else str.encode(value) for value in values]
+    except (TypeError, UnicodeEncodeError):
+        return None

@@ -1,0 +1,204 @@
+"""What a Python user sees of the package: names, help, types."""
+
+import pydoc
+import rlcompleter
+import subprocess
+import sys
+import sysconfig
+import venv
+from itertools import count
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES, ROOT
+
+import parquet_bloom as pb
+
+FILE = FIXTURES / "datafusion_filters.parquet"
+
+
+def test_dir_has_the_public_names_and_nothing_else():
+    pb.probe(FILE, "int64", 5)
+    assert dir(pb) == pb.__all__
+    assert not {"container", "files", "options", "verbs", "annotations", "import_module"} & set(
+        dir(pb)
+    )
+
+
+def offered(name: str, value: object) -> set[str]:
+    """What the Tab key offers behind `name.`"""
+    completer = rlcompleter.Completer({name: value})
+    texts = iter(lambda: completer.complete(f"{name}.", next(numbers)), None)
+    numbers = count()
+    return {text.removeprefix(f"{name}.").rstrip("()") for text in texts}
+
+
+def test_tab_completion_offers_them():
+    assert {name for name in offered("pb", pb) if not name.startswith("_")} == set(pb.__all__)
+    with pb.open(FILE) as file:
+        wanted = {"bloom_filter", "columns", "parts", "probe", "row_groups", "stripes"}
+        assert wanted <= offered("file", file)
+
+
+def test_help_describes_every_public_name():
+    text = pydoc.plain(pydoc.render_doc(pb))
+    for name in pb.__all__:
+        assert f"class {name}(" in text or f"\n    {name}(" in text, name
+        assert (getattr(pb, name).__doc__ or "").strip(), name
+
+
+SAMPLE = """
+from typing import Any
+
+import numpy as np
+import parquet_bloom as pb
+
+report: pb.BuildReport = pb.build("a.parquet", "b.parquet", columns="user_id", row_groups=0)
+document: dict[str, Any] = report.to_dict()
+sizes: list[int] = [each.num_bytes for each in report.filters]
+with pb.open("b.parquet") as file:
+    names: tuple[str, ...] = file.columns
+    rows: int = sum(part.num_rows for part in file.parts)
+    for answer in file.probe("user_id", np.int64(42)):
+        verdict: str = answer.verdict
+    filter: pb.ColumnFilter = file.bloom_filter(0, "user_id", dialect="murmur3", seed=7)
+    mean: float = float(filter.check_many(np.arange(3)).mean())
+    found: bool = filter.check(pb.literal("42"))
+for result in pb.probe("b.parquet", "user_id", [42, pb.literal("0x2a", "bytes")]).results:
+    print(result.value, result.verdict, result.rows_to_read)
+sound: bool = pb.validate("b.parquet", require="user_id", ignore=["PB301"]).ok
+columns: tuple[str, ...] = pb.advise("a.parquet", value_sample={"user_id": [1, 2]}).recommended
+pb.build("a.parquet", "b.parquet", columns=7)  # type: ignore[arg-type]
+pb.build("a.parquet", "b.parquet", columns="user_id", existing="no")  # type: ignore[arg-type]
+pb.probe(["a.parquet"], "user_id", 42)  # type: ignore[arg-type]
+pb.literal(42)  # type: ignore[arg-type]
+pb.nothing  # type: ignore[attr-defined]
+"""
+
+
+def test_a_consumer_passes_mypy_strict(tmp_path: Path) -> None:
+    """As it is installed: `py.typed` is what makes mypy read our annotations there."""
+    venv.create(tmp_path / "venv", symlinks=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    (site / "parquet_bloom").symlink_to(ROOT / "parquet_bloom")
+    (site / "ours.pth").write_text(sysconfig.get_path("purelib"))
+    sample = tmp_path / "sample.py"
+    sample.write_text(SAMPLE)
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python)]
+    checked = subprocess.run(
+        [*command, "--config-file", "", "--cache-dir", str(tmp_path / "cache"), "sample.py"],
+        check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.stdout == "Success: no issues found in 1 source file\n", checked.stderr
+
+
+# ------------------------------------------------------------------------------------------------
+# Arguments: one value of what may be several, and a refusal of what cannot be meant
+
+SEVERAL_NAMES = {
+    "advise": lambda columns: pb.advise(FILE, columns=columns),
+    "build": lambda columns: pb.build(FILE, columns=columns, dry_run=True, existing="replace"),
+    "diff": lambda columns: pb.diff(FILE, FILE, columns=columns),
+    "inspect": lambda columns: pb.inspect(FILE, columns=columns),
+    "repair": lambda columns: pb.repair(FILE, columns=columns, dry_run=True),
+    "report": lambda columns: pb.report(FILE, columns=columns),
+    "strip": lambda columns: pb.strip(FILE, columns=columns, dry_run=True),
+    "validate": lambda columns: pb.validate(FILE, columns=columns),
+    "validate --require": lambda columns: pb.validate(FILE, require=columns),
+}
+
+
+def timeless(report: object) -> dict[str, object]:
+    return {name: each for name, each in report.to_dict().items() if name != "seconds"}
+
+
+@pytest.mark.parametrize("verb", SEVERAL_NAMES)
+def test_one_name_is_one_column(verb):
+    import numpy as np
+    import pyarrow as pa
+
+    call = SEVERAL_NAMES[verb]
+    expected = timeless(call(["int64"]))
+    for one in ("int64", ("int64",), {"int64"}, np.array(["int64"]), pa.array(["int64"])):
+        assert timeless(call(one)) == expected
+    for wrong in ({"int64": 0.01}, 5, b"int64", [5], [["int64"]]):
+        with pytest.raises(TypeError, match="expected a name or a list of names"):
+            call(wrong)
+
+
+@pytest.mark.parametrize("columns", [None, [], ()])
+def test_build_asks_for_columns(columns):
+    with pytest.raises(ValueError, match=r"^columns: none, expected at least one$"):
+        pb.build(FILE, columns=columns, dry_run=True)
+
+
+SEVERAL_NUMBERS = {
+    "build": lambda groups: pb.build(
+        FILE, columns="int64", row_groups=groups, dry_run=True, existing="replace"
+    ),
+    "inspect": lambda groups: pb.inspect(FILE, row_groups=groups),
+    "repair": lambda groups: pb.repair(FILE, row_groups=groups, dry_run=True),
+    "strip": lambda groups: pb.strip(FILE, row_groups=groups, dry_run=True),
+}
+
+
+@pytest.mark.parametrize("verb", SEVERAL_NUMBERS)
+def test_one_number_is_one_row_group(verb):
+    import numpy as np
+    import pyarrow as pa
+
+    call = SEVERAL_NUMBERS[verb]
+    expected = timeless(call([0]))
+    for one in (0, np.int32(0), (0,), range(1), np.array([0]), pa.array([0])):
+        assert timeless(call(one)) == expected
+    for wrong in ("0", 0.0, True, ["0"], [[0]], {0: 1}):
+        with pytest.raises(
+            TypeError, match=r"^row_groups: .*expected a number or a list of numbers"
+        ):
+            call(wrong)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pb.dump(FILE, ["int64"], 0), r"column: \['int64'\], expected one name"),
+        (lambda: pb.dump(FILE, "int64", "0"), "row_group: '0', expected one number"),
+        (lambda: pb.dump(FILE, "int64", [0]), r"row_group: \[0\], expected one number"),
+        (lambda: pb.probe(FILE, ["int64"], 5), r"column: \['int64'\], expected one name"),
+        (lambda: pb.inspect([FILE]), "path: .*expected one path or URL, as str or os.PathLike"),
+        (lambda: pb.diff(FILE, None), "path: None, expected one path or URL"),
+        (lambda: pb.open(b"a.parquet"), "path: b'a.parquet', expected one path or URL"),
+        (lambda: pb.Policy(require=5), "require: 5, expected a name or a list of names"),
+        (lambda: pb.literal(42), "literal: 42, expected text"),
+        (
+            lambda: pb.advise(FILE, value_sample={"int64": {5: 1}}),
+            "values: a dict, expected one value",
+        ),
+    ],
+    ids=range(10),
+)
+def test_what_cannot_be_meant_is_a_type_error(call, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        call()
+
+
+def test_a_policy_takes_one_name_and_rules_by_name():
+    policy = pb.Policy(require="int64", ignore="PB305")
+    assert (policy.require, policy.ignore) == (("int64",), frozenset({"PB305"}))
+    assert not policy.for_column("int").required
+    by_name = next(iter(policy.ignore))
+    from parquet_bloom.rules.rule import rules
+
+    assert pb.ColumnPolicy(ignore=rules()["PB305"].name).ignore == {by_name}
+    with pytest.raises(pb.ConfigError, match="no such rule 'PB999'"):
+        pb.Policy(ignore=["PB999"])
+    assert pb.validate(FILE, ignore="PB305").path == str(FILE)
+
+
+def test_literals_are_read_as_a_type_of_the_list():
+    with pytest.raises(ValueError, match=r"^read_as: number, expected bytes, date, decimal, float"):
+        pb.literal("42", "number")

@@ -1,0 +1,134 @@
+"""Reports as Python users and notebooks see them: a dictionary, a table, a line, a page."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.browser import Document
+from make.commands import outcome
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.verbs.documents import MOST_ROWS, Report
+
+ROWS = 3000
+
+
+@pytest.fixture(scope="module", params=["parquet", "orc"])
+def paths(request, tmp_path_factory):
+    """The same file without filters and with them."""
+    folder = tmp_path_factory.mktemp("reports")
+    plain, built = folder / f"<a>.{request.param}", folder / f"b.{request.param}"
+    table = pa.table({"id": pa.array(range(ROWS), pa.int64()), "x&y": ["<b>"] * ROWS})
+    if request.param == "parquet":
+        pq.write_table(table, plain, row_group_size=1000)
+    else:
+        orc.write_table(table, plain, row_index_stride=1000)
+    pb.build(plain, built, columns="id")
+    return plain, built
+
+
+# Each verb as in Python, and as the command with the same answer.
+VERBS = {
+    "advise": (lambda plain, built: pb.advise(plain), ["advise", 0]),
+    "build": (
+        lambda plain, built: pb.build(plain, columns="id", dry_run=True),
+        ["build", 0, "-c", "id", "--dry-run"],
+    ),
+    "diff": (lambda plain, built: pb.diff(plain, built), ["diff", 0, 1]),
+    "inspect": (lambda plain, built: pb.inspect(built), ["inspect", 1]),
+    "probe": (
+        lambda plain, built: pb.probe(built, "id", [5, -5]),
+        ["probe", 1, "-c", "id", "-v", "5", "-v", "-5"],
+    ),
+    "repair": (lambda plain, built: pb.repair(built, dry_run=True), ["repair", 1, "--dry-run"]),
+    "strip": (lambda plain, built: pb.strip(built, dry_run=True), ["strip", 1, "--dry-run"]),
+    "validate": (lambda plain, built: pb.validate(built), ["validate", 1, "--no-config"]),
+}
+TABLES = {
+    "advise": ("column", ["id", "x&y"]),
+    "build": ("column", ["id"] * 3),
+    "diff": ("status", ["only in b"] * 3),
+    "inspect": ("column", ["id", "x&y"] * 3),
+    "probe": ("verdict", ["maybe", "absent", "absent", "absent", "absent", "absent"]),
+    "repair": ("rule", []),
+    "strip": ("column", ["id"] * 3),
+    "validate": ("rule", []),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_to_dict_is_the_document_of_the_command(paths, verb):
+    call, arguments = VERBS[verb]
+    command = [paths[each] if isinstance(each, int) else each for each in arguments]
+    (line,) = outcome(*command, "--json").stdout.splitlines()
+    report, printed = call(*paths).to_dict(), json.loads(line)
+    for document in (report, printed):
+        document.pop("seconds", None)
+    assert json.loads(json.dumps(report)) == printed
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_to_arrow_has_a_row_for_each_item(paths, verb):
+    report = VERBS[verb][0](*paths)
+    table = report.to_arrow()
+    column, expected = TABLES[verb]
+    if report.format == "orc" and verb in ("build", "inspect", "strip"):
+        # One stripe.
+        expected = expected[: len(expected) // 3]
+    assert table[column].to_pylist() == expected
+    first = "path_a" if verb == "diff" else "path"
+    assert table.column_names[0] == first
+    assert set(table[first].to_pylist()) <= {str(path) for path in paths}
+    part = {"parquet": "row_group", "orc": "stripe"}[report.format]
+    assert (part in table.column_names) == (verb != "advise")
+
+
+def test_tables_of_several_files_fit_together(paths):
+    tables = [pb.validate(path).to_arrow() for path in paths]
+    found = pa.concat_tables([*tables, pb.validate(paths[0], require="id").to_arrow()],
+                             promote_options="default")  # fmt: skip
+    assert found["rule"].to_pylist()
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "dump"])
+def test_a_report_shows_itself_on_one_line_and_in_a_notebook(paths, verb):
+    call = VERBS[verb][0] if verb in VERBS else lambda plain, built: pb.dump(built, "id", 0)
+    report = call(*paths)
+    assert isinstance(report, Report)
+    line = repr(report)
+    assert line.startswith(f"<{type(report).__name__} {paths[0].parent}")
+    assert "\n" not in line
+    assert len(line) < 700
+    page = report._repr_html_()
+    Document(page)
+    assert "<b>" not in page
+    assert page.count("<tr>") == min(MOST_ROWS, len(list(report._items()))) + ("<table>" in page)
+
+
+def test_lines_say_what_was_done(paths):
+    built = pb.build(paths[0], columns="id", dry_run=True)
+    filters = 3
+    assert f": format='{built.format}', {len(built.filters)} filters, 0 skipped, bytes_added=" in (
+        repr(built)
+    )
+    assert built.num_filters == filters
+    found = pb.probe(paths[1], "id", [5, 6, -5])
+    read = f"{found.bytes_read:,} bytes read"
+    assert repr(found) == f"<ProbeReport {paths[1]}: id: 1 absent, 2 maybe; {read}>"
+    assert "ok=True, 0 findings, checked=Checked(filters=" in repr(pb.validate(paths[1]))
+
+
+def test_a_page_of_many_rows_says_how_many_more(paths):
+    report = pb.probe(paths[1], "id", list(range(MOST_ROWS)))
+    assert f"<p>and {2 * MOST_ROWS} more</p>" in report._repr_html_()
+
+
+def test_the_report_of_one_page_is_a_report_too(paths):
+    if paths[0].suffix == ".orc":
+        pytest.skip("report is not supported for ORC files")
+    report = pb.report(paths[1])
+    assert report.to_arrow()["column"].to_pylist() == ["id", "x&y"]
+    assert json.loads(json.dumps(report.to_dict()))["validation"]["ok"]
+    assert repr(report).startswith(f"<FileReport {paths[1]}: ")

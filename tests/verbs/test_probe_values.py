@@ -1,0 +1,317 @@
+"""Values as Python users give them: one present is never absent, whatever it is given as, in either
+format and every dialect, one by one and many at a time."""
+
+import re
+import uuid
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from make.orc_files import LEAVES, all_types
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.parquet.asked import MANY
+
+ROWS = 600
+EPOCH = datetime(1970, 1, 1)
+
+# Columns of a Parquet file, by what is stored; each value is another one.
+PARQUET = {
+    "int8": pa.array(range(-100, 100), pa.int8()),
+    "int32": pa.array(range(-300, 300), pa.int32()),
+    "uint32": pa.array(range(2**32 - ROWS, 2**32), pa.uint32()),
+    "int64": pa.array([n * 7919 - 2**40 for n in range(ROWS)], pa.int64()),
+    "uint64": pa.array(range(2**64 - ROWS, 2**64), pa.uint64()),
+    "float": pa.array([n / 8 for n in range(-300, 300)], pa.float32()),
+    "double": pa.array([n / 10 for n in range(-300, 300)], pa.float64()),
+    "string": pa.array([f"42 ü {n}" for n in range(ROWS)]),
+    "digits": pa.array([str(n) for n in range(ROWS)]),
+    "binary": pa.array([b"\xff%d" % n for n in range(ROWS)], pa.binary()),
+    "fixed": pa.array([b"%04d" % n for n in range(ROWS)], pa.binary(4)),
+    "uuid": pa.array([uuid.UUID(int=n << 64).bytes for n in range(ROWS)], pa.uuid()),
+    "date": pa.array([date(2024, 1, 1) + timedelta(n) for n in range(ROWS)]),
+    "time": pa.array([time(1, n // 60, n % 60, n) for n in range(ROWS)], pa.time64("us")),
+    "nanos": pa.array(np.arange(ROWS) + 10**18, pa.timestamp("ns")),
+    "zoned": pa.array([EPOCH + timedelta(n, 1) for n in range(ROWS)], pa.timestamp("us", "UTC")),
+    "decimal": pa.array([Decimal(n).scaleb(-2) for n in range(ROWS)], pa.decimal128(9, 2)),
+    "wide": pa.array([Decimal(n).scaleb(-10) for n in range(ROWS)], pa.decimal128(30, 10)),
+}
+
+
+@cache
+def folder() -> Path:
+    return Path(mkdtemp())
+
+
+@cache
+def parquet_file(dialect: str = "xxhash") -> Path:
+    """Every column, each in files of its own rows, as their numbers differ."""
+    path = folder() / f"{dialect}.parquet"
+    table = pa.table({name: values.take(pa.array(np.arange(ROWS) % len(values)))
+                      for name, values in PARQUET.items()})  # fmt: skip
+    pq.write_table(table, path, row_group_size=ROWS // 2)
+    kinds = {
+        "xxhash": None,
+        "murmur3": pb.Murmur3(publish_offset=True),
+        "statistics": pb.StatisticsFilter(strategy="guava-64"),
+    }
+    pb.build(path, columns=list(PARQUET), in_place=True, dialect=kinds[dialect])
+    return path
+
+
+@cache
+def orc_file() -> tuple[Path, pa.Table]:
+    path, table = folder() / "a.orc", all_types(ROWS)
+    orc.write_table(table, path)
+    pb.build(path, columns=list(LEAVES), in_place=True)
+    return path, table
+
+
+def ways(value: pa.Scalar) -> dict[str, object]:
+    """One Arrow value in the ways that users have it."""
+    array, kind = pa.array([value]), value.type
+    found: dict[str, object] = {
+        "arrow": value,
+        "array": array,
+        "chunked": pa.chunked_array([array]),
+        "pandas": array.to_pandas(),
+    }
+    if not isinstance(kind, pa.BaseExtensionType):
+        found["dictionary"] = array.dictionary_encode()
+        found["polars"] = pl.Series(array)
+        found["pandas, Arrow"] = pd.Series(pd.arrays.ArrowExtensionArray(array))
+    if kind == pa.timestamp("ns"):
+        # Python has no nanoseconds.
+        found["literal"] = pb.literal(str(value.cast(pa.string())))
+    else:
+        plain = value.as_py()
+        found["python"] = plain
+        found["list"] = [plain]
+        found["object"] = np.array([plain], object)
+        text = plain.isoformat() if isinstance(plain, datetime) else str(plain)
+        found["literal"] = pb.literal(f"0x{plain.hex()}" if isinstance(plain, bytes) else text)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind):
+        numbers = array.to_numpy(zero_copy_only=False)
+        found["numpy"] = numbers
+        found["numpy scalar"] = numbers[0]
+        found["list of numpy"] = [numbers[0]]
+        found["numpy without dimensions"] = np.array(numbers[0])
+        found["masked"] = np.ma.array(numbers, mask=[False])
+    return found
+
+
+def assert_never_absent(path: Path, column: str, value: pa.Scalar, **options: str) -> int:
+    """The number of ways that the library took it in."""
+    taken = 0
+    refusals: list[str] = []
+    for way, asked in ways(value).items():
+        for many in (False, True):
+            several = [asked] * MANY if many and way in ("arrow", "literal", "python") else asked
+            try:
+                results = pb.probe(path, column, several, **options).results
+            except (TypeError, pb.ValueTypeError) as error:
+                refusals.append(str(error))
+                continue
+            assert "absent" not in {each.verdict for each in results}, (way, value)
+            taken += 1
+    assert all("expected" in each for each in refusals), refusals
+    return taken
+
+
+@pytest.mark.parametrize("dialect", ["xxhash", "murmur3", "statistics"])
+@pytest.mark.parametrize("column", PARQUET)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_is_in_a_parquet_file_is_never_absent(column, dialect, data):
+    values = PARQUET[column]
+    value = values[data.draw(st.integers(0, len(values) - 1))]
+    path = parquet_file(dialect)
+    assert assert_never_absent(path, column, value, dialect=dialect) >= 8
+
+
+@pytest.mark.parametrize("column", [name for name in LEAVES if "." not in name])
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_is_in_an_orc_file_is_never_absent(column, data):
+    path, table = orc_file()
+    values = table[column].drop_null()
+    value = values[data.draw(st.integers(0, len(values) - 1))]
+    assert assert_never_absent(path, column, value) >= 8
+
+
+@pytest.mark.parametrize("values", [[], (), np.array([], np.int64), pa.array([], pa.int64())])
+def test_no_values_have_no_verdicts(values):
+    assert pb.probe(parquet_file(), "int64", values).results == ()
+
+
+PRESENT, ABSENT = PARQUET["int64"][7].as_py(), 1
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("42", ["42 maybe"]),
+        (["4", "nobody"], ["4 maybe", "nobody absent"]),
+        (b"42", ["0x3432 maybe"]),
+        (pb.literal("0x3432"), ["0x3432 maybe"]),
+        (pb.literal("0x3432", "string"), ["0x3432 absent"]),
+        ({"42"}, ["42 maybe"]),
+        ((text for text in ("42", None)), ["42 maybe", "null unknown"]),
+        (pd.Series(["42", None]), ["42 maybe", "null unknown"]),
+        (None, ["null unknown"]),
+    ],
+    ids=range(9),
+)
+def test_text_is_one_value(values, expected):
+    results = pb.probe(parquet_file(), "digits", values).results
+    assert [f"{each.value} {each.verdict}" for each in results] == expected
+
+
+@pytest.mark.parametrize("path", [parquet_file, lambda: orc_file()[0]], ids=["parquet", "orc"])
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (
+            "42",
+            pb.ValueTypeError,
+            "42: cannot be .*expected an integer, or pb.literal(…) to read it",
+        ),
+        (
+            ["42"] * MANY,
+            pb.ValueTypeError,
+            "42: cannot be .*, or pb.literal(…) to read it from text",
+        ),
+        (b"42", pb.ValueTypeError, "b'42': cannot be .*expected an integer"),
+        ([[42]], pb.ValueTypeError, "[42]: cannot be .*expected an integer"),
+        (4.5, pb.ValueTypeError, "4.5: cannot be .*expected an integer"),
+        (
+            2**63,
+            pb.ValueTypeError,
+            "9223372036854775808: cannot be .*expected -9223372036854775808",
+        ),
+        (pb.literal("x"), pb.ValueTypeError, "x: cannot be .*expected an integer"),
+        ({"long": 42}, TypeError, "values: a dict, expected one value, or a list or an array"),
+        (pa.table({"long": [42]}), TypeError, "values: a Table, expected one column of it"),
+        (pd.DataFrame({"long": [42]}), TypeError, "values: a DataFrame, expected one column of it"),
+        (pl.DataFrame({"long": [42]}), TypeError, "values: a DataFrame, expected one column of it"),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_value_is_an_error_that_says_what_is(path, values, error, message):
+    column = "int64" if path is parquet_file else "long"
+    where = f"{path()}: column {column}: " if error is pb.ValueTypeError else ""
+    pattern = re.escape(f"{where}{message}").replace(re.escape(".*"), ".*")
+    with pytest.raises(error, match=f"^{pattern}"):
+        pb.probe(path(), column, values)
+
+
+# ------------------------------------------------------------------------------------------------
+# Open files
+
+
+@pytest.mark.parametrize("dialect", ["xxhash", "murmur3", "statistics"])
+def test_a_filter_of_any_dialect_takes_values(dialect):
+    values = PARQUET["int64"].to_pylist()
+    with pb.open(parquet_file(dialect)) as file:
+        found = file.bloom_filter(0, "int64", dialect=dialect)
+        assert (found.dialect, found.column, str(found.place)) == (dialect, "int64", "row group 0")
+        assert found.check_many(values[: ROWS // 2]).all()
+        assert found.check_many(values[ROWS // 2 :]).mean() < 0.1
+        assert found.check(np.int64(values[0]))
+        assert found.check_many([pb.literal(str(values[0])), None]).all()
+        assert 0 < found.fpp < 0.1
+        with pytest.raises(pb.UnsupportedError, match="a Parquet file has no index groups"):
+            file.bloom_filter(0, "int64", 0)
+
+
+def test_a_published_legacy_filter_is_the_filter():
+    with pb.open(parquet_file("murmur3")) as file:
+        assert file.bloom_filter(0, "int64").dialect == "murmur3"
+        with pytest.raises(pb.FilterError):
+            file.bloom_filter(0, "int64", dialect="xxhash")
+
+
+def test_an_orc_filter_takes_values(tmp_path):
+    path = tmp_path / "a.orc"
+    orc.write_table(
+        pa.table({"id": pa.array(range(2500), pa.int64())}), path, row_index_stride=1000
+    )
+    pb.build(path, columns="id", in_place=True)
+    with pb.open(path) as file:
+        found = file.bloom_filter(0, "id", 1)
+        assert (found.dialect, str(found.place)) == ("orc", "stripe 0, index group 1")
+        assert found.check_many(range(1000, 2000)).all()
+        assert found.check_many(np.arange(1000)).mean() < 0.05
+        assert found.check(pb.literal("1500"))
+        message = "stripe 0: 3 index groups, expected index_group, 0 to 2"
+        with pytest.raises(pb.ColumnError, match=message):
+            file.bloom_filter(0, "id")
+        with pytest.raises(pb.UnsupportedError, match="dialect is not supported"):
+            file.bloom_filter(0, "id", 0, dialect="murmur3")
+
+
+def test_open_files_of_both_formats_are_alike():
+    with pb.open(parquet_file()) as one, pb.open(orc_file()[0]) as other:
+        assert [part.num_rows for part in one.parts] == [ROWS // 2] * 2
+        assert (one.row_groups, one.stripes) == (one.parts, ())
+        assert [part.num_rows for part in other.parts] == [ROWS]
+        assert (other.row_groups, other.stripes) == ((), other.parts)
+        assert one.columns == tuple(PARQUET)
+        assert repr(one) == f"<ParquetFile {one.path}: 600 rows, 2 row groups, 18 columns>"
+        assert repr(other).startswith(f"<OrcFile {other.path}: 600 rows, 1 stripe, ")
+
+
+# ------------------------------------------------------------------------------------------------
+# Many values at a time
+
+
+@pytest.mark.parametrize("column", ["int64", "double", "string", "decimal", "date"])
+@pytest.mark.parametrize("dialect", ["xxhash", "murmur3", "statistics"])
+def test_many_values_get_the_answers_of_each(column, dialect):
+    values = [*PARQUET[column].to_pylist(), None]
+    path = parquet_file(dialect)
+    many = pb.probe(path, column, values * 2).results
+    assert len(many) == 2 * len(values) > MANY
+    few = [each for value in values for each in pb.probe(path, column, [value]).results]
+    assert list(many) == few * 2
+
+
+def test_many_values_of_an_orc_file_get_the_answers_of_each():
+    path, table = orc_file()
+    for column in ("long", "string", "double", "timestamp", "decimal9"):
+        values = [*table[column].to_pylist()[:30], None]
+        few = [each for value in values for each in pb.probe(path, column, [value]).results]
+        assert list(pb.probe(path, column, values * 20).results) == few * 20
+
+
+def test_many_values_read_each_filter_once():
+    path = parquet_file()
+    with pb.open(path) as file:
+        filters = [chunk.filter for part in pb.inspect(path, columns="int64").parts
+                   for chunk in part.columns]  # fmt: skip
+        footer = file.source.bytes_read
+    read = pb.probe(path, "int64", list(range(10_000))).bytes_read
+    assert read == footer + sum(each.num_bytes + 64 for each in filters)
+
+
+def test_a_large_filter_is_not_read_whole_for_some_hundred_values(tmp_path):
+    path = tmp_path / "large.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    pb.build(path, columns="a", in_place=True, ndv=10_000_000)
+    (part,) = pb.inspect(path).parts
+    size = part.columns[0].filter.num_bytes
+    assert size > (16 << 10) * MANY
+    report = pb.probe(path, "a", [1, *range(1000, 999 + MANY)])
+    assert report.bytes_read < size / 100
+    assert [each.verdict for each in report.results] == ["maybe"] + ["absent"] * (MANY - 1)
