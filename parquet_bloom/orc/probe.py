@@ -54,7 +54,7 @@ def asked_literal(column: OrcColumn, text: str, read_as: LiteralType | None) -> 
     from parquet_bloom.orc.keys.key_hashes import encode_literal
 
     # Hexadecimal bytes can be any text.
-    is_ascii = text.isascii() and text[:2].lower() != "0x" and read_as != "bytes"
+    is_ascii = text.isascii() and text[:2].lower() not in ("0x", "\\x") and read_as != "bytes"
     return Asked(text, cache(partial(encode_literal, column, text, read_as=read_as)), is_ascii)
 
 

@@ -28,6 +28,9 @@ HEX_LINE_BYTES = 32
 _BLOCKS, _LONGS = ("<u4", (-1, 8)), ("<u8", (-1,))
 _WORDS = {"xxhash": _BLOCKS, "murmur3": _BLOCKS, "statistics": _LONGS, "orc": _LONGS}
 
+# Bytes that are not known to be a filter.
+_BYTES = ("u1", (-1,))
+
 
 @dataclass(frozen=True, slots=True)
 class Dump:
@@ -68,12 +71,13 @@ def _raw(found: Dump) -> bytes:
 
 
 def _hex(found: Dump) -> bytes:
-    """The header on the first line, or the numbers of hashes and bits; then 32 bytes per line."""
+    """The header on the first line, or the numbers of hashes and bits, if there are any; then 32 bytes
+    per line."""
     stored, bitset = found.stored, found.bitset
     is_message = stored.header is None
     first = f"{stored.num_hashes} {stored.num_bits}" if is_message else found.header.hex()
     lines = (bitset[at : at + HEX_LINE_BYTES].hex() for at in range(0, len(bitset), HEX_LINE_BYTES))
-    return "\n".join([first, *lines, ""]).encode()
+    return "\n".join([first, *lines, ""] if first else [*lines, ""]).encode()
 
 
 def _json(found: Dump) -> bytes:
@@ -95,7 +99,7 @@ def _npy(found: Dump) -> bytes:
 
     import numpy as np
 
-    dtype, shape = _WORDS[found.stored.dialect]
+    dtype, shape = _WORDS.get(found.stored.dialect, _BYTES)
     out = io.BytesIO()
     np.save(out, np.frombuffer(found.bitset, dtype).reshape(shape), allow_pickle=False)
     return out.getvalue()
@@ -114,6 +118,7 @@ def dump(
     seed: int | None = None,
     keys: Keys | None = None,
     decrypt: bool = False,
+    unparsed: bool = False,
 ) -> Dump:
     """Read one filter; in an ORC file, the filter of one index group (None: the first) in the stripe
     `row_group`.
@@ -121,12 +126,15 @@ def dump(
     dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of a
     `murmur3` filter, if the file does not say. keys: for encrypted files. decrypt: reveal the header
     and bits of an encrypted column, which tell everyone what values are stored; otherwise they stay
-    in their envelopes. Raises ColumnError, FilterError if no filter can be used, EncryptionError if a
+    in their envelopes. unparsed: the bytes that bloom_filter_offset leads to, whatever they are, as the
+    bitset of a filter without a header. Raises ColumnError, FilterError if no filter can be used, EncryptionError if a
     key is wrong, UnsupportedError for what the format does not have.
     """
     check_dialect(dialect, seed)
     with open_file(path, keys) as file:
-        stored = file.stored_filter(column, row_group, index_group, dialect, seed, decrypt)
+        stored = file.stored_filter(
+            column, row_group, index_group, dialect, seed, decrypt, unparsed
+        )
         return Dump(file.path, file.format, file.unverified, stored)
 
 
