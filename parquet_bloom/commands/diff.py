@@ -16,11 +16,16 @@ from parquet_bloom.program import FINE, NO
 @click.argument("b")
 @option.columns()
 @click.option("--all", "with_same", is_flag=True, help="Show filters that are the same, too.")
+@click.option(
+    "--diagnose", is_flag=True,
+    help="Where bits differ, look up the values that each file stores: whose filter lacks which of"
+    " them, and what its writer did instead.",
+)  # fmt: skip
 @option.keys
 @option.as_json
 def diff(
-    a: str, b: str, columns: tuple[str, ...] | None, with_same: bool, keys: option.GivenKeys,
-    as_json: bool,
+    a: str, b: str, columns: tuple[str, ...] | None, with_same: bool, diagnose: bool,
+    keys: option.GivenKeys, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare the filters of two files.
 
@@ -37,6 +42,6 @@ def diff(
     from parquet_bloom.render.diff import write_diff
     from parquet_bloom.verbs.diff import diff as diff_files
 
-    report = diff_files(a, b, columns=columns, keys=keys)
+    report = diff_files(a, b, columns=columns, diagnose=diagnose, keys=keys)
     answer(report, as_json, lambda report: write_diff(report, with_same))
     sys.exit(FINE if report.same else NO)

@@ -35,6 +35,11 @@ from parquet_bloom.vocabulary import DumpFormat, words
     "--decrypt", is_flag=True,
     help="Write the decrypted bits of an encrypted column: they tell which values are stored.",
 )  # fmt: skip
+@click.option(
+    "--unparsed", is_flag=True,
+    help="Write the bytes that bloom_filter_offset leads to, whatever they are: as many as"
+    " bloom_filter_length says, or all up to what is next. In npy they are uint8.",
+)  # fmt: skip
 @option.stored_dialect
 @option.keys
 def dump(

@@ -181,6 +181,7 @@ class Container(Protocol):
         dialect: Dialect | None = None,
         seed: int | None = None,
         decrypt: bool = False,
+        unparsed: bool = False,
     ) -> StoredFilter:
         """The bytes of one filter, see verbs.dump."""
 

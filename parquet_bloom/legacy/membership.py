@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
+from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.errors import FilterError
 from parquet_bloom.parquet.legacy_kind import LegacyFilter
-from parquet_bloom.parquet.membership import MAX_EXAMPLES
+from parquet_bloom.parquet.membership import MAX_EXAMPLES, rows_of_missing
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.parquet.pages.runs import run_of
-from parquet_bloom.values.literals import shown
+from parquet_bloom.values.literals import as_examples, literal_of
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile
@@ -100,11 +101,13 @@ def _may_be_luck(fpp: float, found: int) -> bool:
 
 @dataclass(slots=True)
 class LegacyMembership:
-    """Of `num_values` stored values, `missing` are not found; `examples`: some of them as literals."""
+    """Of `num_values` stored values, `missing` are not found: `examples`, some of them as literals,
+    and their `rows`."""
 
     num_values: int = 0
     missing: int = 0
-    examples: list[str] = field(default_factory=list)
+    examples: tuple[str, ...] = ()
+    rows: MissingRows | None = None
 
 
 def check_membership(
@@ -112,6 +115,7 @@ def check_membership(
 ) -> LegacyMembership:
     """Look up every stored value. Raises PageError, UnsupportedError."""
     membership = LegacyMembership()
+    literals: list[str] = []
     with located(file.footer, chunk):
         for part in chunk_runs(file.source, file.footer, chunk):
             absent = ~filter.check_run(part.run)
@@ -121,7 +125,10 @@ def check_membership(
                 used = used_entries(file.source, file.footer, chunk, absent.size)
                 absent &= np.frombuffer(used, np.bool_)
             membership.missing += int(absent.sum())
-            positions = np.flatnonzero(absent)[: MAX_EXAMPLES - len(membership.examples)]
+            positions = np.flatnonzero(absent)[: MAX_EXAMPLES - len(literals)]
             plain = part.run.take(positions.tolist())
-            membership.examples += (shown(chunk.leaf.type, value) for value in plain)
+            literals += (literal_of(chunk.leaf.type, value) for value in plain)
+    if membership.missing:
+        membership.examples = as_examples(literals)
+        membership.rows = rows_of_missing(file, chunk, filter.check_run)
     return membership

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.values.encode import NANOS_PER_DAY, UNIX_EPOCH_JULIAN_DAY, not_a_value
+from parquet_bloom.values.literals import literal_of
 from parquet_bloom.values.types import LeafType, LogicalType
 
 # The highest precision of a DECIMAL.
@@ -123,8 +124,7 @@ def selected(values: Any, wanted: NDArray[np.bool_], at_most: int) -> Any:
 
 
 def literals(column: OrcColumn, values: Any) -> tuple[str, ...]:
-    """The values of an Arrow array without nulls, as for `pbloom probe -v`; bytes that are not text
-    as `0x…`."""
+    """The values of an Arrow array without nulls, as for `pbloom probe -v`."""
     return tuple(_literal(column, value) for value in values)
 
 
@@ -132,13 +132,7 @@ def _literal(column: OrcColumn, value: Any) -> str:
     if column.kind not in ("STRING", "VARCHAR", "CHAR", "BINARY"):
         return str(value.cast(pa.string()).as_py())
     stored = value.as_buffer().to_pybytes()
-    if column.kind == "CHAR":
-        stored = stored.rstrip(b" ")
-    try:
-        text = stored.decode()
-    except UnicodeDecodeError:
-        return f"0x{stored.hex()}"
-    return text if text.isprintable() and text else f"0x{stored.hex()}"
+    return literal_of(leaf_type(column), stored.rstrip(b" ") if column.kind == "CHAR" else stored)
 
 
 def integers(values: Any) -> NDArray[Any]:

@@ -166,6 +166,7 @@ class OrcFile(DataFile, OrcReader):
         dialect: Dialect | None = None,
         seed: int | None = None,
         decrypt: bool = False,
+        unparsed: bool = False,
     ) -> StoredFilter:
         """The bytes of one filter; of the first index group if `group` is None.
 
@@ -173,6 +174,8 @@ class OrcFile(DataFile, OrcReader):
         for a dialect.
         """
         self._check_dialect(dialect)
+        if unparsed:
+            raise UnsupportedError(f"{self.path}: unparsed is not supported for ORC files")
         return stored_filter(self, self._chunk(part, column), group or 0)
 
     def read_filters(self, part: int, column: OrcColumn) -> Sequence[ReadFilter] | NoFilters:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.orc.arrow_values import floats, selected
@@ -21,7 +23,7 @@ from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import OrcChunk
-from parquet_bloom.orc.values import group_values
+from parquet_bloom.orc.values import GroupValues, group_values, groups
 
 _FLOATS = ("FLOAT", "DOUBLE")
 
@@ -30,12 +32,26 @@ _FLOATS = ("FLOAT", "DOUBLE")
 class GroupMembership(Membership):
     """What the values of an index group reveal about its filter.
 
-    `values`: the non-null ones, an Arrow array; `is_missing`: which of them are not found, dtype
-    bool, shape (n,), or None if all are found.
+    `group`: the values; `first_row`: of the group, counted from the start of the file;
+    `is_missing`: which of the values are not found, dtype bool, shape (n,), or None if all are
+    found.
     """
 
-    values: Any = field(repr=False)
+    group: GroupValues = field(repr=False)
+    first_row: int
     is_missing: Any = field(repr=False)
+
+    @property
+    def values(self) -> Any:
+        """The non-null ones, an Arrow array."""
+        return self.group.values
+
+    @property
+    def rows(self) -> MissingRows | None:
+        """The rows of the values that are not found."""
+        if self.is_missing is None:
+            return None
+        return missing_rows([(None, self.first_row + self.group.rows(), self.is_missing)])
 
     def examples(self, at_most: int) -> Any:
         """The first distinct values that are not found, an Arrow array."""
@@ -55,21 +71,23 @@ def check_groups(
     Raises UnsupportedError for values that cannot be read or have no keys, FormatError for damage.
     """
     has_unknown_shifts = file.generation.has_unknown_shifts and not is_marked
-    for values, filter in zip(group_values(file, chunk), filters, strict=True):
+    for index, (group, filter) in enumerate(zip(groups(file, chunk), filters, strict=True)):
         if filter is None:
             yield None
             continue
-        membership = _check_group(chunk.column, values, filter, key_form)
+        first_row = chunk.stripe.first_row + chunk.stripe.group_first_row(index)
+        check = partial(_check_group, chunk.column, group, first_row, filter)
+        membership = check(key_form)
         if membership.missing and has_unknown_shifts:
-            other_form = replace(key_form, logical_shifts=True)
-            shifted = _check_group(chunk.column, values, filter, other_form)
+            shifted = check(replace(key_form, logical_shifts=True))
             membership = membership if shifted.missing else shifted
         yield membership
 
 
 def _check_group(
-    column: OrcColumn, values: Any, filter: KHashFilter, key_form: KeyForm
+    column: OrcColumn, group: GroupValues, first_row: int, filter: KHashFilter, key_form: KeyForm
 ) -> GroupMembership:
+    values = group.values
     forms = lookup_hashes(column, values, key_form)
     usual, others = forms[:, 0], forms[:, 1:]
     explained = KHashFilter.empty(filter.num_bits, filter.num_hashes)
@@ -85,7 +103,8 @@ def _check_group(
         missing=0 if is_missing is None else int(np.count_nonzero(is_missing)),
         foreign_bits=filter.bits_outside(explained),
         lone_zero=_lone_zero(values, forms, filter) if column.kind in _FLOATS else None,
-        values=values,
+        group=group,
+        first_row=first_row,
         is_missing=is_missing,
     )
 

@@ -65,7 +65,7 @@ class Asked:
 def _is_ascii(value: Any) -> bool:
     if isinstance(value, literal):
         # Hexadecimal bytes can be any text.
-        is_hex = value.text[:2].lower() == "0x" or value.read_as == "bytes"
+        is_hex = value.text[:2].lower() in ("0x", "\\x") or value.read_as == "bytes"
         return value.text.isascii() and not is_hex
     value = plain_value(value)
     return not isinstance(value, str | bytes | bytearray) or value.isascii()

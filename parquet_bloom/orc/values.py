@@ -7,14 +7,20 @@ Columns that ORC C++ cannot read, or reads as something else, are refused.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyarrow import orc
 
 from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.orc.arrow_values import integers
 from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.storage.source import LocalSource
 
@@ -43,8 +49,22 @@ def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | 
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class GroupValues:
+    """An index group: its non-null `values`, an Arrow array, and the `rows` of each, counted from
+    the start of the group, int64, shape (n,), which are found only when asked."""
+
+    values: Any
+    rows: Callable[[], NDArray[np.int64]]
+
+
 def group_values(file: OrcReader, chunk: OrcChunk) -> Iterator[Any]:
-    """The non-null values of each index group of a chunk: Arrow arrays, in order.
+    """The non-null values of each index group of a chunk: Arrow arrays, in order; see groups."""
+    return (group.values for group in groups(file, chunk))
+
+
+def groups(file: OrcReader, chunk: OrcChunk) -> Iterator[GroupValues]:
+    """Each index group of a chunk.
 
     For a column below a LIST or MAP, the values of all elements in the group's rows. Keep the file
     open while iterating. Raises UnsupportedError for what cannot be read, FormatError for damage.
@@ -63,7 +83,8 @@ def group_values(file: OrcReader, chunk: OrcChunk) -> Iterator[Any]:
         raise FormatError(f"{chunk.where}: {len(top)} values, expected {stripe.num_rows}")
     for group in range(stripe.num_index_groups):
         rows = top.slice(stripe.group_first_row(group), stripe.group_num_rows(group))
-        yield _below(rows, path, columns).drop_null()
+        below = partial(_below, rows, path, columns)
+        yield GroupValues(below().drop_null(), partial(_rows_of, below, len(rows)))
 
 
 def _path(columns: Sequence[OrcColumn], column: OrcColumn) -> list[OrcColumn]:
@@ -93,17 +114,43 @@ def _line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def _below(array: Any, path: list[OrcColumn], columns: Sequence[OrcColumn]) -> Any:
-    """The values of the last column of `path`, given those of the first."""
+# What _below does with the rows of values: it keeps some of them, or repeats them.
+_Follow = Callable[[NDArray[np.int64]], None]
+
+
+def _rows_of(below: Callable[[_Follow], Any], num_rows: int) -> NDArray[np.int64]:
+    """The row of each non-null value of `below`."""
+    rows = np.arange(num_rows)
+
+    def follow(kept: NDArray[np.int64]) -> None:
+        nonlocal rows
+        rows = rows[kept]
+
+    follow(_valid(below(follow)))
+    return rows
+
+
+def _valid(array: Any) -> NDArray[np.int64]:
+    return integers(pc.indices_nonzero(array.is_valid()))
+
+
+def _below(
+    array: Any, path: list[OrcColumn], columns: Sequence[OrcColumn], follow: _Follow | None = None
+) -> Any:
+    """The values of the last column of `path`, given those of the first. At each step, `follow` is
+    told which values of the step before the new ones belong to."""
     for parent, column in pairwise(path):
-        match parent.kind:
-            case "STRUCT":
-                array = _field(array, parent, column)
-            case "LIST":
-                array = array.flatten()
-            case _:
-                entries = array.view(pa.list_(array.type.field(0))).flatten()
-                array = _field(entries, parent, column)
+        if parent.kind == "STRUCT":
+            if follow and array.null_count:
+                follow(_valid(array))
+            array = _field(array, parent, column)
+            continue
+        lists = array if parent.kind == "LIST" else array.view(pa.list_(array.type.field(0)))
+        if follow:
+            follow(integers(pc.list_parent_indices(lists)))
+        array = lists.flatten()
+        if parent.kind != "LIST":
+            array = _field(array, parent, column)
     return array
 
 

@@ -161,7 +161,10 @@ def stored_filter(
             dialect = "murmur3"
         if dialect is not None and dialect != "xxhash":
             return _stored_legacy(file, chunk, file.legacy.find(file, chunk, dialect, seed))
-    stored = bloom.read_usable_header(file.source, file.footer, chunk)
+    try:
+        stored = bloom.read_usable_header(file.source, file.footer, chunk)
+    except FilterError as error:
+        raise FilterError(f"{error}; unparsed writes the bytes that are there") from None
     if stored is None:
         legacy = file.legacy
         reason = NO_FILTER if legacy is None else legacy.reason_for_none(file, chunk)

@@ -137,16 +137,21 @@ class ParquetFile(OpenFile):
         dialect: Dialect | None = None,
         seed: int | None = None,
         decrypt: bool = False,
+        unparsed: bool = False,
     ) -> descriptions.StoredFilter:
         """The bytes of one filter: the one of this dialect, or for None the one at
         bloom_filter_offset.
 
         seed: of the hash of a `murmur3` filter, if the file does not say. decrypt: return an
-        encrypted filter decrypted. Raises ColumnError, FilterError if there is no usable filter,
+        encrypted filter decrypted. unparsed: see verbs.dump. Raises ColumnError, FilterError if there is no usable filter,
         EncryptionError if it cannot be decrypted.
         """
         if group is not None:
             self.check_has_groups()
+        if unparsed:
+            from parquet_bloom.parquet.unparsed import unparsed_filter
+
+            return unparsed_filter(self, self.chunk(part, column))
         from parquet_bloom.parquet.describe import stored_filter
 
         return stored_filter(self, self.chunk(part, column), dialect, seed, decrypt)

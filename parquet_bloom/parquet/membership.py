@@ -7,10 +7,14 @@ the stored one has come from values that the chunk does not hold.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -18,7 +22,8 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.build import has_other_forms, other_forms, special_values
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
+from parquet_bloom.parquet.pages.pages import chunk_runs, located, page_rows, used_entries
+from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.types import LeafType, canonical_nan, zeros
 
 MAX_EXAMPLES = 5
@@ -144,3 +149,25 @@ def _with_missing(
         pages=pages if missing else (),
         examples=tuple(examples),
     )
+
+
+def rows_of_missing(
+    file: OpenFile, chunk: ColumnChunk, is_found: Callable[[Run], NDArray[np.bool_]]
+) -> MissingRows | None:
+    """The rows whose values `is_found` does not find, None if there are none. Reads and decodes
+    every page again, so only for chunks that lack values. Raises as check_membership."""
+    footer = file.footer
+    first_row = sum(map(footer.row_group_num_rows, range(chunk.row_group)))
+
+    def pages() -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.bool_]]]:
+        entries: Any = None
+        for part in page_rows(file.source, footer, chunk):
+            if part.indices is None:
+                is_missing = ~is_found(part.run)[: part.rows.size]
+            else:
+                entries = ~is_found(part.run) if entries is None else entries
+                is_missing = entries[part.indices]
+            yield part.page, first_row + part.rows, is_missing
+
+    with located(footer, chunk):
+        return missing_rows(pages())

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
+from parquet_bloom.render.hints import command, with_hint
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import Row, write_line, write_table
 from parquet_bloom.render.wording import columns_alike, percent, size, where, without_numbers
@@ -19,6 +20,8 @@ ChangeReport: TypeAlias = "BuildReport | StripReport | RepairReport"
 
 _BUILT = ("column", "filters", "bytes", "largest", "bits of each", "hashes", "highest FPP")
 
+
+_NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do"
 
 # What gives way on a narrow terminal.
 _BUILT_GIVES = ("bits of each", "hashes", "largest", "column…")
@@ -73,6 +76,8 @@ def write_repair(report: RepairReport, verbose: bool = False) -> None:
     """What was repaired in one file and what was left, alike filters in one line."""
     _write_heading(report, _repaired(report))
     _write_remarks(_repair_remarks(report))
+    if not report.looked_up:
+        write_line(f"note: {_NOT_LOOKED_UP}, and {command('validate', report.path)}")
 
 
 def summarize_repair(report: RepairReport) -> FileSummary:
@@ -80,6 +85,7 @@ def summarize_repair(report: RepairReport) -> FileSummary:
     done = "still wrong" if report.left else "repaired" if report.repaired else "unchanged"
     numbers = {
         "repaired": len(report.repaired), "left": len(report.left), "bytes": report.bytes_added,
+        "looked up": report.looked_up,
     }  # fmt: skip
     return _summary(report, done, _repaired(report), _repair_remarks(report), numbers)
 
@@ -88,7 +94,9 @@ def total_repaired(numbers: Mapping[str, int]) -> str:
     """`12 filters repaired, 1 left, 3.0 KiB added`"""
     repaired = number_of(numbers["repaired"], "filter")
     change = _change(numbers["bytes"])
-    return _total(f"{repaired} repaired, {numbers['left']:,} left, {change}", numbers)
+    looked_up = "" if numbers["looked up"] else f"; {_NOT_LOOKED_UP}"
+    total = f"{repaired} repaired, {numbers['left']:,} left, {change}{looked_up}"
+    return _total(total, numbers)
 
 
 def _added(report: BuildReport) -> str:
@@ -150,7 +158,11 @@ def _left_remarks(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
     """One for all chunks with the same reason; `what` was done to them."""
     alike = columns_alike((chunk.column, chunk.place, chunk.reason) for chunk in chunks)
     return [
-        Remark(f"{what} {columns}", reason, f"{what} {columns}, {where(None, places)}: {reason}")
+        Remark(
+            f"{what} {columns}",
+            with_hint(reason),
+            with_hint(f"{what} {columns}, {where(None, places)}: {reason}"),
+        )
         for columns, places, reason in alike
     ]
 

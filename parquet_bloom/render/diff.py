@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS
+from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.terminal import Row, write_line, write_table
-from parquet_bloom.render.wording import percent, size
+from parquet_bloom.render.wording import percent, size, where
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FilterDescription
@@ -45,8 +46,30 @@ def write_diff(report: FileDiff, with_same: bool) -> None:
     if filters:
         places = (units.part, f"{units.group}s") if units.has_groups else (units.part,)
         write_table((*places, *_HEADER), [_row(alike) for alike in _runs(filters)], _GIVES)
+    for line in _wrong_lines(filters):
+        write_line(line)
+    differing = (item for item in filters if item.bits_only_a or item.bits_only_b)
+    if any(item.wrong_a is None for item in differing):
+        write_line(next_line("diff", report.path_a, report.path_b, "--diagnose"))
     for note in report.notes:
         write_line(f"note: {note}")
+
+
+def _wrong_lines(filters: Iterable[FilterDiff]) -> Iterator[str]:
+    """What the values of each file say about its filters, a line for the like in several groups."""
+    from parquet_bloom.render.findings import grouped
+
+    looked_up = [item for item in filters if item.wrong_a is not None]
+    for side in ("a", "b"):
+        wrong = [each for item in looked_up for each in getattr(item, f"wrong_{side}")]
+        for group in grouped(wrong):
+            yield f"{side}: {group.text}"
+            if group.diagnosis is not None:
+                yield f"    {group.diagnosis}"
+        right = [item for item in looked_up if not getattr(item, f"wrong_{side}")]
+        for column in dict.fromkeys(item.column for item in right):
+            places = [item.place for item in right if item.column == column]
+            yield f"{side}: {where(column, places)}: nothing wrong is found"
 
 
 def _runs(filters: Iterable[FilterDiff]) -> list[list[FilterDiff]]:

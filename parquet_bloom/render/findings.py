@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parquet_bloom.container import number_of
+from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line
 from parquet_bloom.render.wording import where, without_numbers
@@ -63,10 +65,10 @@ class FindingGroup:
         column = where(first.column, [])
         return Remark(
             what=f"{first.severity} {first.definition.heading}{': ' if column else ''}{column}",
-            why=statement(first)
+            why=first.statement
             if self.diagnosis is None
-            else f"{statement(first)}; {self.diagnosis}",
-            text="; ".join(line.strip() for line in self.lines),
+            else f"{first.statement}; {self.diagnosis}",
+            text="; ".join([*map(str.strip, self.lines), *next_commands(self.findings)]),
             rank=first.rank,
         )
 
@@ -106,10 +108,24 @@ def place_of(findings: Sequence[Finding]) -> str:
 
 
 def statement(finding: Finding) -> str:
-    """The message with what was expected and found, and examples."""
-    if not finding.examples:
-        return finding.statement
-    return f"{finding.statement}; for example {', '.join(finding.examples)}"
+    """The message with what was expected and found, the rows of missing values, and examples."""
+    parts = [finding.statement]
+    if finding.rows and finding.place:
+        parts.append(missing_rows(finding.rows, finding.place.units.group))
+    if finding.examples:
+        parts.append(f"for example {', '.join(finding.examples)}")
+    return "; ".join(parts)
+
+
+def missing_rows(rows: MissingRows, group: str) -> str:
+    """`in row 17, page 0`; `in 400 rows, 9600 to 9999, only at the end of the row group`"""
+    text = f"in row {rows.first}"
+    if rows.count > 1:
+        text = f"in {rows.count:,} rows, {rows.first} to {rows.last}"
+    if rows.first_page is not None:
+        first, last = rows.first_page, rows.last_page
+        text += f", page {first}" if first == last else f", pages {first} to {last}"
+    return f"{text}, only at the end of the {group}" if rows.only_at_end else text
 
 
 def explanation(diagnosis: Diagnosis) -> str:
@@ -128,7 +144,8 @@ def summary(report: ValidationReport) -> str:
 
 
 def write_validation(report: ValidationReport, verbose: bool = False) -> None:
-    """One line about the file, then one per group of findings; all findings if `verbose`."""
+    """One line about the file, then one per group of findings, all findings if `verbose`, and the
+    commands that help."""
     write_line(f"{report.path}: {summary(report)}")
     found = grouped(report.findings)
     if verbose:
@@ -136,12 +153,17 @@ def write_validation(report: ValidationReport, verbose: bool = False) -> None:
     for group in found:
         for line in group.lines:
             write_line(f"  {line}")
+    for command in next_commands(item for group in found for item in group.findings):
+        write_line(f"  {command}")
+    if not found and not report.checked.filters:
+        write_line(f"  {next_line('advise', report.path)}")
 
 
 def summarize_validation(report: ValidationReport) -> FileSummary:
     """The same of one of many files."""
     numbers = Counter(str(item.severity) for item in report.findings)
-    numbers.update(filters=report.checked.filters, values=report.checked.values)
+    values = report.checked.values
+    numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
     state = "ok" if report.ok else "not ok"
     return FileSummary(
         state=state,
@@ -152,10 +174,18 @@ def summarize_validation(report: ValidationReport) -> FileSummary:
 
 
 def total_validated(numbers: Mapping[str, int]) -> str:
-    """`3 errors, 1 note in 8 filters and 1,000,000 values`"""
+    """`3 errors, 1 note in 8 filters and 1,000,000 values`; `no findings in 8 filters, whose values
+    were not looked up`"""
     severities = map(str, sorted(Severity, reverse=True))
     found = [number_of(numbers[each], each) for each in severities if numbers.get(each)]
-    return (
-        f"{', '.join(found) or 'no findings'} in {number_of(numbers['filters'], 'filter')}"
-        f" and {number_of(numbers['values'], 'value')}"
-    )
+    values = f" and {number_of(numbers['values'], 'value')}"
+    if not numbers["deep"]:
+        values = ", whose values were not looked up" if numbers["filters"] else ""
+    filters = number_of(numbers["filters"], "filter")
+    return f"{', '.join(found) or 'no findings'} in {filters}{values}"
+
+
+def next_commands(findings: Iterable[Finding]) -> list[str]:
+    """`next: pbloom repair events.parquet --in-place`; each command once, in order."""
+    commands = dict.fromkeys(finding.next for finding in findings)
+    return [f"next: {command}" for command in commands if command is not None]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parquet_bloom.render.findings import FindingGroup, grouped_by_rule, summary
+from parquet_bloom.render.findings import FindingGroup, grouped_by_rule, next_commands, summary
 from parquet_bloom.render.terminal import printable, write_line
 from parquet_bloom.verbs.validate import Failure, ValidationReport
 
@@ -21,6 +21,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 # Nobody reads more, and runners limit the length of a message.
 MAX_LINES = 20
+MAX_COMMANDS = 3
 
 
 def github_annotations(report: ValidationReport) -> Iterator[str]:
@@ -47,9 +48,10 @@ def write_github_failures(failures: Sequence[Failure]) -> None:
 
 def _message_lines(groups: Sequence[FindingGroup]) -> list[str]:
     lines = [line for group in groups for line in (group.text, group.diagnosis) if line is not None]
-    if len(lines) <= MAX_LINES:
-        return lines
-    return [*lines[:MAX_LINES], f"… and {len(lines) - MAX_LINES:,} more"]
+    if len(lines) > MAX_LINES:
+        lines = [*lines[:MAX_LINES], f"… and {len(lines) - MAX_LINES:,} more"]
+    commands = next_commands(item for group in groups for item in group.findings)
+    return [*lines, *commands[:MAX_COMMANDS]]
 
 
 def _command(name: str, path: str, title: str, lines: Sequence[str]) -> str:

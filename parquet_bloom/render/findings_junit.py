@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Sequence
 
-from parquet_bloom.render.findings import FindingGroup, grouped
+from parquet_bloom.render.findings import FindingGroup, grouped, next_commands
 from parquet_bloom.render.terminal import printable
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
@@ -86,7 +86,9 @@ def _add_findings(case: ET.Element, findings: Sequence[Finding], policy: Policy)
 
 
 def _lines(groups: Sequence[FindingGroup]) -> str:
-    return "\n".join(_xml(line) for group in groups for line in group.lines)
+    lines = [line for group in groups for line in group.lines]
+    lines += next_commands(item for group in groups for item in group.findings)
+    return "\n".join(map(_xml, lines))
 
 
 def _count(element: ET.Element, *names: str) -> None:

@@ -139,6 +139,8 @@ def _results(
                 "column": finding.column,
                 "expected": finding.expected,
                 "found": finding.found,
+                "rows": None if finding.rows is None else asdict(finding.rows),
+                "next": finding.next,
                 "diagnosis": None if finding.diagnosis is None else asdict(finding.diagnosis),
             },
         }
@@ -147,9 +149,9 @@ def _results(
 def _text(finding: Finding) -> str:
     where = place_of([finding])
     text = _sentence(f"{where}: {statement(finding)}" if where else statement(finding))
-    if finding.diagnosis is None:
-        return text
-    return f"{text} Diagnosis: {_sentence(explanation(finding.diagnosis))}"
+    if finding.diagnosis is not None:
+        text += f" Diagnosis: {_sentence(explanation(finding.diagnosis))}"
+    return text if finding.next is None else f"{text} Next: {finding.next}"
 
 
 def _sentence(text: str) -> str:

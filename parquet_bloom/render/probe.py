@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line, write_table
 from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
+from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Answer, Explanation, Place
@@ -38,6 +40,9 @@ def write_probe(report: ProbeReport, verbose: bool = False) -> None:
         ("reason…", f"{group}s to read…", "value…"),
         verbose,
     )
+    reasons = {group.reason for result in report.results for group in result.groups}
+    if reasons == {NO_FILTER}:
+        write_line(next_line("build", report.path, "-c", report.column, "--in-place"))
 
 
 def summarize_probe(report: ProbeReport) -> FileSummary:

@@ -86,6 +86,7 @@ def write_json_rules(wanted: Iterable[Rule]) -> None:
                 "needs_values": rule.needs_values,
                 "repair": rule.repair,
                 "instead": rule.instead,
+                "next": rule.command,
                 "text": rule.prose.strip(),
             }
         )
@@ -108,7 +109,7 @@ def section(rule: Rule) -> str:
 
 
 def _facts(rule: Rule) -> str:
-    """`Parquet, ORC · needs the values · repair --drop-bad drops the filter, …`"""
+    """`Parquet, ORC · needs the values · repair --drop-bad drops the filter, … · next: pbloom …`"""
     remedy = _REMEDIES[rule.repair]
     if rule.is_dropped_on_request:
         remedy = _DROP_BAD
@@ -116,6 +117,7 @@ def _facts(rule: Rule) -> str:
         ", ".join(FORMAT_TITLES[format] for format in rule.formats),
         "needs the values" if rule.needs_values else "",
         remedy,
+        f"next: `{rule.command}`" if rule.command else "",
     )
     return " · ".join(fact for fact in facts if fact)
 

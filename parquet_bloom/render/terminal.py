@@ -105,12 +105,14 @@ def write_json(document: Any) -> None:
 
 
 def complain(message: str) -> None:
-    """One line on stderr."""
+    """One line on stderr, with what helps."""
+    from parquet_bloom.render.hints import with_hint
+
     # Without a stderr there is nobody to tell.
     with suppress(OSError):
         if sys.stderr is not None:
             with _without_bars():
-                sys.stderr.write(f"pbloom: {printable(message.strip())}\n")
+                sys.stderr.write(f"pbloom: {printable(with_hint(message.strip()))}\n")
                 sys.stderr.flush()
 
 

@@ -35,6 +35,8 @@ def examine(
     for check in (quality.check_columns, quality.check_required, quality.check_share):
         examined.findings += check(examination)
     examined.findings += examination.closing()
+    with_filters = (each for each in examination.columns if examination.has_filters(each))
+    examined.columns = tuple(dict.fromkeys(each.name for each in with_filters))
     return examined
 
 
@@ -80,7 +82,11 @@ def _outcome(examination: Examination, item: Any) -> _Outcome:
     found = [found for view in look.views for found in check_view(view)]
     num_values = sum(view.membership.num_values for view in look.views if view.membership)
     return (
-        Examined([*look.findings, *found, *look.problems], look.num_filters, num_values),
+        Examined(
+            [*look.findings, *found, *look.problems],
+            num_filters=look.num_filters,
+            num_values=num_values,
+        ),
         [view.chunk.key for view in look.views if view.is_right],
         [truth.Twin(view.chunk, view.digest, view.is_right) for view in look.views if view.digest],
     )

@@ -24,7 +24,7 @@ from parquet_bloom.rules import portability, security, structure_orc
 from parquet_bloom.rules.finding import Finding, chunk_finding, not_checked, without_place
 from parquet_bloom.rules.structure_orc import IndexFilters, StoredChunk
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look
-from parquet_bloom.values.literals import LONGEST
+from parquet_bloom.values.literals import as_examples
 
 MAX_EXAMPLES: Final = 5
 
@@ -99,6 +99,7 @@ class OrcExamination(Examination):
                 num_values=membership.num_values if membership else known[group],
                 membership=membership,
                 examples=partial(_examples, column, membership),
+                missing_rows=partial(getattr, membership, "rows", None),
                 diagnose=partial(self._diagnosis, chunk, index, group, membership),
             )
             for group, (filter, membership) in enumerate(
@@ -199,5 +200,4 @@ def _non_null(entries: Sequence[IndexEntry] | None, chunk: OrcChunk) -> list[int
 def _examples(column: OrcColumn, membership: GroupMembership | None) -> tuple[str, ...]:
     if membership is None:
         return ()
-    texts = literals(column, membership.examples(MAX_EXAMPLES))
-    return tuple(text if len(text) <= LONGEST else f"{text[:LONGEST]}…" for text in texts)
+    return as_examples(literals(column, membership.examples(MAX_EXAMPLES)))

@@ -11,6 +11,7 @@ from typing import Any
 from xxhash import xxh3_128_digest
 
 from parquet_bloom.container import record
+from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES
@@ -32,13 +33,14 @@ from parquet_bloom.parquet.membership import (
     ChunkMembership,
     check_membership,
     membership_room,
+    rows_of_missing,
     stores_values,
 )
 from parquet_bloom.parquet.sealed import exposure
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look
-from parquet_bloom.values.literals import shown
+from parquet_bloom.values.literals import as_examples, literal_of
 from parquet_bloom.vocabulary import UNKNOWN
 
 
@@ -89,7 +91,7 @@ class ParquetExamination(Examination):
         if chunk.has_file_path:
             yield not_checked(chunk, "the column chunk is in another file")
             return
-        stored, problems = structure_parquet.read_header(self.file, chunk)
+        stored, problems = structure_parquet.read_header(self.file, chunk, self.options.deep)
         # Legacy headers name no compression.
         if (stored is None or stored.compression == UNKNOWN) and headers_at(self.file, chunk):
             return
@@ -137,6 +139,7 @@ class ParquetExamination(Examination):
             num_values=membership.num_values if membership else known_non_null(chunk),
             membership=membership,
             examples=partial(_examples, chunk, membership),
+            missing_rows=partial(self._missing_rows, chunk, bits),
             diagnose=partial(self._diagnosis, item, membership),
             lacking_form=self._lacking_form(chunk, membership),
             dictionary_bytes=dictionary_bytes(footer, chunk),
@@ -158,6 +161,13 @@ class ParquetExamination(Examination):
             return None, [not_checked(chunk, without_place(error, *places))]
         except (FormatError, TamperedError) as error:
             return None, [chunk_finding("PB116", chunk, without_place(error, *places))]
+
+    def _missing_rows(self, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> MissingRows | None:
+        """None also where only what tells the rows of values is damaged."""
+        try:
+            return rows_of_missing(self.file, chunk, lambda run: bits.check_hashes(run.hashes()))
+        except (EncryptionError, FormatError, UnsupportedError):
+            return None
 
     def _lacking_form(self, chunk: ColumnChunk, membership: ChunkMembership | None) -> str | None:
         if membership is None or membership.missing_form_bits == 0:
@@ -236,7 +246,7 @@ def _examples(chunk: ColumnChunk, membership: ChunkMembership | None) -> tuple[s
     """None of an encrypted column: they would end up in logs."""
     if membership is None or chunk.has_crypto_metadata:
         return ()
-    return tuple(shown(chunk.leaf.type, plain) for plain in membership.examples)
+    return as_examples(literal_of(chunk.leaf.type, plain) for plain in membership.examples)
 
 
 def _digest(chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> bytes | None:

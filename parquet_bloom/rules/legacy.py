@@ -186,5 +186,6 @@ class _LegacyFilters:
             f" {filter.dialect} filter ({filter.hash}): readers that ask it lose their rows",
             expected=0,
             found=membership.missing,
-            examples=tuple(membership.examples),
+            rows=membership.rows,
+            examples=membership.examples,
         )

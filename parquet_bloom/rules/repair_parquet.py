@@ -73,7 +73,7 @@ def _locked(file: ParquetFile, wanted: Collection[ChunkKey]) -> Iterator[Finding
     for row_group, column in sorted(wanted):
         chunk = file.footer.chunk(row_group, file.footer.leaves[column])
         if chunk.is_locked:
-            stored, _ = structure_parquet.read_header(file, chunk)
+            stored, _ = structure_parquet.read_header(file, chunk, deep=False)
             if stored is not None and stored.is_leaked:
                 message = f"{NO_KEY}, and the filter is in plaintext"
                 yield chunk_finding("PB501", chunk, message)
@@ -131,7 +131,7 @@ def _header_findings(file: ParquetFile, broken: BrokenFilter) -> Iterator[Findin
     if headers_at(file, chunk):
         yield legacy.published(file, chunk)
         return
-    broken.stored, problems = structure_parquet.read_header(file, chunk)
+    broken.stored, problems = structure_parquet.read_header(file, chunk, deep=False)
     yield from problems
     if broken.stored is not None:
         yield from structure_parquet.check_header(file, chunk, broken.stored)

@@ -14,6 +14,8 @@
     needs_values = true             whether finding it takes the stored values
     repair = "set length"           what `repair` does about it
     instead = "…"                   what to do if `repair` can only report it
+    next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
+                                    that it fills in: COLUMNS, ROW_GROUP, LIMIT
     prose = '''…'''               one paragraph of Markdown
 
 The files are read on the first finding, or when somebody asks for a rule; sound files need none. Ids
@@ -74,6 +76,7 @@ class Rule:
     prose: str
     needs_values: bool = False
     instead: str | None = None
+    next: str | None = None
 
     def __post_init__(self) -> None:
         check_word(f"{self.id}: repair", self.repair, Remedy)
@@ -84,6 +87,14 @@ class Rule:
     def is_dropped_on_request(self) -> bool:
         """Whether `repair` needs --drop-bad: it must read all values or rewrite the whole file."""
         return self.repair == "drop" and (self.needs_values or self.formats == ("orc",))
+
+    @property
+    def command(self) -> str | None:
+        """The command that helps next, with words such as FILE to fill in; None if none does."""
+        if self.next is None and self.repair != "nothing":
+            rebuild = "" if self.repair.endswith("length") else " --rebuild"
+            return f"pbloom repair FILE{rebuild} --in-place"
+        return self.next and f"pbloom {self.next}"
 
     @property
     def heading(self) -> str:

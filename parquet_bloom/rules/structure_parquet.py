@@ -12,9 +12,10 @@ from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.unparsed import bare_bitset
 from parquet_bloom.rules import security
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
-from parquet_bloom.vocabulary import NO_KEY
+from parquet_bloom.vocabulary import NO_KEY, UNKNOWN
 
 
 def check_footer(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
@@ -65,9 +66,10 @@ def pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Column
 
 
 def read_header(
-    file: ParquetFile, chunk: ColumnChunk
+    file: ParquetFile, chunk: ColumnChunk, deep: bool
 ) -> tuple[bloom.StoredFilter | None, list[Finding]]:
-    """The header that the chunk points to; or None and why there is none."""
+    """The header that the chunk points to; or None and why there is none. `deep`: the stored values
+    may be looked up in what is there instead."""
     offset = chunk.bloom_filter_offset
     if offset is None:
         return None, []
@@ -81,14 +83,24 @@ def read_header(
         )
         return None, [problem]
     try:
-        return bloom.read_header(file.window, file.footer, chunk), []
+        stored = bloom.read_header(file.window, file.footer, chunk)
+        # Bits can look like a header that says nothing.
+        says_nothing = stored and {stored.algorithm, stored.hash, stored.compression} == {UNKNOWN}
+        if deep and says_nothing and bare_bitset(file, chunk, deep):
+            return None, [no_header(file, chunk, f"no filter header at {offset}", deep)]
+        return stored, []
     except FilterError as error:
-        message = without_place(error, file.path, chunk.where)
-        return None, [chunk_finding("PB102", chunk, message)]
+        return None, [no_header(file, chunk, without_place(error, file.path, chunk.where), deep)]
     except TamperedError as error:
         return None, [does_not_open(file, chunk, error)]
     except MissingKeyError:
         return None, [not_checked(chunk, NO_KEY)]
+
+
+def no_header(file: ParquetFile, chunk: ColumnChunk, message: str, deep: bool) -> Finding:
+    """The finding that there is no header, and whether a bitset is there all the same."""
+    bare = bare_bitset(file, chunk, deep)
+    return chunk_finding("PB102", chunk, f"{message}; {bare}" if bare else message)
 
 
 def does_not_open(file: ParquetFile, chunk: ColumnChunk, error: TamperedError) -> Finding:

@@ -41,6 +41,7 @@ def check_values(view: FilterView) -> Iterator[Finding]:
             " filter: readers lose their rows",
             expected=0,
             found=membership.missing,
+            rows=view.missing_rows(),
             diagnosis=view.diagnose(),
             examples=view.examples(),
         )

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from parquet_bloom.container import Bits, Place, record
+from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.look_up import Membership
@@ -23,8 +24,8 @@ class FilterView:
 
     `num_values`: how many non-null values should be in it, as counted or else as the file says;
     None if unknown, or if readers find every value anyway. `membership`: None if the values were
-    not looked up. `examples`: some missing values, as literals. `diagnose`: what the writer did
-    instead if values are missing. `lacking_form`: the rule about a form of the values that some
+    not looked up. If values are missing, `examples` are some of them, as literals, `missing_rows` their
+    rows, and `diagnose` what the writer did instead. `lacking_form`: the rule about a form of the values that some
     readers look for and the filter lacks. `dictionary_bytes`: size of the dictionary page if it
     tells as much as the filter. `digest`: of the bits; None where equal filters mean nothing.
     """
@@ -36,6 +37,7 @@ class FilterView:
     num_values: int | None
     membership: Membership | None = None
     examples: Callable[[], tuple[str, ...]] = tuple
+    missing_rows: Callable[[], MissingRows | None] = lambda: None
     diagnose: Callable[[], Diagnosis | None] = lambda: None
     lacking_form: str | None = None
     dictionary_bytes: int | None = None
@@ -53,9 +55,10 @@ class FilterView:
 @dataclass(slots=True)
 class Examined:
     """What is wrong, and how much was examined: filters, and stored values (entries of a dictionary
-    once)."""
+    once). `columns`: those that have filters."""
 
     findings: list[Finding] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
     num_filters: int = 0
     num_values: int = 0
 
@@ -117,6 +120,11 @@ class Examination(ABC):
     @abstractmethod
     def parts_without(self, column: Any) -> Sequence[int]:
         """The parts in which a column has no filters, as far as the file tells."""
+
+    def has_filters(self, column: Any) -> bool:
+        """Whether there are filters in any part."""
+        num_parts: int = self.file.num_parts
+        return len(self.parts_without(column)) < num_parts
 
     @abstractmethod
     def has_values(self, part: int, column: Any) -> bool:

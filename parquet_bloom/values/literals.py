@@ -1,24 +1,28 @@
 """Literals: parsed as the column's type, and stored values shown as such.
 
-`123`, `-0.0`, `12.34`, `2024-01-31`, `10:00:00.5`, `2024-01-31T10:00:00Z`, UUIDs, `0x…` bytes,
-text, `"quoted text"`. A literal that the column cannot hold is an error, never `absent`.
+`123`, `-0.0`, `12.34`, `2024-01-31`, `10:00:00.5`, `2024-01-31T10:00:00Z`, UUIDs, text,
+`"quoted text"`. Stored bytes are `0x…`, and in columns of text, where that is text, `\\x…`. A
+literal that the column cannot hold is an error, never `absent`.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal, InvalidOperation
 from math import isinf
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.encode import (
+    INTEGERS,
+    NANOS,
     NANOS_PER_DAY,
+    UNIX_EPOCH_JULIAN_DAY,
     UNIX_EPOCH_ORDINAL,
     Encodings,
     clock_nanos,
@@ -34,11 +38,17 @@ from parquet_bloom.values.types import (
     TimestampNanos,
 )
 
-# The longest literal that is shown in full.
-LONGEST = 60
+# Examples are at most this long, unless all of them are longer.
+LONGEST_EXAMPLE = 60
+LONGEST_ALONE = 4096
 
 # The values of `--type`, which overrides the column's type.
 TYPES = ("bytes", "date", "decimal", "float", "int", "string", "time", "timestamp", "uuid")
+
+# Columns of text, in which even 0x… is text.
+_TEXTS = ("ENUM", "JSON", "STRING")
+
+_NUMBERS = (*INTEGERS, "FLOAT", "DOUBLE")
 
 _TIME = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?")
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](.+))?")
@@ -51,7 +61,9 @@ def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Enc
         case None if leaf.physical == "BOOLEAN":
             return encode(leaf, _boolean(leaf, text))
         case None:
-            by_physical = _READERS.get(leaf.physical, _text_or_hex)
+            if _is_hex(leaf, text):
+                return encode_stored(leaf, _hex(text))
+            by_physical = _READERS.get(leaf.physical, _text)
             return encode(leaf, _READERS.get(leaf.logical_name, by_physical)(leaf, text))
         case "bytes":
             return encode_stored(leaf, _hex(text))
@@ -164,12 +176,16 @@ def _text(leaf: LeafType, text: str) -> str:
     return text
 
 
-def _text_or_hex(leaf: LeafType, text: str) -> str | bytes:
-    return _hex(text) if text[:2].lower() == "0x" else _text(leaf, text)
+def _is_hex(leaf: LeafType, text: str) -> bool:
+    """Whether a literal is stored bytes. Numbers could be meant otherwise, text is itself."""
+    if leaf.logical_name in _TEXTS:
+        return bool(re.fullmatch(r"\\x(?:[0-9a-fA-F]{2})+", text))
+    is_number = leaf.physical in _NUMBERS and leaf.logical_name in ("", "INTEGER")
+    return not is_number and text[:2].lower() == "0x"
 
 
 def _hex(text: str) -> bytes:
-    match = re.fullmatch(r"(?:0[xX])?((?:[0-9a-fA-F]{2})*)", text)
+    match = re.fullmatch(r"(?:0[xX]|\\x)?((?:[0-9a-fA-F]{2})*)", text)
     if not match:
         raise ValueTypeError(f"{text}: not bytes: expected 0x and pairs of hex digits")
     return bytes.fromhex(match[1])
@@ -195,30 +211,94 @@ _READERS: dict[str, Reader] = {
 }
 
 
-def shown(leaf: LeafType, plain: bytes) -> str:
-    """A literal for `plain`, the stored bytes of a value; `0x…` if the type has no simple one."""
+def literal_of(leaf: LeafType, plain: bytes) -> str:
+    """A literal for `plain`, the stored bytes of a value: as people write it if that is read as these
+    bytes again, else as hexadecimal."""
     text = _literal_of(leaf, plain)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    if text is not None:
+        try:
+            found = encode_literal(leaf, text)
+        except ValueTypeError:
+            pass
+        else:
+            if plain in found.plain or found.unknown:
+                return text
+    return ("\\x" if leaf.logical_name in _TEXTS else "0x") + plain.hex()
 
 
-def _literal_of(leaf: LeafType, plain: bytes) -> str:
+def as_examples(literals: Iterable[str]) -> tuple[str, ...]:
+    """Whole literals that fit into a message: the short ones, or else the shortest alone."""
+    found = tuple(literals)
+    short = tuple(text for text in found if len(text) <= LONGEST_EXAMPLE)
+    alone = sorted(found, key=len)[:1]
+    return short or tuple(text for text in alone if len(text) <= LONGEST_ALONE)
+
+
+def _literal_of(leaf: LeafType, plain: bytes) -> str | None:
+    """What people write; None if there is no such literal."""
     if leaf.is_float:
         return repr(struct.unpack(FLOAT_FORMAT[len(plain)], plain)[0])
-    if leaf.physical in ("INT32", "INT64"):
-        return _integer_literal(leaf, plain)
-    if leaf.physical == "BYTE_ARRAY" and leaf.logical_name != "DECIMAL":
-        try:
-            text = plain.decode()
-        except UnicodeDecodeError:
-            return f"0x{plain.hex()}"
-        if text.isprintable() and text:
-            return text
-    return f"0x{plain.hex()}"
+    match leaf.logical_name:
+        case "DECIMAL":
+            order: Literal["little", "big"] = "little" if leaf.physical in INTEGERS else "big"
+            return _decimal_literal(leaf, int.from_bytes(plain, order, signed=True))
+        case "UUID":
+            return str(UUID(bytes=plain))
+    if leaf.physical in INTEGERS:
+        signed = leaf.logical is None or leaf.logical.signed
+        return _integer_literal(leaf, int.from_bytes(plain, "little", signed=signed))
+    if leaf.physical == "INT96":
+        nanos, julian_day = struct.unpack("<qi", plain)
+        return _timestamp_literal((julian_day - UNIX_EPOCH_JULIAN_DAY) * NANOS_PER_DAY + nanos, "")
+    return _text_literal(leaf, plain) if leaf.physical == "BYTE_ARRAY" else None
 
 
-def _integer_literal(leaf: LeafType, plain: bytes) -> str:
-    signed = leaf.logical is None or leaf.logical.signed
-    number = int.from_bytes(plain, "little", signed=signed)
-    if leaf.logical_name == "DATE" and 0 < number + UNIX_EPOCH_ORDINAL <= date.max.toordinal():
-        return date.fromordinal(number + UNIX_EPOCH_ORDINAL).isoformat()
-    return str(number)
+def _text_literal(leaf: LeafType, plain: bytes) -> str | None:
+    try:
+        text = plain.decode()
+    except UnicodeDecodeError:
+        return None
+    if not text.isprintable():
+        return None
+    is_itself = text and not _is_hex(leaf, text) and _text(leaf, text) == text
+    return text if is_itself or leaf.logical_name == "JSON" else f'"{text}"'
+
+
+def _decimal_literal(leaf: LeafType, number: int) -> str:
+    scale = leaf.logical.scale if leaf.logical else 0
+    digits = str(abs(number)).rjust(scale + 1, "0")
+    point = len(digits) - scale
+    fraction = f".{digits[point:]}" if scale > 0 else ""
+    return f"{'-' if number < 0 else ''}{digits[:point]}{fraction}"
+
+
+def _integer_literal(leaf: LeafType, number: int) -> str | None:
+    match leaf.logical_name:
+        case "DATE":
+            return _date_literal(number)
+        case "TIME" if leaf.logical:
+            return _clock_literal(number * NANOS[leaf.logical.unit])
+        case "TIMESTAMP" if leaf.logical:
+            zone = "Z" if leaf.logical.utc else ""
+            return _timestamp_literal(number * NANOS[leaf.logical.unit], zone)
+        case _:
+            return str(number)
+
+
+def _date_literal(days: int) -> str | None:
+    ordinal = days + UNIX_EPOCH_ORDINAL
+    is_date = 0 < ordinal <= date.max.toordinal()
+    return date.fromordinal(ordinal).isoformat() if is_date else None
+
+
+def _clock_literal(nanos: int) -> str:
+    seconds, fraction = divmod(nanos, 1_000_000_000)
+    minutes, second = divmod(seconds, 60)
+    clock = f"{minutes // 60:02}:{minutes % 60:02}:{second:02}"
+    return f"{clock}.{fraction:09}".rstrip("0") if fraction else clock
+
+
+def _timestamp_literal(nanos: int, zone: str) -> str | None:
+    days, clock = divmod(nanos, NANOS_PER_DAY)
+    day = _date_literal(days)
+    return None if day is None else f"{day}T{_clock_literal(clock)}{zone}"

@@ -8,9 +8,9 @@ hashes. Their positions, their compression and who built them do not matter.
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import (
@@ -24,14 +24,23 @@ from parquet_bloom.container import (
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.difference import difference
-from parquet_bloom.options import Names, names_given
+from parquet_bloom.options import Names, ValidateOptions, names_given
+from parquet_bloom.rules.examine import examine
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.rules.finding import Finding
     from parquet_bloom.vocabulary import DiffStatus, Format
+
+# The rules about what the stored values say of the bits, or why they say nothing.
+SAID_BY_VALUES = frozenset(
+    ["PB116", "PB401", "PB402", "PB403", "PB404", "PB405", "PB406", "PB408", "PB611"]
+)
+
+_Findings = Mapping[tuple["Place | None", "str | None"], "Sequence[Finding]"]
 
 # A column's dotted path, and how many columns before it have the same one.
 _Name = tuple[str, int]
@@ -44,7 +53,8 @@ class FilterDiff(Located):
 
     `fold`: the ratio of their sizes, None unless it is a whole number. `bits_only_a`: how many bits
     are set in `a` only, once the larger filter is folded to the size of the other; None if they
-    cannot be compared. `reason`: what differs, in words; empty if nothing does.
+    cannot be compared. `reason`: what differs, in words; empty if nothing does. `wrong_a`: what the
+    values stored in `a` say against its filter, if they were looked up.
     """
 
     place: Place
@@ -56,6 +66,8 @@ class FilterDiff(Located):
     bits_only_a: int | None = None
     bits_only_b: int | None = None
     reason: str = ""
+    wrong_a: tuple[Finding, ...] | None = None
+    wrong_b: tuple[Finding, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -86,11 +98,14 @@ def diff(
     b: str | os.PathLike[str],
     *,
     columns: Names | None = None,
+    diagnose: bool = False,
     keys: Keys | None = None,
 ) -> FileDiff:
     """Compare the filters of `columns` (dotted paths; default: all).
 
-    Row groups, stripes and index groups are matched by their ordinals. keys: for encrypted files,
+    Row groups, stripes and index groups are matched by their ordinals. diagnose: where bits differ,
+    look up the values that each file stores, and say what is wrong with its filter and what its
+    writer did instead. keys: for encrypted files,
     the keys of both. Raises ColumnError for a column that neither file has, FormatError,
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
     OSError. A filter that cannot be read is not an error.
@@ -113,6 +128,8 @@ def diff(
             for name in names
             for found in _diff_part(part, name, side_a, side_b)
         )
+        if diagnose:
+            filters = _diagnosed(filters, file_a, file_b)
         alike = file_a.num_parts == file_b.num_parts and not only_a + only_b
         return FileDiff(
             path_a=file_a.path,
@@ -130,6 +147,40 @@ def diff(
             row_index_stride_a=file_a.row_index_stride,
             row_index_stride_b=file_b.row_index_stride,
         )
+
+
+def _diagnosed(
+    filters: Sequence[FilterDiff], file_a: Container, file_b: Container
+) -> tuple[FilterDiff, ...]:
+    """The same with what is wrong with either side of those whose bits differ."""
+
+    def differs(found: FilterDiff) -> bool:
+        return bool(found.bits_only_a or found.bits_only_b)
+
+    columns = tuple(dict.fromkeys(found.column for found in filters if differs(found)))
+    if not columns:
+        return tuple(filters)
+    in_a, in_b = _wrong(file_a, columns), _wrong(file_b, columns)
+
+    def wrong(found: FilterDiff, by_place: _Findings) -> tuple[Finding, ...]:
+        # What is wrong with a stripe is wrong with each of its groups.
+        places = dict.fromkeys((Place(found.place.part), found.place))
+        return tuple(each for place in places for each in by_place.get((place, found.column), ()))
+
+    return tuple(
+        replace(found, wrong_a=wrong(found, in_a), wrong_b=wrong(found, in_b))
+        if differs(found)
+        else found
+        for found in filters
+    )
+
+
+def _wrong(file: Container, columns: tuple[str, ...]) -> _Findings:
+    found: defaultdict[tuple[Place | None, str | None], list[Finding]] = defaultdict(list)
+    for finding in examine(file, ValidateOptions(columns=columns, diagnose=True)).findings:
+        if finding.rule in SAID_BY_VALUES:
+            found[finding.place, finding.column].append(finding)
+    return found
 
 
 def _wanted(file_a: Container, file_b: Container, columns: Sequence[str] | None) -> set[str]:

@@ -29,6 +29,9 @@ HEX_LINE_BYTES = 32
 _BLOCKS, _LONGS = ("<u4", (-1, 8)), ("<u8", (-1,))
 _WORDS = {"xxhash": _BLOCKS, "murmur3": _BLOCKS, "statistics": _LONGS, "orc": _LONGS}
 
+# Bytes that are not known to be a filter.
+_BYTES = ("u1", (-1,))
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dump(Report):
@@ -80,12 +83,13 @@ def _raw(found: Dump) -> bytes:
 
 
 def _hex(found: Dump) -> bytes:
-    """The header on the first line, or the numbers of hashes and bits; then 32 bytes per line."""
+    """The header on the first line, or the numbers of hashes and bits, if there are any; then 32 bytes
+    per line."""
     stored, bitset = found.stored, found.bitset
     is_message = stored.header is None
     first = f"{stored.num_hashes} {stored.num_bits}" if is_message else found.header.hex()
     lines = (bitset[at : at + HEX_LINE_BYTES].hex() for at in range(0, len(bitset), HEX_LINE_BYTES))
-    return "\n".join([first, *lines, ""]).encode()
+    return "\n".join([first, *lines, ""] if first else [*lines, ""]).encode()
 
 
 def _json(found: Dump) -> bytes:
@@ -105,7 +109,7 @@ def _npy(found: Dump) -> bytes:
 
     import numpy as np
 
-    dtype, shape = _WORDS[found.stored.dialect]
+    dtype, shape = _WORDS.get(found.stored.dialect, _BYTES)
     out = io.BytesIO()
     np.save(out, np.frombuffer(found.bitset, dtype).reshape(shape), allow_pickle=False)
     return out.getvalue()
@@ -124,6 +128,7 @@ def dump(
     seed: int | None = None,
     keys: Keys | None = None,
     decrypt: bool = False,
+    unparsed: bool = False,
 ) -> Dump:
     """Read one filter; in an ORC file, the filter of one index group (None: the first) in the stripe
     `row_group`.
@@ -131,14 +136,15 @@ def dump(
     dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of a
     `murmur3` filter, if the file does not say. keys: for encrypted files. decrypt: reveal the header
     and bits of an encrypted column, which tell everyone what values are stored; otherwise they stay
-    in their envelopes. Raises ColumnError, FilterError if no filter can be used, EncryptionError if a
+    in their envelopes. unparsed: the bytes that bloom_filter_offset leads to, whatever they are, as the
+    bitset of a filter without a header. Raises ColumnError, FilterError if no filter can be used, EncryptionError if a
     key is wrong, UnsupportedError for what the format does not have.
     """
     check_dialect(dialect, seed)
     name, part = name_given("column", column), number_given("row_group", row_group)
     group = None if index_group is None else number_given("index_group", index_group)
     with open_file(path, keys) as file:
-        stored = file.stored_filter(name, part, group, dialect, seed, decrypt)
+        stored = file.stored_filter(name, part, group, dialect, seed, decrypt, unparsed)
         return Dump(file.path, file.format, file.unverified, stored)
 
 

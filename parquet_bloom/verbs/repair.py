@@ -68,7 +68,8 @@ class LeftFilter(Located):
 @dataclass(frozen=True, slots=True, repr=False)
 class RepairReport(Report):
     """What repair did to one file. Sizes in bytes; `bytes_added` is negative if the file shrank;
-    `output` is None for a dry run."""
+    `output` is None for a dry run. `looked_up`: whether stored values were looked up, so that filters
+    that lack some are among `repaired` or `left`."""
 
     _rows: ClassVar = ("repaired",)
     _item: ClassVar = RepairedFilter
@@ -78,6 +79,7 @@ class RepairReport(Report):
     output: str | None
     repaired: tuple[RepairedFilter, ...]
     left: tuple[LeftFilter, ...]
+    looked_up: bool
     bytes_added: int
     size_before: int
     size_after: int
@@ -161,6 +163,7 @@ def repair_file(
                 *(_left(chunk_finding("PB501", *each)) for each in change.remains),
                 *(_left(why, more, _groups(file, [why])) for why, more in found.beyond_repair),
             ),
+            looked_up=options.reads_values,
             bytes_added=size - file.source.size,
             size_before=file.source.size,
             size_after=size,

@@ -15,7 +15,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Names, ValidateOptions, names_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
-from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.finding import Finding, with_next
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import Report
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How many filters and stored values were checked (the entries of a dictionary once)."""
+    """How many filters and stored values were checked (the entries of a dictionary once); `values`
+    is None if none were to be looked up."""
 
     filters: int
-    values: int
+    values: int | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -107,13 +108,17 @@ def validate_file(
     policy: Policy = options.policy or Policy()
     examined = examine(file, options, progress)
     _check_unchanged(file)
-    kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
+    kept = tuple(
+        with_next(finding, file, examined.columns)
+        for finding in examined.findings
+        if not policy.ignores(finding)
+    )
     return ValidationReport(
         path=file.path,
         format=file.format,
         ok=not any(policy.fails(finding) for finding in kept),
         findings=kept,
-        checked=Checked(examined.num_filters, examined.num_values),
+        checked=Checked(examined.num_filters, examined.num_values if options.deep else None),
     )
 
 

@@ -13,7 +13,7 @@ def test_a_rule_by_its_id():
     ran = outcome("rule", "PB111")
     heading, facts, *text = ran.stdout.splitlines()
     assert heading == "PB111 length-missing (error): bloom_filter_length is missing"
-    assert facts == "Parquet · repair sets the length"
+    assert facts == "Parquet · repair sets the length · next: pbloom repair FILE --in-place"
     assert " ".join(text) == rules()["PB111"].plain_text.replace("`", "")
     assert "parquet-java #3249 <https://github.com/apache/parquet-java/issues/3249>" in " ".join(
         text
@@ -26,7 +26,7 @@ def test_several_by_name_and_id():
     first, second = ran.stdout.split("\n\n")
     assert first.splitlines()[1] == (
         "Parquet, ORC · needs the values · repair --drop-bad drops the filter, --rebuild builds"
-        " another"
+        " another · next: pbloom repair FILE --rebuild --in-place"
     )
     assert second.startswith("PB602 damaged-filter-stream (error): ")
 
@@ -40,7 +40,8 @@ def test_without_a_name_all_are_listed():
 def test_the_page_in_markdown():
     assert outcome("rule", "--markdown").stdout == (ROOT / "docs" / "rules.md").read_text()
     assert outcome("rule", "PB305", "--markdown").stdout.startswith(
-        "### PB305 dictionary-suffices (note)\n\n*Parquet*\n\nEvery data page"
+        "### PB305 dictionary-suffices (note)\n\n*Parquet · next: `pbloom strip FILE -c COLUMN"
+        " --in-place`*\n\nEvery data page"
     )
 
 

@@ -132,6 +132,8 @@ def test_a_result():
             "column": "name",
             "expected": "0",
             "found": "10",
+            "rows": None,
+            "next": None,
             "diagnosis": {
                 "hypothesis": "length-prefix",
                 "explanation": "the values are found if they are hashed with their length",

@@ -114,6 +114,12 @@ READ: list[tuple[str, str, bytes]] = [
     # These quotes are the value's: without them it is no JSON.
     ("BYTE_ARRAY JSON", '"text"', b'"text"'),
     # Bytes.
+    ("BYTE_ARRAY STRING", "\\x41ff", b"A\xff"),
+    ("BYTE_ARRAY STRING", "\\x4", b"\\x4"),
+    ("BYTE_ARRAY STRING", '"\\x41"', b"\\x41"),
+    ("BYTE_ARRAY JSON", "\\x0a", b"\n"),
+    ("INT32 DATE", "0xffffff7f", b"\xff\xff\xff\x7f"),
+    ("INT64 DECIMAL(12,2)", "0x0e00000000000000", b"\x0e" + bytes(7)),
     ("BYTE_ARRAY", "0x00ff", b"\0\xff"),
     ("BYTE_ARRAY", "0X00FF", b"\0\xff"),
     ("BYTE_ARRAY", "0x", b""),
@@ -293,7 +299,8 @@ REFUSED: list[tuple[str, str, str]] = [
     ("INT32 DECIMAL(9,2)", "12345678.00", "at most 9 digits"),
     ("INT32 DECIMAL(9,2)", "Infinity", "a finite decimal"),
     ("INT32 DECIMAL(9,2)", "NaN", "a finite decimal"),
-    ("BYTE_ARRAY DECIMAL(9,2)", "0x04d2", A_DECIMAL),
+    ("INT64 DECIMAL(9,2)", "0x04d2", "8 bytes, found 2"),
+    ("BYTE_ARRAY DECIMAL(9,2)", "\\x04d2", A_DECIMAL),
     *(("INT32 DATE", text, A_DATE) for text in ("", "2024-02-30", "2024-13-01", "31.01.2024")),
     *(("INT32 DATE", text, A_DATE) for text in ("19753", "2024-01-31T10:00", "10000-01-01")),
     *(("INT64 TIME(MICROS,true)", text, A_TIME) for text in ("", "10", "24:00:00", "10:60:00")),

@@ -13,7 +13,7 @@ import parquet_bloom as pb
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 from parquet_bloom.rules.rule import Severity, rules
-from parquet_bloom.values.literals import shown
+from parquet_bloom.values.literals import literal_of
 from parquet_bloom.values.types import LeafType, LogicalType
 from parquet_bloom.verbs.validate import Checked, validate
 
@@ -208,21 +208,27 @@ def test_lost_values_are_shown_as_literals_that_probe_takes(tmp_path):
             (19723).to_bytes(4, "little"),
             "2024-01-01",
         ),
-        (LeafType("INT32", logical=LogicalType("DATE")), b"\xff\xff\xff\x7f", "2147483647"),
+        (LeafType("INT32", logical=LogicalType("DATE")), b"\xff\xff\xff\x7f", "0xffffff7f"),
         (LeafType("DOUBLE"), struct.pack("<d", -0.0), "-0.0"),
         (LeafType("FLOAT"), struct.pack("<f", 1.5), "1.5"),
         (LeafType("BYTE_ARRAY"), "für".encode(), "für"),
         (LeafType("BYTE_ARRAY"), b"\xff\0", "0xff00"),
         (LeafType("BYTE_ARRAY"), b"a\nb", "0x610a62"),
-        (LeafType("BYTE_ARRAY"), b"", "0x"),
-        (LeafType("BYTE_ARRAY", logical=LogicalType("DECIMAL")), b"12", "0x3132"),
+        (LeafType("BYTE_ARRAY"), b"", '""'),
+        (
+            LeafType("BYTE_ARRAY", logical=LogicalType("DECIMAL", precision=9, scale=2)),
+            b"12",
+            "125.94",
+        ),
+        (LeafType("BYTE_ARRAY", logical=LogicalType("STRING")), b"a\nb", "\\x610a62"),
+        (LeafType("BYTE_ARRAY", logical=LogicalType("JSON")), b'"a"', '"a"'),
         (LeafType("FIXED_LEN_BYTE_ARRAY", 3), b"abc", "0x616263"),
-        (LeafType("BYTE_ARRAY"), b"x" * 100, "x" * 60 + "…"),
+        (LeafType("BYTE_ARRAY"), b"x" * 100, "x" * 100),
     ],
     ids=repr,
 )
 def test_examples_are_what_people_write(leaf, plain, text):
-    assert shown(leaf, plain) == text
+    assert literal_of(leaf, plain) == text
 
 
 def test_what_is_demanded_can_be_said_with_the_call(file):

@@ -24,12 +24,16 @@ from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, Unsu
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.codecs import check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
+from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
-from parquet_bloom.parquet.pages.runs import Run, checked
+from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.storage.source import Source
@@ -105,10 +109,46 @@ def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[C
             continue
         _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
-            for run in _data_runs(reader, page, chunk, encoding):
+            section = _value_section(reader, page, chunk)
+            for run in _data_runs(section, page, chunk, encoding):
                 yield ChunkRun(page.ordinal, run)
         elif not has_dictionary:
             raise PageError("dictionary-encoded page without a dictionary page")
+
+
+@dataclass(frozen=True, slots=True)
+class PageRows:
+    """Values of a data page, and the row of each, counted from the start of the row group: `run`, or
+    entries of the dictionary by their `indices`. Padding, which a run may end with, has no row."""
+
+    page: int
+    rows: NDArray[np.int64]
+    run: Run
+    indices: NDArray[np.uint32] | None = None
+
+
+def page_rows(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[PageRows]:
+    """Every non-null value of the chunk with its row, in order; entries of a dictionary as often as
+    rows refer to them. This decodes what chunk_runs skips. Raises as chunk_runs does."""
+    reader = PageReader(source, footer, chunk)
+    dictionary: Run | None = None
+    num_rows = 0
+    for page in _pages(reader, footer, chunk):
+        if page.header.type == PageType.DICTIONARY_PAGE:
+            dictionary = _dictionary_run(reader, page, chunk)
+            continue
+        _, encoding = _num_values_and_encoding(page)
+        section = _value_section(reader, page, chunk)
+        rows, num_rows = section.rows(num_rows)
+        if encoding not in DICTIONARY_ENCODINGS:
+            for run in _data_runs(section, page, chunk, encoding):
+                yield PageRows(page.ordinal, rows[: len(run)], run)
+                rows = rows[len(run) :]
+        elif dictionary is None:
+            raise PageError("dictionary-encoded page without a dictionary page")
+        elif rows.size:
+            indices = hybrid(section.values[1:], section.values[0], rows.size)
+            yield PageRows(page.ordinal, rows, dictionary, indices)
 
 
 def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
@@ -135,7 +175,7 @@ def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries
 
 def _mark_used(section: _Section, page: Page, used: bytearray) -> None:
     """| bit width (1) | indices in the RLE hybrid |"""
-    num_non_null = section.num_non_null()
+    num_non_null = section.definition.num_highest()
     if num_non_null == 0:
         return
     if not len(section.values):
@@ -196,41 +236,40 @@ def _strip_padding(values: memoryview, leaf: LeafType, count: int | None) -> mem
     return values[:end] if leaf.width and values[end:] == PADDING else values
 
 
-def _data_runs(reader: PageReader, page: Page, chunk: ColumnChunk, encoding: int) -> Iterator[Run]:
-    section = _value_section(reader, page, chunk)
+def _data_runs(section: _Section, page: Page, chunk: ColumnChunk, encoding: int) -> Iterator[Run]:
     leaf = chunk.leaf.type
     if encoding != Encoding.PLAIN:
-        yield from decoded_runs(encoding, leaf, section.values, section.num_non_null())
+        yield from decoded_runs(encoding, leaf, section.values, section.definition.num_highest())
         return
     values = section.values
     if leaf.width and values[-len(PADDING) :] == PADDING:
-        values = _strip_padding(values, leaf, section.num_non_null())
+        values = _strip_padding(values, leaf, section.definition.num_highest())
     run = plain_run(values, leaf)
     if leaf.width is not None:
-        count, most = len(run), section.num_values
+        count, most = len(run), section.definition.count
         # Nulls are not stored.
-        if count > most or (section.max_level == 0 and count < most):
+        if count > most or (section.definition.highest == 0 and count < most):
             raise PageError(f"page at {page.start}: {count} values, its header says {most}")
     yield run
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """The value section of a data page and its definition levels."""
+    """The value section of a data page, and its levels."""
 
     values: memoryview
-    num_values: int
-    max_level: int
-    levels: memoryview
-    bit_packed: bool
+    definition: Levels
+    repetition: Levels
 
-    def num_non_null(self) -> int:
-        """The number of stored values, counted in the definition levels."""
-        if self.max_level == 0:
-            return self.num_values
-        count = _kernel.count_bit_packed_levels if self.bit_packed else _kernel.count_levels
-        width = self.max_level.bit_length()
-        return checked(count, self.levels, width, self.num_values, self.max_level)
+    def rows(self, num_before: int) -> tuple[NDArray[np.int64], int]:
+        """The row of each stored value, of which `num_before` began in earlier pages; and how many
+        have begun by the end of this one."""
+        import numpy as np
+
+        begins = self.repetition.decoded() == 0
+        rows = num_before - 1 + np.cumsum(begins, dtype=np.int64)
+        is_stored = self.definition.decoded() == self.definition.highest
+        return rows[is_stored], num_before + int(begins.sum())
 
 
 def _value_section(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
@@ -240,41 +279,36 @@ def _value_section(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Secti
 
 def _section_v1(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
     header = page.header.data_page_header
-    leaf = chunk.leaf
+    leaf, count = chunk.leaf, header.num_values
     rest = decompress(chunk.codec, body, page.header.uncompressed_page_size)
-    if leaf.max_repetition_level:
-        encoding = header.repetition_level_encoding
-        _, rest = _split_levels(rest, encoding, leaf.max_repetition_level, header.num_values)
-    levels = memoryview(b"")
-    if leaf.max_definition_level:
-        encoding = header.definition_level_encoding
-        levels, rest = _split_levels(rest, encoding, leaf.max_definition_level, header.num_values)
-    return _Section(
-        rest,
-        header.num_values,
-        leaf.max_definition_level,
-        levels,
-        header.definition_level_encoding == Encoding.BIT_PACKED,
+    repetition, rest = _split_levels(
+        rest, header.repetition_level_encoding, leaf.max_repetition_level, count
     )
+    definition, rest = _split_levels(
+        rest, header.definition_level_encoding, leaf.max_definition_level, count
+    )
+    return _Section(rest, definition, repetition)
 
 
 def _split_levels(
-    data: memoryview, encoding: int, max_level: int, num_values: int
-) -> tuple[memoryview, memoryview]:
+    data: memoryview, encoding: int, highest: int, count: int
+) -> tuple[Levels, memoryview]:
     """The levels at the start of a v1 page, without their length prefix, and what follows."""
+    if highest == 0:
+        return Levels(count), data
     if encoding == Encoding.BIT_PACKED:
-        start, end = 0, (num_values * max_level.bit_length() + 7) // 8
+        start, end = 0, (count * highest.bit_length() + 7) // 8
     elif encoding == Encoding.RLE:
         start, end = 4, 4 + int.from_bytes(data[:4], "little")
     else:
         raise UnsupportedError(f"levels in encoding {encoding} are not supported")
     if end > len(data):
         raise PageError(f"levels take {end} bytes of a page of {len(data)}")
-    return data[start:end], data[end:]
+    return Levels(count, highest, data[start:end], encoding == Encoding.BIT_PACKED), data[end:]
 
 
 def _section_v2(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
-    header = page.header.data_page_header_v2
+    header, leaf = page.header.data_page_header_v2, chunk.leaf
     if header is None:
         raise PageError(f"page at {page.start}: no data_page_header_v2")
     repetition = header.repetition_levels_byte_length or 0
@@ -289,8 +323,6 @@ def _section_v2(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
         values = decompress(chunk.codec, values, size)
     return _Section(
         values,
-        header.num_values,
-        chunk.leaf.max_definition_level,
-        body[repetition:end],
-        bit_packed=False,
+        Levels(header.num_values, leaf.max_definition_level, body[repetition:end]),
+        Levels(header.num_values, leaf.max_repetition_level, body[:repetition]),
     )

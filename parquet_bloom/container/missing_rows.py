@@ -1,0 +1,54 @@
+"""Which rows have values that are not found in their filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from parquet_bloom.container import WHERE_KNOWN
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRows:
+    """`count` rows from `first` to `last`, counted from the start of the file, have values that are
+    not found. `only_at_end`: other values are, but none after the first that is not. `first_page`
+    and `last_page`: the data pages of these rows, counted from 0 in the column chunk."""
+
+    first: int
+    last: int
+    count: int
+    only_at_end: bool
+    first_page: int | None = field(default=None, metadata=WHERE_KNOWN)
+    last_page: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+
+def missing_rows(
+    pages: Iterable[tuple[int | None, NDArray[np.int64], NDArray[np.bool_]]],
+) -> MissingRows | None:
+    """None if no value is missing. `pages`: the number of each (None in a format without pages), and
+    of its values, in order, the rows and whether they are missing, both of shape (n,)."""
+    first = last = first_page = last_page = None
+    count = 0
+    before = after = False
+    for page, rows, is_missing in pages:
+        missing = rows[is_missing]
+        start = 0
+        if first is None:
+            start = int(is_missing.argmax()) if missing.size else rows.size
+            before |= start > 0
+        after |= not is_missing[start:].all()
+        if not missing.size:
+            continue
+        if first is None:
+            first, first_page = int(missing[0]), page
+        # A row can have several values, and go on in the next page.
+        count += 1 + int((missing[1:] != missing[:-1]).sum()) - int(last == missing[0])
+        last, last_page = int(missing[-1]), page
+    if first is None or last is None:
+        return None
+    return MissingRows(first, last, count, before and not after, first_page, last_page)

@@ -1,0 +1,103 @@
+"""The bytes that bloom_filter_offset leads to, where they are no filter: some writers leave out the
+header, so that a bare bitset is there.
+
+    bloom_filter_offset →  | bitset |      bloom_filter_length bytes, or up to what follows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parquet_bloom.container.descriptions import StoredFilter
+from parquet_bloom.errors import (
+    EncryptionError,
+    FilterError,
+    FormatError,
+    UnsupportedError,
+)
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
+from parquet_bloom.parquet.membership import check_membership
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.vocabulary import NO_FILTER, UNKNOWN
+
+# A bitset that finds more than this of all values proves nothing by finding the stored ones.
+MAX_FPP = 0.5
+MIN_VALUES = 8
+
+
+def bare_bitset(file: OpenFile, chunk: ColumnChunk, deep: bool) -> str:
+    """What there is to say about a bitset without a header, empty if nothing is. `deep`: the stored
+    values prove it; otherwise only its length suggests it."""
+    offset = chunk.bloom_filter_offset
+    if offset is None or chunk.has_crypto_metadata:
+        return ""
+    for size in _sizes(file, chunk, offset):
+        if size % BLOCK_BYTES or not 0 < size <= MAX_BYTES:
+            continue
+        if not deep:
+            if size == chunk.bloom_filter_length:
+                return f"the {size:,} bytes there could be a bitset without a header"
+            continue
+        filter = SplitBlockBloomFilter.from_bytes(file.source.read_at(offset, size))
+        if not filter.bits_set or filter.fpp > MAX_FPP:
+            continue
+        try:
+            membership = check_membership(file, chunk, filter)
+        except (EncryptionError, FormatError, UnsupportedError):
+            return ""
+        if membership.num_values >= MIN_VALUES and not membership.missing:
+            return (
+                f"the {size:,} bytes there are a bitset without a header, in which all"
+                f" {membership.num_values:,} stored values are found"
+            )
+    return ""
+
+
+def unparsed_filter(file: OpenFile, chunk: ColumnChunk) -> StoredFilter:
+    """The bytes as a filter without a header. Raises FilterError if the footer leads to none,
+    UnsupportedError for an encrypted column, whose values they could reveal."""
+    where, offset = f"{file.path}: {chunk.where}", chunk.bloom_filter_offset
+    if chunk.has_crypto_metadata:
+        raise UnsupportedError(f"{where}: unparsed is not supported for an encrypted column")
+    if offset is None:
+        raise FilterError(f"{where}: {NO_FILTER}")
+    size = next(_sizes(file, chunk, offset), 0)
+    if not size:
+        raise FilterError(
+            f"{where}: bloom_filter_offset is {offset}, expected between {MAGIC_BYTES} and"
+            f" {file.footer.start}"
+        )
+    return StoredFilter(
+        place=chunk.place,
+        column=chunk.leaf.name,
+        dialect=UNKNOWN,
+        offset=offset,
+        length=chunk.bloom_filter_length,
+        num_bytes=size,
+        bitset=file.source.read_at(offset, size),
+        header=b"",
+        header_bytes=0,
+    )
+
+
+def _sizes(file: OpenFile, chunk: ColumnChunk, offset: int) -> Iterator[int]:
+    """How many bytes may belong to the filter, the likeliest first: as many as the footer says, or
+    all up to whatever is next."""
+    length, end = chunk.bloom_filter_length, file.footer.start
+    if not MAGIC_BYTES <= offset < end:
+        return
+    if length is not None and 0 < length <= end - offset:
+        yield length
+    chunks = file.footer.chunks
+    starts = [
+        start
+        for field in ("bloom_filter_offset", "offset_index_offset", "column_index_offset")
+        for start in chunks.every(field)
+        if offset < start < end
+    ]
+    gap = min(starts, default=end) - offset
+    if gap != length:
+        yield gap

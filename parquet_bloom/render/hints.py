@@ -1,0 +1,32 @@
+"""What helps where something was refused or left, by the reason that is given."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+
+from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY
+
+_HINTS: Final = {
+    HAS_ONE: "--existing replace builds another",
+    NO_FILTER: "pbloom build adds one",
+    NO_KEY: "--keys takes keys",
+}
+
+
+def with_hint(message: str) -> str:
+    """A message that ends with a reason, followed by what helps, if anything does."""
+    for reason, hint in _HINTS.items():
+        if message == reason or message.endswith(f": {reason}"):
+            return f"{message}; {hint}"
+    return message
+
+
+def command(verb: str, *arguments: str) -> str:
+    """`pbloom advise 'my data.parquet'`"""
+    return shlex.join(["pbloom", verb, *arguments])
+
+
+def next_line(verb: str, *arguments: str) -> str:
+    """`next: pbloom advise 'my data.parquet'`"""
+    return f"next: {command(verb, *arguments)}"

@@ -1,0 +1,55 @@
+"""docs/why-not-skipped.md: its commands and scripts print what it shows."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+from make.commands import outcome
+from make.documents import blocks, comparable
+
+from parquet_bloom.advice.engines import ENGINES
+
+TEXT = (ROOT / "docs" / "why-not-skipped.md").read_text()
+SECTIONS = {
+    section.partition("\n")[0]: section for section in re.split(r"^## ", TEXT, flags=re.MULTILINE)
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where `make demo` has been."""
+    folder = tmp_path_factory.mktemp("engines")
+    demo = [sys.executable, str(ROOT / "benchmarks" / "demo.py")]
+    subprocess.run(demo, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def test_the_file_answers_as_shown(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (block,) = blocks(TEXT, "console")
+    command, _, expected = block.partition("\n")
+    program, *arguments = command.removeprefix("$ ").split()
+    assert program == "pbloom"
+    assert comparable(outcome(*arguments).stdout) == comparable(expected)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("engine", ["DuckDB", "DataFusion", "pyarrow", "polars"])
+def test_the_engine_skips_as_shown(engine, folder):
+    pytest.importorskip(engine.lower())
+    (script,), (expected,) = (blocks(SECTIONS[engine], each) for each in ("python", "text"))
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (run.stdout, run.stderr) == (expected, "")
+
+
+def test_no_other_script_is_left_out():
+    assert len(blocks(TEXT, "python")) == len(blocks(TEXT, "text")) == 4
+
+
+def test_engines_that_advise_knows_have_a_section():
+    of_page = {name.lower() for name in SECTIONS}
+    assert {each.name.lower() for each in ENGINES} - of_page == {"iceberg", "impala"}

@@ -1,0 +1,62 @@
+"""What was refused, or left, names what helps."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+from make.defects_files import sound
+from make.defects_truth import murmur3
+
+from parquet_bloom.render.hints import next_line, with_hint
+
+
+@pytest.mark.parametrize(
+    ("message", "with_its_hint"),
+    [
+        ("a.parquet: row group 0, column a: no filter", "; pbloom build adds one"),
+        ("has a filter already", "; --existing replace builds another"),
+        ("a.parquet: column a: encrypted, no key", "; --keys takes keys"),
+        ("a.parquet: no filter: BOOLEAN columns get none", ""),
+        ("there is no filter", ""),
+    ],
+)
+def test_reasons(message, with_its_hint):
+    assert with_hint(message) == message + with_its_hint
+
+
+def test_a_command_is_for_a_shell():
+    assert next_line("advise", "my data.parquet") == "next: pbloom advise 'my data.parquet'"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"a": range(1000)}), "a.parquet")
+
+
+@pytest.mark.usefixtures("here")
+def test_commands_lead_on():
+    assert outcome("validate", "a.parquet", "--no-config").stdout.splitlines() == [
+        "a.parquet: no findings in 0 filters and 0 values: ok", "  next: pbloom advise a.parquet",
+    ]  # fmt: skip
+    build = "pbloom build a.parquet -c a --in-place"
+    assert outcome("probe", "a.parquet", "-c", "a", "-v", "1").stdout.splitlines()[-1] == (
+        f"next: {build}"
+    )
+    assert outcome("dump", "a.parquet", "-c", "a").stderr == (
+        "pbloom: a.parquet: row group 0, column a: no filter; pbloom build adds one\n"
+    )
+    assert outcome(*build.split()[1:]).code == 0
+    assert "next" not in outcome("probe", "a.parquet", "-c", "a", "-v", "1").stdout
+    assert outcome(*build.split()[1:]).stdout.splitlines()[1:] == [
+        "skipped a, row group 0: has a filter already; --existing replace builds another"
+    ]
+
+
+def test_a_difference_leads_to_its_diagnosis(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.parquet").write_bytes(sound())
+    (tmp_path / "b.parquet").write_bytes(murmur3())
+    command = "pbloom diff a.parquet b.parquet --diagnose"
+    assert outcome("diff", "a.parquet", "b.parquet").stdout.splitlines()[-1] == f"next: {command}"
+    assert "next: " not in outcome(*command.split()[1:]).stdout

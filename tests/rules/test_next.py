@@ -1,0 +1,122 @@
+"""Every finding names the command that helps, and the command helps."""
+
+import json
+import shlex
+
+import pytest
+from make.commands import outcome
+from make.defects import ALL
+from make.defects_files import ROWS, table
+from make.orc_defects import ORC
+from make.parquet_files import written
+
+import parquet_bloom as pb
+from parquet_bloom.rules.policy import Policy
+from parquet_bloom.rules.rule import rules
+from parquet_bloom.verbs.validate import validate
+
+# Nothing that pbloom does helps: the data or the file must be written again, a key is missing, or the
+# finding is good to know.
+HELPLESS = {
+    "PB115", "PB116", "PB208", "PB408", "PB503", "PB504", "PB506", "PB507", "PB508", "PB601",
+    "PB608", "PB611", "PB622", "PB651",
+}  # fmt: skip
+
+# These only say more: whether the filters are worth their bytes is not for a command to decide.
+ADVICE = {"PB306", "PB309", "PB312"}
+
+
+def findings(defect, path, deep=True):
+    report = validate(path, policy=Policy(**defect.policy or {}), deep=deep)
+    return [each for each in report.findings if each.rule == defect.rule]
+
+
+def test_which_rules_have_a_command():
+    assert {rule.id for rule in rules().values() if rule.command is None} == HELPLESS
+    assert {id for id, rule in rules().items() if "advise" in (rule.command or "")} == ADVICE
+
+
+@pytest.mark.parametrize("defect", [*ALL, *ORC], ids=str)
+def test_the_command_helps(defect, tmp_path):
+    if getattr(defect, "keys", None):
+        pytest.skip("keys are not for a command line in a log")
+    if hasattr(defect, "row_group"):
+        path = defect.make(tmp_path)
+    else:
+        path = tmp_path / "a b.orc"
+        path.write_bytes(defect.make())
+    broken = findings(defect, path, deep=defect.deep)
+    assert broken
+    commands = {each.next for each in broken}
+    if defect.rule in HELPLESS:
+        assert commands == {None}
+        return
+    for command in commands - {None}:
+        program, *arguments = shlex.split(command)
+        assert program == "pbloom"
+        ran = outcome(*arguments)
+        if "no key for the footer" in ran.stderr:
+            return
+        assert ran.code == 0, (command, ran.output)
+    if defect.rule in ADVICE or None in commands:
+        return
+    assert not findings(defect, path), commands
+
+
+def test_a_column_that_is_not_there_has_no_command(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(written(table()))
+    of_none, of_a = validate(path, require=["none", "a"]).findings
+    assert (of_none.column, of_none.next) == ("none", None)
+    assert of_a.next == f"pbloom build {path} -c a --in-place"
+
+
+@pytest.fixture
+def out_of_order(tmp_path, monkeypatch):
+    """What `build` makes of a file that has filters of another column already."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my data.parquet").write_bytes(written(table(), row_group_size=ROWS))
+    for column in ("s", "a"):
+        pb.build("my data.parquet", columns=[column], in_place=True)
+    return "my data.parquet"
+
+
+COMMAND = "pbloom build 'my data.parquet' -c a,s --existing replace --in-place"
+
+
+def test_a_second_build_earns_a_note_that_says_how_to_put_filters_in_order(out_of_order):
+    ran = outcome("validate", out_of_order, "--no-config")
+    assert ran.code == 0
+    assert [line.split(":")[0] for line in ran.stdout.splitlines()] == [
+        "my data.parquet", "  note PB206 out-of-order", "  next",
+    ]  # fmt: skip
+    assert ran.stdout.splitlines()[2] == f"  next: {COMMAND}"
+    assert outcome(*shlex.split(COMMAND)[1:]).code == 0
+    assert validate(out_of_order).findings == ()
+
+
+def test_every_format_of_findings_has_the_command(out_of_order):
+    def said(form):
+        return outcome("validate", out_of_order, "--no-config", "--format", form).stdout
+
+    assert json.loads(said("json"))["findings"][0]["next"] == COMMAND
+    (result,) = json.loads(said("sarif"))["runs"][0]["results"]
+    assert result["properties"]["next"] == COMMAND
+    assert result["message"]["text"].endswith(f". Next: {COMMAND}")
+    assert f"\nnext: {COMMAND}</system-out>" in said("junit")
+    assert said("github").splitlines()[0].endswith(f"%0Anext: {COMMAND}")
+
+
+def test_what_was_not_looked_up_is_said(out_of_order):
+    ran = outcome("validate", out_of_order, "--no-config", "--no-deep")
+    assert ran.stdout.splitlines()[0] == (
+        "my data.parquet: 1 note in 4 filters, whose values were not looked up: ok"
+    )
+    ran = outcome("validate", out_of_order, "--no-config", "--no-deep", "--json")
+    assert json.loads(ran.stdout)["checked"] == {"filters": 4, "values": None}
+    ran = outcome("repair", out_of_order, "--dry-run")
+    assert ran.stdout.splitlines()[-1] == (
+        "note: no stored value was looked up: --drop-bad and --rebuild do, and pbloom validate"
+        " 'my data.parquet'"
+    )
+    assert len(outcome("repair", out_of_order, "--dry-run", "--drop-bad").stdout.splitlines()) == 1
