@@ -63,11 +63,10 @@ class FindingGroup:
         """For many files, where it does not matter in which places of each it is."""
         first = self.first
         column = where(first.column, [])
+        command = first.next and f"next: {first.definition.command}"
         return Remark(
             what=f"{first.severity} {first.definition.heading}{': ' if column else ''}{column}",
-            why=first.statement
-            if self.diagnosis is None
-            else f"{first.statement}; {self.diagnosis}",
+            why="; ".join(filter(None, [first.statement, self.diagnosis, command])),
             text="; ".join([*map(str.strip, self.lines), *next_commands(self.findings)]),
             rank=first.rank,
         )

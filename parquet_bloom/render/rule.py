@@ -60,7 +60,8 @@ def write_rules(wanted: Sequence[Rule]) -> None:
         if rule is not wanted[0]:
             write_line()
         write_line(f"{rule.heading} ({rule.severity}): {rule.title}")
-        write_line(_facts(rule).replace("`", ""))
+        command = f" · next: {rule.command}" if rule.command else ""
+        write_line(_facts(rule).replace("`", "") + command)
         text = rule.plain_text.replace("`", "")
         for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False):
             write_line(line)
@@ -105,11 +106,13 @@ def page() -> str:
 
 def section(rule: Rule) -> str:
     """One rule in Markdown."""
-    return f"### {rule.heading} ({rule.severity})\n\n*{_facts(rule)}*\n\n{rule.prose.strip()}"
+    command = f"\n\nNext: `{rule.command}`" if rule.command else ""
+    heading = f"### {rule.heading} ({rule.severity})"
+    return f"{heading}\n\n*{_facts(rule)}*{command}\n\n{rule.prose.strip()}"
 
 
 def _facts(rule: Rule) -> str:
-    """`Parquet, ORC · needs the values · repair --drop-bad drops the filter, … · next: pbloom …`"""
+    """`Parquet, ORC · needs the values · repair --drop-bad drops the filter, …`"""
     remedy = _REMEDIES[rule.repair]
     if rule.is_dropped_on_request:
         remedy = _DROP_BAD
@@ -117,7 +120,6 @@ def _facts(rule: Rule) -> str:
         ", ".join(FORMAT_TITLES[format] for format in rule.formats),
         "needs the values" if rule.needs_values else "",
         remedy,
-        f"next: `{rule.command}`" if rule.command else "",
     )
     return " · ".join(fact for fact in facts if fact)
 

@@ -64,11 +64,9 @@ def finding(
     column: str | None = None,
     expected: object = None,
     found: object = None,
-    rows: MissingRows | None = None,
-    diagnosis: Diagnosis | None = None,
-    examples: tuple[str, ...] = (),
+    **more: Any,
 ) -> Finding:
-    """A finding of the rule with this id, at the rule's severity."""
+    """A finding of the rule with this id, at the rule's severity; `more`: other fields."""
     return Finding(
         rule=rule,
         severity=str(rules()[rule].severity),
@@ -77,9 +75,7 @@ def finding(
         message=message,
         expected=None if expected is None else str(expected),
         found=None if found is None else str(found),
-        rows=rows,
-        diagnosis=diagnosis,
-        examples=examples,
+        **more,
     )
 
 

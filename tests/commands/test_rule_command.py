@@ -40,8 +40,8 @@ def test_without_a_name_all_are_listed():
 def test_the_page_in_markdown():
     assert outcome("rule", "--markdown").stdout == (ROOT / "docs" / "rules.md").read_text()
     assert outcome("rule", "PB305", "--markdown").stdout.startswith(
-        "### PB305 dictionary-suffices (note)\n\n*Parquet · next: `pbloom strip FILE -c COLUMN"
-        " --in-place`*\n\nEvery data page"
+        "### PB305 dictionary-suffices (note)\n\n*Parquet*\n\nNext: `pbloom strip FILE -c COLUMN"
+        " --in-place`\n\nEvery data page"
     )
 
 

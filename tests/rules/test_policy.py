@@ -297,7 +297,7 @@ def test_without_demands(run):
         0, "a.parquet: no findings in 2 filters and 2,000 values: ok",
     )  # fmt: skip
     assert answer(run("a.parquet", "--no-deep")) == (
-        0, "a.parquet: no findings in 2 filters and 0 values: ok",
+        0, "a.parquet: no findings in 2 filters, whose values were not looked up: ok",
     )  # fmt: skip
 
 
@@ -308,6 +308,9 @@ def test_options_of_the_command(run):
         ["  error PB311 fpp-above-limit", "column x, row groups 0, 1 (the first of them)"],
         ["  error PB312 bytes-above-limit", "column x, row groups 0, 1"],
         ["  error PB310 required-missing", "column y, row groups 0, 1"],
+        ["  next", "pbloom build a.parquet -c x --existing replace --fpp 1e-09 --in-place"],
+        ["  next", "pbloom advise a.parquet"],
+        ["  next", "pbloom build a.parquet -c y --in-place"],
     ]
     assert run("a.parquet", "--require", "y", "--fail-on", "never").code == 0
     assert run("a.parquet", "-c", "x", "--require", "x").code == 0

@@ -437,6 +437,7 @@ def test_json_is_one_document(plain: bytes, pair: Pair) -> None:
     ]  # fmt: skip
     assert list(document["filters"][0]) == [
         "row_group", "column", "status", "a", "b", "bits_only_a", "bits_only_b", "reason",
+        "wrong_a", "wrong_b",
     ]  # fmt: skip
     assert (document["path_a"], document["path_b"], document["same"]) == (str(a), str(b), False)
     assert document["filters"][0]["b"] is None

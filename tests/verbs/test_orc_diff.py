@@ -89,6 +89,7 @@ def test_other_bits(here):
     assert (first.bits_only_a, first.bits_only_b) == (only_a, only_b)
     assert first.reason == f"bits set only in a: {only_a}, only in b: {only_b}"
     lines = run(a, b, "-c", "id").output.splitlines()
+    assert lines.pop() == "next: pbloom diff a.orc b.orc --diagnose"
     assert [line.split("\t")[:4] for line in lines[1:]] == [
         ["0", "0", "id", "different"], ["0", "1", "id", "different"]
     ]  # fmt: skip
@@ -210,7 +211,7 @@ def test_json(here):
     last = document["filters"][-1]
     assert list(last) == [
         "stripe", "index_group", "column", "status", "a", "b", "bits_only_a", "bits_only_b",
-        "reason",
+        "reason", "wrong_a", "wrong_b",
     ]  # fmt: skip
     assert list(last["a"]) == [
         "dialect", "offset", "length", "stored_bytes", "num_filters", "num_bytes", "fill", "fpp",
