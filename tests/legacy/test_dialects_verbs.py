@@ -204,7 +204,7 @@ def test_a_seed_is_for_murmur3_alone(mixed, seed, dialect):
 
 @pytest.mark.parametrize("verb", ["probe", "dump"])
 def test_a_dialect_that_there_is_not(mixed, verb):
-    arguments = {"probe": ["id", ["1"]], "dump": ["id", 0]}
+    arguments = {"probe": ["id", 1], "dump": ["id", 0]}
     with pytest.raises(ValueError, match=r"^dialect: murmur, expected xxhash, murmur3"):
         getattr(pb, verb)(mixed, *arguments[verb], dialect="murmur")
 
@@ -231,7 +231,7 @@ def test_explanations_show_old_hashes_and_blocks(mixed, published):
     assert found.hash == f"{murmur3()(b'value 7'):016x}"
     assert (found.block, found.num_blocks) == (murmur3()(b"value 7") >> 32 & 31, 32)
     assert (found.clear, found.reason) == ((), None)
-    (found, _) = explained(mixed, "id", "-1", "murmur3")
+    (found, _) = explained(mixed, "id", -1, "murmur3")
     assert found.hash == f"{murmur3(7)((-1).to_bytes(8, 'little', signed=True)):016x}"
     assert found.clear
     (found, _) = explained(mixed, "name", "x", "murmur3")

@@ -281,7 +281,7 @@ def remaining_by_statistics(path, column, values):
 
 def remaining_by_filters(path, column, values):
     with pb.open(path) as file:
-        filters = [file.bloom_filter(group, column).bits for group in range(file.num_row_groups)]
+        filters = [file.bloom_filter(group, column) for group in range(file.num_row_groups)]
         return np.array([filter.check_many(values) for filter in filters])
 
 

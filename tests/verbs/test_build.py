@@ -90,7 +90,7 @@ def test_no_value_is_lost(source, tmp_path):
         for group in range(3):
             values = table.read_row_group(group)
             for column in ("id", "low"):
-                stored = file.bloom_filter(group, column).bits
+                stored = file.bloom_filter(group, column)
                 assert stored.check_many(values[column].to_numpy()).all()
 
 
