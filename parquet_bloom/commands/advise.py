@@ -75,7 +75,7 @@ def advise(
     complaints = Complaints(len(inputs.files), at_once=as_json or verbose)
     code = inputs.each(work, complaints=complaints)
     reports = list(advisor.reports() if as_json else advisor.tables())
-    if len(reports) == 1 or as_json or verbose or details:
+    if len(reports) < 2 or as_json or verbose or details:
         for report in reports:
             answer(report, as_json, partial(write_advice, verbose=verbose))
             if details and not as_json:

@@ -62,13 +62,13 @@ def test_probe_asks_only_these(path, part):
 def test_the_exit_code_of_probe_is_about_these(path):
     assert outcome("probe", path, "-c", "id", "-v", "15000", "-g", 2).code == 1
     assert outcome("probe", path, "-c", "id", "-v", "15000", "-g", 2, "-g", 1).code == 0
-    assert pb.probe(path, "id", ["15000"], row_groups=[2]).is_absent
+    assert pb.probe(path, "id", 15000, row_groups=[2]).is_absent
 
 
 def test_probe_reads_only_these(path):
     """In ORC, the footers of other stripes are not read either."""
-    whole = pb.probe(path, "id", ["15000"]).bytes_read
-    assert pb.probe(path, "id", ["15000"], row_groups=[2]).bytes_read < whole
+    whole = pb.probe(path, "id", 15000).bytes_read
+    assert pb.probe(path, "id", 15000, row_groups=[2]).bytes_read < whole
 
 
 @pytest.mark.parametrize("verb", ["advise", "validate", "probe"])
