@@ -29,9 +29,10 @@ lint: .venv/dev
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.bench
 
-# Write docs/rules.md from the rules in parquet_bloom/rules/catalogue.
+# Write docs/rules.md from the rules in parquet_bloom/rules/catalogue, docs/options.md from the commands.
 docs: .venv/installed
 	$(BIN)/pbloom rule --markdown > docs/rules.md
+	$(BIN)/python docs/options.py > docs/options.md
 
 # Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
 thrift:

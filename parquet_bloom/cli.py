@@ -28,19 +28,21 @@ class _Commands(dict[str, Any]):
         return self[name]
 
 
+# In the order of work.
 COMMANDS = [
     "advise",
     "build",
-    "diff",
-    "dump",
     "inspect",
     "probe",
+    "validate",
     "repair",
+    "strip",
+    "diff",
+    "dump",
     "report",
     "rule",
     "spark",
-    "strip",
-    "validate",
+    "completion",
 ]
 
 

@@ -94,7 +94,7 @@ def complaint(error: BaseException) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory"
-    return f"internal error, please report: {type(error).__name__}: {error}"
+    return f"internal error, please report what --debug shows: {type(error).__name__}: {error}"
 
 
 def complaint_about(path: str, error: Exception) -> str:

@@ -149,10 +149,11 @@ class RepairOptions(Selection):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeOptions:
     """What to ask, and which filters, see verbs.probe.probe. `values`: what
-    values.given.values_of returned, or a list of literals."""
+    values.given.values_of returned, or a list of literals; `parts`: ordinals, None for all."""
 
     column: str
     values: Any
+    parts: tuple[int, ...] | None = None
     dialect: Dialect | None = None
     seed: int | None = None
     explain: bool = False

@@ -1,4 +1,5 @@
-"""The program around the commands: signals, exit codes, and one line for whatever goes wrong.
+"""The program around the commands: signals, exit codes, and one line for whatever goes wrong, or its
+traceback for who asks.
 
 stdout has the answer, stderr the complaints. Exit codes: 0 fine or yes, 1 no, 2 trouble; 128 plus
 the number of the signal that ended the program, as shells report it.
@@ -22,6 +23,9 @@ from parquet_bloom.errors import complaint
 FINE, NO, TROUBLE = 0, 1, 2
 SIGNALLED = 128
 
+# Whether tracebacks are wanted, in what a context shares with those of its subcommands.
+_DEBUG = "parquet_bloom.debug"
+
 # Importing makes many objects and no garbage; looking for garbage 50 times took 5 ms.
 GC_THRESHOLD = 50_000
 
@@ -32,6 +36,33 @@ class EndedError(KeyboardInterrupt):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
+
+
+def debug() -> click.Option:
+    """The option that shows tracebacks; before a command and after it."""
+
+    def remember(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+        ctx.meta[_DEBUG] = ctx.meta.get(_DEBUG, False) or wanted
+
+    return click.Option(
+        ["--debug"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=remember,
+        envvar="PBLOOM_DEBUG",
+        show_envvar=True,
+        help="Show the traceback of an error.",
+    )
+
+
+def show_traceback(error: BaseException) -> None:
+    """Write the traceback of an error to stderr, if the user wants to see it."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.meta.get(_DEBUG):
+        from parquet_bloom.render import terminal
+
+        terminal.write_traceback(error)
 
 
 @contextmanager
@@ -54,11 +85,23 @@ def in_order() -> Iterator[None]:
     except terminal.NobodyReadsError:
         sys.exit(SIGNALLED + signal.SIGPIPE)
     except BaseException as error:  # noqa: BLE001 -- the last resort: no traceback reaches a user
+        show_traceback(error)
         terminal.complain(complaint(error))
         sys.exit(TROUBLE)
 
 
-class Program(click.Group):
+class Ordered(click.Group):
+    """Commands, listed in the order in which they are given."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+class Program(Ordered):
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params.append(debug())
+
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         with in_order():
             return super().make_context(*args, **settings)

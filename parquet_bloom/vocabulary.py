@@ -42,6 +42,9 @@ LiteralType = Literal[
 DumpFormat = Literal["raw", "hex", "json", "npy"]
 FindingsFormat = Literal["text", "json", "sarif", "junit", "github"]
 
+# Shells that complete a command.
+Shell = Literal["bash", "zsh", "fish"]
+
 # The lowest severity that makes a file fail.
 FailOn = Literal["error", "warning", "note", "never"]
 

@@ -57,12 +57,16 @@ class OrcSurveyor:
         """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group."""
         refuse(file.path, options, ["max_bytes"], "ORC files")
         self.file = file
+        self.parts = file.select_parts(options.parts)
         self._size = OrcSize(options.target_fpp, max(1, file.tail.row_index_stride))
 
     @property
     def num_groups(self) -> int:
-        stripes = range(self.file.num_stripes)
-        return sum(self.file.stripe(index).num_index_groups for index in stripes)
+        return sum(self.file.stripe(index).num_index_groups for index in self.parts)
+
+    @property
+    def num_rows(self) -> int:
+        return sum(self.file.stripe(index).num_rows for index in self.parts)
 
     @property
     def largest_filter(self) -> tuple[int, str]:
@@ -89,6 +93,9 @@ class OrcSurveyor:
         return never_absent(column) or reason_unreadable(self.file.tail.columns, column) or ""
 
     def num_values(self, column: OrcColumn) -> int:
+        if len(self.parts) < self.file.num_stripes:
+            # The statistics are those of the whole file.
+            return 0
         noted = self.file.tail.footer.statistics
         return int(noted[column.id].numberOfValues) if column.id < len(noted) else 0
 

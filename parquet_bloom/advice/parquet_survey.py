@@ -41,14 +41,19 @@ class ParquetSurveyor:
     num_drawn: Final = LIMIT
 
     def __init__(self, file: ParquetFile, options: AdviseOptions) -> None:
-        """Raises FooterError if row groups are missing from the footer."""
+        """Raises ColumnError, FooterError if row groups are missing from the footer."""
         file.footer.check_row_counts()
         self.file = file
+        self.parts = file.select_parts(options.parts)
         self._size = Size(options.target_fpp, options.max_bytes or MAX_BYTES)
 
     @property
     def num_groups(self) -> int:
-        return self.file.num_parts
+        return len(self.parts)
+
+    @property
+    def num_rows(self) -> int:
+        return sum(map(self.file.footer.row_group_num_rows, self.parts))
 
     @property
     def largest_filter(self) -> tuple[int, str]:
@@ -69,8 +74,7 @@ class ParquetSurveyor:
         return reason_for_none(leaf.type) or ""
 
     def num_values(self, leaf: LeafColumn) -> int:
-        parts = range(self.file.num_parts)
-        return sum(self.file.footer.chunk(part, leaf).num_values or 0 for part in parts)
+        return sum(self.file.footer.chunk(part, leaf).num_values or 0 for part in self.parts)
 
     def count(self, counts: ColumnCounts, chunk: ColumnChunk) -> None:
         counts.chunk_bytes += chunk.total_compressed_size or 0

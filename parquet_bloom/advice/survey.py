@@ -176,6 +176,14 @@ class Surveyor(Protocol):
     @property
     def file(self) -> Container: ...
     @property
+    def parts(self) -> Sequence[int]:
+        """The ordinals of those to read."""
+
+    @property
+    def num_rows(self) -> int:
+        """Of these parts."""
+
+    @property
     def num_groups(self) -> int: ...
     @property
     def num_drawn(self) -> int:
@@ -190,7 +198,7 @@ class Surveyor(Protocol):
         """Why a column cannot have filters, as far as the footer tells; else empty."""
 
     def num_values(self, column: Any) -> int:
-        """According to the footer; 0 if it does not say."""
+        """Of these parts according to the footer; 0 if it does not say."""
 
     def count(self, counts: ColumnCounts, chunk: Any) -> None:
         """Count what the footer says of a chunk, except for its values."""
@@ -219,7 +227,7 @@ def survey_columns(
     file = surveyor.file
     reasons = [surveyor.reason_for_none(column) for column in columns]
     chunks = [
-        [chunk for part in range(file.num_parts) for chunk in file.chunks(part, [column])]
+        [chunk for part in surveyor.parts for chunk in file.chunks(part, [column])]
         for column in columns
     ]
     ahead = [

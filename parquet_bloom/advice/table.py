@@ -126,10 +126,8 @@ class Table:
         for whole, survey in read:
             whole.merge(survey)
         self._largest = max(self._largest, surveyor.largest_filter)
-        file, groups = surveyor.file, surveyor.num_groups
-        self.files.append(
-            SurveyedFile(file.path, file.num_rows, groups, file.source.size, tuple(of_file))
-        )
+        file, rows, groups = surveyor.file, surveyor.num_rows, surveyor.num_groups
+        self.files.append(SurveyedFile(file.path, rows, groups, file.source.size, tuple(of_file)))
 
     def whole(self) -> SurveyedFile:
         """All files as one."""

@@ -11,33 +11,38 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Inputs, answer
+from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.sections import Command, output_option, values_option
 
 
-@click.command()
+@click.command(cls=Command)
 @option.files
 @option.columns()
+@option.row_groups
 @option.fpp
 @option.max_bytes
-@click.option(
-    "--value-sample", type=option.FILE,
-    help="Real look-up values: one per line (with one --column), or CSV with a header line.",
-)  # fmt: skip
-@click.option(
-    "--details", is_flag=True,
-    help="Also show which engines use the filter, and settings for writers.",
-)  # fmt: skip
-@option.threads
-@option.keys
+@values_option(
+    "--value-sample",
+    type=option.FILE,
+    help="Values that are really looked up: one per line, with one --column, or CSV with a header.",
+)
+@output_option(
+    "--details",
+    is_flag=True,
+    help="Also show which engines use each filter, and settings for writers.",
+)
 @option.as_json
+@option.answers
 @option.verbose
+@option.threads
+@key_options
 def advise(
-    files: tuple[str, ...], columns: tuple[str, ...] | None, value_sample: Path | None,
-    details: bool, keys: option.GivenKeys, as_json: bool, verbose: bool,
-    **given: Any,
+    inputs: Inputs, columns: tuple[str, ...] | None, value_sample: Path | None,
+    details: bool, keys: GivenKeys, as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
-    """Say which columns deserve a filter, how large it would be, and what it would save.
+    """Say which columns deserve a filter, and what it would save.
 
-    For each column: how many row groups (index groups in ORC files) a point look-up reads, with
+    For each column: how large its filters would be, and how many row groups (index groups in ORC files) a point look-up reads, with
     min/max statistics alone and with a filter, judged by the stored values or by --value-sample.
     The verdict is build, optional or skip, with the reason. Files with the same columns are judged
     together, as one table.
@@ -67,11 +72,10 @@ def advise(
         with progress(path) as show:
             advisor.add(path, show)
 
-    inputs = Inputs(files)
     complaints = Complaints(len(inputs.files), at_once=as_json or verbose)
     code = inputs.each(work, complaints=complaints)
     reports = list(advisor.reports() if as_json else advisor.tables())
-    if len(reports) == 1 or as_json or verbose or details:
+    if len(reports) < 2 or as_json or verbose or details:
         for report in reports:
             answer(report, as_json, partial(write_advice, verbose=verbose))
             if details and not as_json:

@@ -10,37 +10,32 @@ import click
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
 from parquet_bloom.commands.inputs import Answers, Inputs
+from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.sections import Command, columns_option
 from parquet_bloom.program import FINE
-from parquet_bloom.vocabulary import OrcStreams, words
 
 if TYPE_CHECKING:
     from parquet_bloom.options import BuildOptions
     from parquet_bloom.verbs.build import BuildReport
 
 
-@click.command()
+@click.command(cls=Command)
 @option.files
 @option.columns()
-@click.option("--auto", is_flag=True, help="The columns that advise recommends.")
+@columns_option("--auto", is_flag=True, help="Take the columns that `pbloom advise` recommends.")
+@option.row_groups
 @option.destinations
 @option.filters
-@option.row_groups
 @option.threads
-@click.option(
-    "--expose-filter-location", is_flag=True,
-    help="Let a plaintext footer show where the filters of encrypted columns are.",
-)  # fmt: skip
-@click.option(
-    "--orc-streams", type=click.Choice(words(OrcStreams)),
-    help="Streams of ORC files: both is for readers before ORC 1.3, too.  [default: utf8]",
-)  # fmt: skip
+@option.orc_streams
 @dialect_options
-@option.keys
+@key_options
+@option.expose_filter_location
 @option.as_json
 @option.verbose
 def build(
     inputs: Inputs, columns: tuple[str, ...] | None, auto: bool,
-    destination_of: option.DestinationOf, keys: option.GivenKeys,
+    destination_of: option.DestinationOf, keys: GivenKeys,
     as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
@@ -82,7 +77,7 @@ def build(
 
 
 def _recommended(
-    inputs: Inputs, options: BuildOptions, keys: option.GivenKeys, at_once: bool
+    inputs: Inputs, options: BuildOptions, keys: GivenKeys, at_once: bool
 ) -> tuple[int, dict[str, tuple[str, ...] | None]]:
     """The exit code, and the columns that `pbloom advise` would recommend, by file."""
     from parquet_bloom.options import AdviseOptions

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.sections import legacy_option
 from parquet_bloom.vocabulary import (
     BitsetEncoding,
     Dialect,
@@ -28,48 +29,64 @@ _OF_DIALECT = {
 }
 
 dialect_options = option.together(
-    click.option(
-        "--dialect", type=click.Choice(words(Dialect)), default="xxhash", show_default=True,
+    legacy_option(
+        "--dialect",
+        type=click.Choice(words(Dialect)),
+        default="xxhash",
+        show_default=True,
         help="Dialect of the filters: today's, or a legacy one, which has the options below.",
     ),
-    click.option(
-        "--header-layout", type=click.Choice(words(HeaderLayout)),
+    legacy_option(
+        "--header-layout",
+        type=click.Choice(words(HeaderLayout)),
         help="murmur3: what precedes the bits.  [default: 12-byte]",
     ),
-    click.option(
-        "--seed", type=click.IntRange(0, option.MAX_SEED),
+    legacy_option(
+        "--seed",
+        type=click.IntRange(0, option.MAX_SEED),
+        metavar="N",
         help="murmur3: seed of the hash.  [default: 1361930890]",
     ),
-    click.option(
-        "--placement", type=click.Choice(words(Placement)),
+    legacy_option(
+        "--placement",
+        type=click.Choice(words(Placement)),
         help="murmur3: before the footer, or before the chunk's first page.  [default: footer]",
     ),
-    click.option(
-        "--publish-offset", is_flag=True, default=None,
+    legacy_option(
+        "--publish-offset",
+        is_flag=True,
+        default=None,
         help="murmur3: set bloom_filter_offset; DuckDB then fails to read the file.",
     ),
-    click.option(
-        "--strategy", type=click.Choice(words(Strategy)),
+    legacy_option(
+        "--strategy",
+        type=click.Choice(words(Strategy)),
         help="statistics: how values are hashed.  [default: hive]",
     ),
-    click.option(
-        "--expected-entries", type=click.IntRange(1, option.MAX_NDV),
+    legacy_option(
+        "--expected-entries",
+        type=click.IntRange(1, option.MAX_NDV),
+        metavar="N",
         help="statistics: size for this many distinct values per chunk.  [default: count them]",
     ),
-    click.option(
-        "--encoding", type=click.Choice(words(BitsetEncoding)),
+    legacy_option(
+        "--encoding",
+        type=click.Choice(words(BitsetEncoding)),
         help="statistics: how the bits are stored.  [default: list]",
     ),
-    click.option(
-        "--field-id", type=click.Choice(["31420", "7", "5"]),
+    legacy_option(
+        "--field-id",
+        type=click.Choice(["31420", "7", "5"]),
         help="statistics: field of Statistics; with 7 and 5, some readers cannot open the file."
         "  [default: 31420]",
     ),
-    click.option(
-        "--conf", multiple=True, metavar="KEY=VALUE",
-        help="statistics: a key of Hive's configuration for such filters (repeatable).",
+    legacy_option(
+        "--conf",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="statistics: a key of Hive's configuration for such filters; repeatable.",
     ),
-)  # fmt: skip
+)
 
 
 def take_dialect(

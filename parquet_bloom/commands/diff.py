@@ -8,24 +8,27 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import answer
+from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.program import FINE, NO
 
 
-@click.command()
-@click.argument("a")
-@click.argument("b")
+@click.command(cls=Command)
+@option.file_argument("a")
+@option.file_argument("b")
 @option.columns()
-@click.option("--all", "with_same", is_flag=True, help="Show filters that are the same, too.")
-@click.option(
-    "--diagnose", is_flag=True,
+@output_option("--all", "with_same", is_flag=True, help="Show filters that are the same, too.")
+@output_option(
+    "--diagnose",
+    is_flag=True,
     help="Where bits differ, look up the values that each file stores: whose filter lacks which of"
     " them, and what its writer did instead.",
-)  # fmt: skip
-@option.keys
-@option.as_json
+)
+@output_option("--json", "as_json", is_flag=True, help="One JSON document.")
+@key_options
 def diff(
     a: str, b: str, columns: tuple[str, ...] | None, with_same: bool, diagnose: bool,
-    keys: option.GivenKeys, as_json: bool,
+    keys: GivenKeys, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare the filters of two files.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from parquet_bloom.program import FINE, TROUBLE
+from parquet_bloom.program import FINE, TROUBLE, show_traceback
 
 if TYPE_CHECKING:
     from parquet_bloom.render.many_files import Complaints, FileSummary
@@ -65,6 +65,7 @@ class Inputs:
                     raise
                 except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
                     message = complaint_about(file.path, error)
+                    show_traceback(error)
                     complaints.add(file.path, message)
                     failed(file.path, message)
                     code = TROUBLE

@@ -10,24 +10,27 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
+from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.sections import Command, orc_option, output_option
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.inspect import FileInspection
 
 
-@click.command()
+@click.command(cls=Command)
 @option.files
 @option.columns()
 @option.row_groups
-@click.option("--index-groups", is_flag=True, help="Also show each index group of an ORC file.")
-@click.option("--summary", is_flag=True, help="One table by column, over all files.")
-@click.option("--histogram", is_flag=True, help="Draw how many blocks have how many bits set.")
-@option.keys
+@orc_option("--index-groups", is_flag=True, help="Also show each index group.")
+@output_option("--summary", is_flag=True, help="One table by column, over all files.")
+@output_option("--histogram", is_flag=True, help="Draw how many blocks have how many bits set.")
 @option.as_json
+@option.answers
 @option.verbose
+@key_options
 def inspect(
-    files: tuple[str, ...], index_groups: bool, summary: bool, histogram: bool,
-    keys: option.GivenKeys, as_json: bool, verbose: bool, **given: Any,
+    inputs: Inputs, index_groups: bool, summary: bool, histogram: bool,
+    keys: GivenKeys, as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Show which column chunks have filters, and how good they are.
 
@@ -54,7 +57,6 @@ def inspect(
     from parquet_bloom.verbs.inspect import inspect_file
 
     selection = Selection(**given)
-    inputs = Inputs(files)
 
     def work(path: str) -> FileInspection:
         with open_file(path, keys) as file:

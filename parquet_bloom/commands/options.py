@@ -10,19 +10,30 @@ import os
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands.completers import file_names, leaf_columns
 from parquet_bloom.commands.inputs import Inputs
-from parquet_bloom.vocabulary import Dialect, Existing, FailOn, LiteralType, words
+from parquet_bloom.commands.sections import (
+    columns_option,
+    encryption_option,
+    files_option,
+    filters_option,
+    general_option,
+    legacy_option,
+    orc_option,
+    output_option,
+    values_option,
+)
+from parquet_bloom.program import FINE
+from parquet_bloom.vocabulary import Dialect, Existing, LiteralType, OrcStreams, words
 
 if TYPE_CHECKING:
-    from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Destination
 
 Decorator = Callable[[Any], Any]
-GivenKeys: TypeAlias = "Keys | None"
 DestinationOf = Callable[[str], "Destination"]
 
 
@@ -91,145 +102,181 @@ def together(*options: Decorator) -> Decorator:
     return add
 
 
-files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document per file.")
-verbose = click.option(
+def file_argument(name: str, **settings: Any) -> Decorator:
+    """An argument that shells complete with the names of files."""
+    return click.argument(name, shell_complete=file_names, **settings)
+
+
+files = file_argument("files", nargs=-1, required=True, metavar="FILE...")
+as_json = output_option("--json", "as_json", is_flag=True, help="One JSON document per file.")
+verbose = output_option(
     "--verbose", is_flag=True, help="Show all of each file, however many; cut no text in tables."
 )
 # None stands for all, here and for columns.
-row_groups = click.option(
-    "-g", "--row-group", "parts", type=click.IntRange(0), multiple=True,
+row_groups = columns_option(
+    "-g",
+    "--row-group",
+    "parts",
+    type=click.IntRange(0),
+    multiple=True,
+    metavar="N",
     callback=lambda ctx, param, given: given or None,
-    help="Only this row group, or stripe of an ORC file (repeatable).",
-)  # fmt: skip
-columns = partial(
-    click.option, "-c", "--column", "columns", multiple=True,
-    callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
-    help="Leaf column as a dotted path; repeatable or comma-separated, with quotes around a name"
-    " that has a comma: '\"a,b\"'.",
-)  # fmt: skip
-column = click.option(
-    "-c", "--column", required=True, callback=one_name,
-    help="Leaf column as a dotted path, verbatim.",
-)  # fmt: skip
-fpp = click.option("--fpp", type=RATE, help="Target false positive rate.  [default: 0.01]")
-max_bytes = click.option(
-    "--max-bytes", callback=filter_size, metavar="SIZE",
-    help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
-)  # fmt: skip
-no_verify = click.option(
-    "--no-verify", "verify", is_flag=True, flag_value=False, default=True,
-    help="Do not read back what was written.",
-)  # fmt: skip
-dry_run = click.option("--dry-run", is_flag=True, help="Do everything but write.")
-threads = click.option(
-    "--threads", type=click.IntRange(1), help="Number of threads.  [default: one per processor]"
+    help="Only this row group, or stripe of an ORC file, counted from 0; repeatable.",
 )
-overwrite = click.option("--overwrite", is_flag=True, help="Replace an existing output.")
-deep = click.option(
-    "--deep/--no-deep", default=True, show_default=True,
-    help="Look up every stored value, or read only footers and filters.",
-)  # fmt: skip
+columns = partial(
+    columns_option,
+    "-c",
+    "--column",
+    "columns",
+    metavar="COLUMN",
+    multiple=True,
+    callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
+    shell_complete=leaf_columns,
+    help="Leaf column, such as user.id; repeatable or comma-separated. A name with a comma is quoted:"
+    " '\"a,b\"'.",
+)
+column = columns_option(
+    "-c",
+    "--column",
+    metavar="COLUMN",
+    required=True,
+    callback=one_name,
+    shell_complete=leaf_columns,
+    help="Leaf column, such as user.id; taken literally.",
+)
+fpp = filters_option(
+    "--fpp",
+    type=RATE,
+    metavar="RATE",
+    help="Target false positive rate, between 0 and 1.  [default: 0.01]",
+)
+max_bytes = filters_option(
+    "--max-bytes",
+    callback=filter_size,
+    metavar="SIZE",
+    help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
+)
+threads = general_option(
+    "--threads",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of threads.  [default: one per processor]",
+)
+no_verify = files_option(
+    "--no-verify",
+    "verify",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Do not read back what was written.",
+)
+dry_run = files_option("--dry-run", is_flag=True, help="Do everything but write.")
+overwrite = files_option("--overwrite", is_flag=True, help="Replace an existing output.")
+overwrite_answer = output_option(
+    "--overwrite", is_flag=True, help="Replace the file if it is there already."
+)
+
+orc_streams = orc_option(
+    "--orc-streams",
+    type=click.Choice(words(OrcStreams)),
+    help="Streams to write; both: for readers before ORC 1.3, too.  [default: utf8]",
+)
+expose_filter_location = encryption_option(
+    "--expose-filter-location",
+    is_flag=True,
+    help="Let a plaintext footer show where the filters of encrypted columns are.",
+)
 
 # Which filters to build, and what to do with those that exist.
 filters = together(
     fpp,
-    click.option(
-        "--ndv", type=click.IntRange(1, MAX_NDV),
-        help="Size for this many distinct values per chunk.",
+    filters_option(
+        "--ndv",
+        type=click.IntRange(1, MAX_NDV),
+        metavar="N",
+        help="Size filters for this many distinct values per column chunk.",
     ),
     max_bytes,
-    click.option(
-        "--exact-blocks", is_flag=True,
+    filters_option(
+        "--exact-blocks",
+        is_flag=True,
         help="Allow any number of blocks, not only powers of two: smaller, but Arrow C++ refuses"
         " such filters.",
     ),
-    click.option(
-        "--existing", type=click.Choice(words(Existing)), default="keep",
-        show_default=True, help="What to do with existing filters.",
+    filters_option(
+        "--existing",
+        type=click.Choice(words(Existing)),
+        default="keep",
+        show_default=True,
+        help="What to do with existing filters.",
     ),
-    click.option("--force", is_flag=True, help="Also write filters that miss the target."),
-)  # fmt: skip
-
-# Parameter -> the setting in a keys file, how the value looks, the help.
-_KEY_PARAMETERS = {
-    "footer_key": ("footer", "KEYSPEC", "Key of the footer: hex:… base64:… env:VAR file:PATH fd:N."),
-    "column_key": ("columns", "PATH=KEYSPEC", "Key of a leaf column, or of all in a group."),
-    "key_id": ("key_ids", "ID=KEYSPEC", "Key that the file calls by this id."),
-    "uniform_key": ("uniform", "KEYSPEC", "Key of everything that has no other."),
-    "aad_prefix": ("aad_prefix", "TEXT|hex:…", "AAD prefix, if the file does not store it."),
-    "master_key": (
-        "master_keys", "ID=KEYSPEC", "Master key of wrapped keys; also ID:BASE64,ID:BASE64."
-    ),
-    "kms": ("kms", "MODULE:CLASS", "KMS client that unwraps keys; one for pyarrow will do."),
-    "kms_conf": ("kms_conf", "NAME=VALUE", "Configuration of the KMS client."),
-    "kms_instance_id": ("kms_instance_id", "ID", "For the KMS client."),
-    "kms_instance_url": ("kms_instance_url", "URL", "For the KMS client."),
-    "kms_token": ("kms_token", "env:VAR|file:PATH|fd:N", "Access token for the KMS client."),
-    "key_retriever": ("key_retriever", "MODULE:FUNCTION", "Finds a key by a file's key_metadata."),
-    "key_material": ("key_material", "FILE", "Key material, if it is not beside the file."),
-}  # fmt: skip
-_KEY_TABLES = {"columns", "key_ids", "master_keys", "kms_conf"}
+    filters_option("--force", is_flag=True, help="Also write filters that miss the target rate."),
+)
 
 
-def _key_option(parameter: str, setting: str, metavar: str, help: str) -> Decorator:
-    repeatable = setting in _KEY_TABLES
-    return click.option(
-        f"--{parameter.replace('_', '-')}", parameter, metavar=metavar, multiple=repeatable,
-        help=f"{help.removesuffix('.')} (repeatable)." if repeatable else help,
-    )  # fmt: skip
-
-
-def keys(command: Any) -> Any:
-    """All options for keys; the command gets one `keys`, None if none was given.
-
-    KEYSPEC: hex:… base64:… ascii:… env:VAR[,ENC] file:PATH[,ENC] fd:N[,ENC].
-    """
+def answers(command: Any) -> Any:
+    """Where the answer goes: standard output, or with -o a file. The command gets its files as
+    `inputs`; its exit code does not keep the answer from being written."""
 
     @together(
-        *(_key_option(parameter, *about) for parameter, about in _KEY_PARAMETERS.items()),
-        click.option(
-            "--keys", "keys_file", type=FILE, envvar="PBLOOM_KEYS", show_envvar=True,
-            help="JSON file of keys; the other key options take precedence.",
+        output_option(
+            "-o",
+            "--output",
+            type=FILE,
+            default="-",
+            help="Write the answer to this file, once it is complete.  [default: stdout]",
         ),
-    )  # fmt: skip
+        overwrite_answer,
+    )
     @wraps(command)
-    def with_keys(*args: Any, keys_file: Path | None, **given: Any) -> Any:
-        settings = {
-            setting: given.pop(parameter) for parameter, (setting, _, _) in _KEY_PARAMETERS.items()
-        }
-        return command(*args, keys=_keys(settings, keys_file), **given)
+    def with_answer(files: tuple[str, ...], output: Path, overwrite: bool, **given: Any) -> None:
+        inputs = Inputs(files)
+        if output == Path("-"):
+            command(inputs=inputs, **given)
+            return
+        from parquet_bloom.render.terminal import answering_to
+        from parquet_bloom.verbs.answer_file import answer_file
 
-    return with_keys
+        end = SystemExit(FINE)
+        paths = [path for path, _ in inputs.files]
+        with (
+            answer_file(output, paths, overwrite=overwrite) as written,
+            answering_to(written.append),
+        ):
+            try:
+                command(inputs=inputs, **given)
+            except SystemExit as ended:
+                end = ended
+        raise end
 
-
-def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:
-    given = {name: value for name, value in settings.items() if value not in (None, ())}
-    if keys_file is None and not given:
-        return None
-    from parquet_bloom.encryption.keys_file import keys_of, merged, read_keys_file, table_of
-    from parquet_bloom.render.terminal import complain
-
-    in_file = {} if keys_file is None else read_keys_file(keys_file, warn=complain)
-    tables = {name: table_of(name, given[name]) for name in _KEY_TABLES & given.keys()}
-    return keys_of(merged(in_file, {**given, **tables}))
+    return with_answer
 
 
 def literals(command: Any) -> Any:
     """Values to look up; the command gets them as `values`, each a literal."""
 
     @together(
-        click.option(
-            "-v", "--value", "texts", multiple=True, help="Literal of the column's type."
+        values_option(
+            "-v",
+            "--value",
+            "texts",
+            metavar="LITERAL",
+            multiple=True,
+            help="Value to look up, such as 42 or 2026-11-20; repeatable.",
         ),
-        click.option(
-            "--values-from", type=click.File(encoding="utf-8"), help="Literals, one per line."
+        values_option(
+            "--values-from",
+            type=click.File(encoding="utf-8"),
+            metavar="FILE",
+            help="Values, one per line; - is standard input.",
         ),
-        click.option(
-            "--type", "read_as", type=click.Choice(words(LiteralType)),
+        values_option(
+            "--type",
+            "read_as",
+            type=click.Choice(words(LiteralType)),
             help="Read the literals as this type instead of the column's.",
         ),
-    )  # fmt: skip
+    )
     @wraps(command)
     def with_literals(
         *args: Any, texts: tuple[str, ...], values_from: Any, read_as: LiteralType | None,
@@ -249,14 +296,17 @@ def literals(command: Any) -> Any:
 def stored_dialect(command: Any) -> Any:
     """`dialect` and `seed` of the filters to read."""
 
-    @click.option(
-        "--dialect", type=click.Choice(words(Dialect)),
+    @legacy_option(
+        "--dialect",
+        type=click.Choice(words(Dialect)),
         help="Dialect of the filters.  [default: any that bloom_filter_offset leads to]",
-    )  # fmt: skip
-    @click.option(
-        "--seed", type=click.IntRange(0, MAX_SEED),
+    )
+    @legacy_option(
+        "--seed",
+        type=click.IntRange(0, MAX_SEED),
+        metavar="N",
         help="Seed of the hash, with --dialect murmur3.  [default: one that fits the stored values]",
-    )  # fmt: skip
+    )
     @wraps(command)
     def with_dialect(*args: Any, dialect: str | None, seed: int | None, **options: Any) -> Any:
         if seed is not None and dialect != "murmur3":
@@ -271,11 +321,11 @@ def destinations(command: Any) -> Any:
     command gets its files as `inputs`, and `destination_of`, the Destination of each path."""
 
     @together(
-        click.option(
-            "-o", "--output", type=FILE, help="Write the new version of the one input here."
+        files_option(
+            "-o", "--output", type=FILE, help="Path of the new file, if there is one input."
         ),
-        click.option("--output-dir", type=FOLDER, help="Write each new version to this folder."),
-        click.option("--in-place", is_flag=True, help="Replace each input, atomically."),
+        files_option("--output-dir", type=FOLDER, help="Folder for the new files."),
+        files_option("--in-place", is_flag=True, help="Replace each file, atomically."),
         overwrite,
         dry_run,
         no_verify,
@@ -308,72 +358,3 @@ def destinations(command: Any) -> Any:
         return command(inputs=inputs, destination_of=destination_of, **given)
 
     return with_destinations
-
-
-def checks(command: Any) -> Any:
-    """How to check filters, and by which policy. The command gets `deep`, `diagnose` and `policy`."""
-
-    @together(
-        deep,
-        click.option(
-            "--diagnose", is_flag=True, help="Say what a writer did wrong, where values are missing."
-        ),
-        click.option(
-            "--require", multiple=True, callback=names, metavar="COLUMN",
-            help="Leaf column that must have filters; repeatable or comma-separated.",
-        ),
-        click.option(
-            "--max-fpp", type=RATE,
-            help="Highest false positive probability allowed, computed from the bits.",
-        ),
-        click.option(
-            "--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset allowed."
-        ),
-        click.option(
-            "--fail-on", type=click.Choice(words(FailOn)),
-            help="Lowest severity that makes the exit code 1.  [default: error]",
-        ),
-        click.option(
-            "--ignore", multiple=True, callback=names, metavar="RULE",
-            help="Rule to ignore, by id or name; repeatable or comma-separated.",
-        ),
-        configured,
-    )  # fmt: skip
-    @wraps(command)
-    def with_policy(
-        *args: Any, policy: Any, deep: bool, diagnose: bool, require: tuple[str, ...],
-        max_fpp: float | None, max_bytes: int | None, fail_on: FailOn | None,
-        ignore: tuple[str, ...], **given: Any,
-    ) -> Any:  # fmt: skip
-        if diagnose and not deep:
-            raise click.UsageError("--diagnose looks up values, which --no-deep does not")
-        policy = policy.with_options(
-            require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
-        )
-        return command(*args, deep=deep, diagnose=diagnose, policy=policy, **given)
-
-    return with_policy
-
-
-def configured(command: Any) -> Any:
-    """Where the policy comes from: the command gets `policy`, from the file that was named, or the
-    one found from here upwards."""
-
-    @together(
-        click.option(
-            "--config", type=FILE,
-            help="Configuration file.  [default: the nearest pbloom.toml or pyproject.toml]",
-        ),
-        click.option("--no-config", is_flag=True, help="Use no configuration file."),
-    )  # fmt: skip
-    @wraps(command)
-    def with_config(*args: Any, config: Path | None, no_config: bool, **given: Any) -> Any:
-        from parquet_bloom.rules.policy import Policy, find_config, read_policy
-
-        if config is not None and no_config:
-            raise click.UsageError("expected at most one of --config and --no-config")
-        if config is None and not no_config:
-            config = find_config(Path.cwd())
-        return command(*args, policy=Policy() if config is None else read_policy(config), **given)
-
-    return with_config

@@ -9,35 +9,42 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs, Summed
+from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.probe import ProbeReport
 
 
-@click.command()
+@click.command(cls=Command)
 @option.files
-@option.column
+@option.columns(required=True)
+@option.row_groups
 @option.literals
-@click.option("--explain", is_flag=True, help="Show the hash and bits of each value.")
-@click.option(
-    "--groups-to-read", "only_groups", is_flag=True,
+@output_option("--explain", is_flag=True, help="Show the hash and bits of each value.")
+@output_option(
+    "--groups-to-read",
+    "only_groups",
+    is_flag=True,
     help="Print only the row groups, or index groups of an ORC file, that remain to be read.",
-)  # fmt: skip
+)
+@output_option("--json", "as_json", is_flag=True, help="One JSON document per file and column.")
+@option.answers
 @option.stored_dialect
-@option.keys
-@option.as_json
 @option.verbose
+@key_options
 def probe(
-    files: tuple[str, ...], explain: bool, only_groups: bool, keys: option.GivenKeys,
+    inputs: Inputs, columns: tuple[str, ...], explain: bool, only_groups: bool, keys: GivenKeys,
     as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
     Reads the footer and 32 bytes of each filter, or all of an encrypted one; in an ORC file, the
     column's filter streams, and the verdicts are about index groups. A verdict is `absent`
-    (certain), `maybe`, or `unknown` with the reason. Exit code 1: every value is absent from every
-    file.
+    (certain), `maybe`, or `unknown` with the reason. Of several columns, each is asked for the same
+    values, and gets an answer of its own. Exit code 1: every value is absent, wherever it was looked
+    for.
 
     \b
     Example:
@@ -52,19 +59,14 @@ def probe(
         write_groups_to_read,
         write_probe,
     )
+    from parquet_bloom.render.terminal import write_line
     from parquet_bloom.verbs.probe import probe_file
 
     if only_groups and (explain or as_json):
         raise click.UsageError("expected --groups-to-read without --explain and --json")
-    options = ProbeOptions(explain=explain, **given)
-    absent = []
-
-    def work(path: str) -> ProbeReport:
-        with open_file(path, keys) as file:
-            report = probe_file(file, options)
-        absent.append(report.is_absent)
-        return report
-
+    if only_groups and len(columns) > 1:
+        raise click.UsageError("expected --groups-to-read with one --column")
+    absent: list[bool] = []
     summed: Summed | None = None
     if explain:
         write = write_explanations
@@ -72,5 +74,20 @@ def probe(
         write = write_groups_to_read
     else:
         write, summed = write_probe, (summarize_probe, total_probed)
-    answers = Answers(Inputs(files), write, summed, as_json=as_json, verbose=verbose)
-    sys.exit(answers.each(work) or (NO if all(absent) else FINE))
+    code = FINE
+    for column in (names := dict.fromkeys(columns)):
+        options = ProbeOptions(column=column, explain=explain, **given)
+
+        def work(path: str, options: ProbeOptions = options) -> ProbeReport:
+            with open_file(path, keys) as file:
+                report = probe_file(file, options)
+            absent.append(report.is_absent)
+            return report
+
+        if len(names) > 1 and len(inputs.files) > 1 and not as_json:
+            write_line(f"column {column}")
+        answers = Answers(inputs, write, summed, as_json=as_json, verbose=verbose)
+        code = max(code, answers.each(work))
+        # Names without files were complained about.
+        inputs = Inputs(tuple(path for path, _ in inputs.files))
+    sys.exit(code or (NO if all(absent) else FINE))

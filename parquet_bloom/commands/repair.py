@@ -9,32 +9,35 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
+from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.sections import Command, filters_option
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.repair import LeftFilter, RepairReport
 
 
-@click.command()
+@click.command(cls=Command)
 @option.files
 @option.columns()
 @option.row_groups
-@click.option(
-    "--drop-bad", is_flag=True,
+@filters_option(
+    "--drop-bad",
+    is_flag=True,
     help="Look up every stored value, and drop filters that lack any.",
-)  # fmt: skip
-@click.option(
+)
+@filters_option(
     "--rebuild", is_flag=True, help="The same, and build dropped filters again from the data."
 )
 @option.fpp
 @option.max_bytes
 @option.destinations
 @option.threads
-@option.keys
+@key_options
 @option.as_json
 @option.verbose
 def repair(
-    inputs: Inputs, destination_of: option.DestinationOf, keys: option.GivenKeys,
+    inputs: Inputs, destination_of: option.DestinationOf, keys: GivenKeys,
     as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Repair the filters of files.

@@ -7,21 +7,24 @@ from typing import Any
 
 import click
 
+from parquet_bloom.commands import check_options as check
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.key_options import key_options
+from parquet_bloom.commands.sections import Command, output_option
 
 
-@click.command()
-@click.argument("file")
-@click.option(
+@click.command(cls=Command)
+@option.file_argument("file")
+@output_option(
     "-o", "--output", type=option.FILE, required=True, help="The page; '-' is standard output."
 )
-@option.overwrite
+@option.overwrite_answer
 @option.columns()
-@option.deep
+@check.deep
 @option.fpp
-@option.configured
+@check.configured
 @option.threads
-@option.keys
+@key_options
 def report(file: str, output: Path, overwrite: bool, fpp: float | None, **given: Any) -> None:
     """Write one HTML page about the filters of a Parquet file.
 
@@ -38,7 +41,7 @@ def report(file: str, output: Path, overwrite: bool, fpp: float | None, **given:
     from parquet_bloom.render.report import render_report, write_report
     from parquet_bloom.render.terminal import progress, write_bytes
     from parquet_bloom.storage.new_version import resolve_target
-    from parquet_bloom.verbs.dump import save
+    from parquet_bloom.verbs.answer_file import save
     from parquet_bloom.verbs.report import report as report_file
 
     to_standard_output = output == Path("-")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from parquet_bloom.commands import options as option
+from parquet_bloom.commands.sections import Command, output_option
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[RULE]...")
-@click.option(
+@output_option(
     "--markdown", is_flag=True, help="Write Markdown; without a RULE, all of docs/rules.md."
 )
-@option.as_json
+@output_option("--json", "as_json", is_flag=True, help="One JSON document per rule.")
 def rule(names: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Explain the rules of validate.
 

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.check_options import checks
+from parquet_bloom.commands.key_options import executor_key_options
+from parquet_bloom.commands.sections import (
+    Command,
+    files_option,
+    filters_option,
+    output_option,
+    spark_option,
+)
 from parquet_bloom.errors import SparkError
-from parquet_bloom.program import FINE, NO, TROUBLE
+from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 
 if TYPE_CHECKING:
     from parquet_bloom.spark.outcome import Report
@@ -49,36 +58,40 @@ def _settings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 
 # Which files, and the keys to them.
 _inputs = option.together(
-    click.option(
-        "--since", callback=_time, metavar="TIME|AGE",
+    files_option(
+        "--since",
+        callback=_time,
+        metavar="TIME|AGE",
         help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
     ),
-    click.option(
-        "--keys", "keys_file", metavar="FILE",
-        help="JSON file of keys for encrypted files, which the executors must be able to read.",
-    ),
-)  # fmt: skip
+    executor_key_options,
+)
 _job = option.together(
-    click.option(
+    spark_option(
         "--master", metavar="URL", help="Cluster: spark://host:7077, yarn.  [default: local[*]]"
     ),
-    click.option("--remote", metavar="URL", help="Spark Connect server: sc://host:15002."),
-    click.option(
-        "--conf", multiple=True, callback=_settings, metavar="NAME=VALUE",
-        help="Spark configuration (repeatable).",
+    spark_option("--remote", metavar="URL", help="Spark Connect server: sc://host:15002."),
+    spark_option(
+        "--conf",
+        multiple=True,
+        callback=_settings,
+        metavar="NAME=VALUE",
+        help="Spark configuration; repeatable.",
     ),
-    click.option(
-        "--tasks", type=click.IntRange(1),
+    spark_option(
+        "--tasks",
+        type=click.IntRange(1),
+        metavar="N",
         help="How many tasks run at the same time.  [default: what Spark reports]",
     ),
-    click.option(
+    output_option(
         "--report", "report_to", metavar="DIR", help="Append the outcomes here, as Parquet."
     ),
-    click.option(
+    spark_option(
         "--ship", is_flag=True, help="Send this package to executors that do not have it."
     ),
     option.as_json,
-)  # fmt: skip
+)
 
 
 def _check_pyspark() -> None:
@@ -88,7 +101,7 @@ def _check_pyspark() -> None:
         raise SparkError(f"No module named 'pyspark': {expected}")
 
 
-@click.group()
+@click.group(cls=Ordered)
 def spark() -> None:
     """The same verbs over a lake, on Spark.
 
@@ -107,8 +120,8 @@ def _verb(*options: option.Decorator) -> option.Decorator:
     name; the function itself only describes it."""
 
     def command_of(described: Any) -> Any:
-        @spark.command()
-        @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+        @spark.command(cls=Command)
+        @option.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
         @option.together(*options, _job)
         @wraps(described)
         def run(
@@ -165,13 +178,23 @@ def _code(report: Report) -> int:
     return NO if is_no else FINE
 
 
+@_verb(option.columns(), option.fpp, option.max_bytes, _inputs)
+def advise() -> None:
+    """Say which columns deserve a filter, and what it would save.
+
+    The files of one task are judged together.
+    """
+
+
 @_verb(
     option.columns(required=True),
     option.filters,
-    click.option(
+    filters_option(
         "--only-missing", is_flag=True,
         help="Skip files where each column has a filter in some row group or stripe.",
     ),
+    option.orc_streams,
+    option.expose_filter_location,
     _inputs,
     option.dry_run,
     option.no_verify,
@@ -187,30 +210,17 @@ def build() -> None:
     """
 
 
-@_verb(option.columns(), _inputs, option.dry_run, option.no_verify)
-def strip() -> None:
-    """Remove Bloom filters from files, in place."""
-
-
 @_verb(option.columns(), _inputs)
 def inspect() -> None:
     """Describe the filters of files; --json tells all."""
 
 
-@_verb(option.columns(), option.checks, _inputs)
-def validate() -> None:
-    """Prove filters right, or say what is wrong with them.
-
-    Exit code 1: a finding is at or above --fail-on.
-    """
-
-
-@_verb(option.columns(), option.fpp, option.max_bytes, _inputs)
-def advise() -> None:
-    """Say which columns deserve a filter; the files of one task are judged together."""
-
-
-@_verb(option.column, option.literals, _inputs)
+@_verb(
+    option.column,
+    option.literals,
+    option.stored_dialect,
+    _inputs,
+)
 def probe() -> None:
     """Ask the filters whether values can be in files.
 
@@ -218,8 +228,21 @@ def probe() -> None:
     """
 
 
+@_verb(option.columns(), checks, _inputs)
+def validate() -> None:
+    """Prove filters right, or say what is wrong with them.
+
+    Exit code 1: a finding is at or above --fail-on.
+    """
+
+
+@_verb(option.columns(), _inputs, option.dry_run, option.no_verify)
+def strip() -> None:
+    """Remove Bloom filters from files, in place."""
+
+
 @_verb(
-    click.option(
+    files_option(
         "--older-than", callback=lambda ctx, param, text: _age(text).total_seconds(),
         default="1h", show_default=True, metavar="AGE",
         help="Only files that nobody has written to for this long.",

@@ -9,21 +9,23 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
+from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.sections import Command
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.strip import StripReport
 
 
-@click.command()
+@click.command(cls=Command)
 @option.files
 @option.columns()
 @option.row_groups
 @option.destinations
-@option.keys
+@key_options
 @option.as_json
 @option.verbose
 def strip(
-    inputs: Inputs, destination_of: option.DestinationOf, keys: option.GivenKeys,
+    inputs: Inputs, destination_of: option.DestinationOf, keys: GivenKeys,
     as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import check_options as check
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs, Write
+from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.vocabulary import FindingsFormat, words
 
@@ -17,21 +20,27 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.validate import Failure, ValidationReport
 
 
-@click.command()
+@click.command(cls=Command)
 @option.files
 @option.columns()
-@option.checks
-@click.option(
-    "--format", "findings_format", type=click.Choice(words(FindingsFormat)), default="text",
-    show_default=True, help="github: annotations, as workflow commands.",
-)  # fmt: skip
+@option.row_groups
+@check.checks
+@output_option(
+    "--format",
+    "findings_format",
+    type=click.Choice(words(FindingsFormat)),
+    default="text",
+    show_default=True,
+    help="github: annotations, as workflow commands.",
+)
 @option.as_json
+@option.answers
 @option.verbose
 @option.threads
-@option.keys
+@key_options
 def validate(
-    files: tuple[str, ...], findings_format: FindingsFormat, as_json: bool, policy: Policy,
-    keys: option.GivenKeys, verbose: bool, **given: Any,
+    inputs: Inputs, findings_format: FindingsFormat, as_json: bool, policy: Policy,
+    keys: GivenKeys, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
 
@@ -62,7 +71,7 @@ def validate(
 
     in_text = output_format == "text"
     answers = Answers(
-        Inputs(files),
+        inputs,
         _writer(output_format),
         (summarize_validation, total_validated) if in_text else None,
         as_json=output_format == "json",

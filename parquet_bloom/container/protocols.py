@@ -136,10 +136,16 @@ class Container(Protocol):
         """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
         and column, if the column cannot hold one of them."""
 
-    def probers(self, column: Any, dialect: Dialect | None, seed: int | None) -> Iterator[Prober]:
-        """One per part, in order, for filters of this dialect (None: those that today's readers
-        find); `seed`: of their hash, if the file does not say. Raises FooterError, and
-        UnsupportedError for a dialect that the format does not have."""
+    def probers(
+        self,
+        column: Any,
+        dialect: Dialect | None,
+        seed: int | None,
+        parts: Sequence[int] | None = None,
+    ) -> Iterator[Prober]:
+        """One for each of these parts (None: all), in order, for filters of this dialect (None: those
+        that today's readers find); `seed`: of their hash, if the file does not say. Raises
+        ColumnError, FooterError, and UnsupportedError for a dialect that the format does not have."""
 
     def bloom_filter(
         self,

@@ -120,8 +120,13 @@ def read_keys_file(
         raise ConfigError(f"{where}: not JSON: {error}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{where}: expected a JSON object")
+    return settings_in(found, where)
+
+
+def settings_in(content: Mapping[str, Any], where: str) -> Settings:
+    """The settings that the content of a keys file makes. Raises ConfigError."""
     settings: Settings = {}
-    for name, value in found.items():
+    for name, value in content.items():
         settings = merged(settings, _setting(name, value, where))
     return settings
 

@@ -116,13 +116,19 @@ class OrcFile(DataFile, OrcReader):
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 
     def probers(
-        self, column: OrcColumn, dialect: Dialect | None = None, seed: int | None = None
+        self,
+        column: OrcColumn,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+        parts: Sequence[int] | None = None,
     ) -> Iterator[StripeProber]:
-        """One prober per stripe. Raises UnsupportedError for a dialect, FooterError for a damaged
-        stripe footer."""
+        """One prober for each stripe, or for these. Raises ColumnError, UnsupportedError for a
+        dialect, FooterError for a damaged stripe footer."""
         self._check_dialect(dialect)
-        stripes = range(self.num_stripes)
-        return (StripeProber(self, OrcChunk(self.stripe(index), column)) for index in stripes)
+        return (
+            StripeProber(self, OrcChunk(self.stripe(index), column))
+            for index in self.select_parts(parts)
+        )
 
     def _check_dialect(self, dialect: Dialect | None) -> None:
         if dialect is not None:

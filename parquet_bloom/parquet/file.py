@@ -91,15 +91,22 @@ class ParquetFile(OpenFile):
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 
     def probers(
-        self, column: LeafColumn, dialect: Dialect | None = None, seed: int | None = None
+        self,
+        column: LeafColumn,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+        parts: Sequence[int] | None = None,
     ) -> Iterator[ChunkProber]:
-        """One for the filter of each row group: the one of this dialect, or for None the one at
-        bloom_filter_offset. Raises FooterError if row groups are missing from the footer."""
+        """One for the filter of each row group, or of these: the one of this dialect, or for None the
+        one at bloom_filter_offset. Raises ColumnError, FooterError if row groups are missing from
+        the footer."""
         self.footer.check_row_counts()
+        wanted = set(self.select_parts(parts))
         first_row = 0
         for row_group in range(self.num_row_groups):
-            chunk = self.footer.chunk(row_group, column)
-            yield ChunkProber(self, chunk, first_row, dialect, seed)
+            if row_group in wanted:
+                chunk = self.footer.chunk(row_group, column)
+                yield ChunkProber(self, chunk, first_row, dialect, seed)
             first_row += self.footer.row_group_num_rows(row_group)
 
     def check_has_blocks(self, what: str) -> None:

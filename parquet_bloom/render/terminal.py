@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict
 from itertools import compress
 from shutil import get_terminal_size
@@ -59,13 +59,41 @@ def standard_output() -> Iterator[TextIO]:
     except OSError as error:
         _abandon_standard_output()
         kind = NobodyReadsError if error.errno == errno.EPIPE else StandardOutputError
-        raise kind(error.errno, error.strerror, "standard output") from None
+        raise kind(error.errno, error.strerror, error.filename or "standard output") from None
 
 
 def _abandon_standard_output() -> None:
     """Throw away what is buffered, or the interpreter would complain when it exits."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Sink(io.RawIOBase):
+    """Passes bytes on as long as anybody wants them."""
+
+    def __init__(self, take: Callable[[bytes], object]) -> None:
+        self.take: Callable[[bytes], object] | None = take
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if self.take is not None:
+            self.take(bytes(data))
+        return len(data)
+
+
+@contextmanager
+def answering_to(take: Callable[[bytes], object]) -> Iterator[None]:
+    """The answer goes to `take` instead of standard output, as into a pipe."""
+    sink = _Sink(take)
+    out = io.TextIOWrapper(io.BufferedWriter(sink), "utf-8", "backslashreplace", newline="")
+    try:
+        with redirect_stdout(out):
+            yield
+        out.flush()
+    finally:
+        sink.take = None
 
 
 def prepare() -> None:
@@ -114,6 +142,17 @@ def complain(message: str) -> None:
             with _without_bars():
                 sys.stderr.write(f"pbloom: {printable(with_hint(message.strip()))}\n")
                 sys.stderr.flush()
+
+
+def write_traceback(error: BaseException) -> None:
+    """Where an error comes from, on stderr; for those who look for its cause."""
+    import traceback
+
+    with suppress(OSError):
+        if sys.stderr is not None:
+            with _without_bars():
+                for lines in traceback.format_exception(error):
+                    sys.stderr.writelines(f"{printable(line)}\n" for line in lines.splitlines())
 
 
 def printable(text: str) -> str:

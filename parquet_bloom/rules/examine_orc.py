@@ -43,7 +43,7 @@ class OrcExamination(Examination):
 
     @cached_property
     def _stripes(self) -> list[Stripe]:
-        return [self.file.stripe(index) for index in range(self.file.num_stripes)]
+        return [self.file.stripe(index) for index in self.parts]
 
     def opening(self) -> Examined:
         opening = Examined()
@@ -161,7 +161,7 @@ class OrcExamination(Examination):
 
     def has_values(self, part: int, column: OrcColumn) -> bool:
         """As the row index says; if it does not and the column may be read, as that says."""
-        chunk = OrcChunk(self._stripes[part], column)
+        chunk = OrcChunk(self.file.stripe(part), column)
         known = _non_null(self._row_index(chunk), chunk)
         if None not in known:
             return any(known)

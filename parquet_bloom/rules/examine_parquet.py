@@ -67,19 +67,21 @@ class ParquetExamination(Examination):
     # The footer
 
     def opening(self) -> Examined:
-        file, footer = self.file, self.file.footer
-        opening = Examined([*structure_parquet.check_footer(file, self.columns)])
+        file, footer, parts = self.file, self.file.footer, set(self.parts)
+        opening = Examined([*structure_parquet.check_footer(file, self.columns, self.parts)])
         opening.findings += security.check_signature(file.unverified, footer.is_signed)
         # Columns that appear unencrypted in a footer that anyone may have changed.
         for column, doubt in exposure.doubted_columns(footer, self.columns):
             opening.findings.append(finding("PB508", doubt, column=column))
-        hidden = exposure.hidden_filters(footer, self.columns)
+        hidden = exposure.hidden_filters(footer, self.columns, self.parts)
         opening.findings += security.check_locked(hidden, file.units)
-        for chunk in structure_parquet.pointing(file, self.columns):
+        for chunk in structure_parquet.pointing(file, self.columns, self.parts):
             opening.findings += self._read_header(chunk)
         opening.num_filters += len(self._stored)
         for chunk in candidates(footer, self.columns, {each.chunk.key for each in self._stored}):
             if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
+                continue
+            if chunk.row_group not in parts:
                 continue
             opening.add(legacy.examine(file, chunk, self.options.deep))
         opening.findings += portability.check_order(
@@ -199,7 +201,7 @@ class ParquetExamination(Examination):
 
     def parts_without(self, column: LeafColumn) -> list[int]:
         of_leaf = self._offsets[column.index :: len(self.file.footer.leaves)]
-        return [group for group, offset in enumerate(of_leaf) if offset == _kernel.ABSENT]
+        return [group for group in self.parts if of_leaf[group] == _kernel.ABSENT]
 
     @cached_property
     def _offsets(self) -> array[int]:
@@ -228,7 +230,7 @@ class ParquetExamination(Examination):
 
     def closing(self) -> list[Finding]:
         findings: list[Finding] = []
-        for leaf, fields in exposure.shown_fields(self.file.footer, self.columns):
+        for leaf, fields in exposure.shown_fields(self.file.footer, self.columns, self.parts):
             findings += security.check_shown(
                 leaf.name,
                 statistics=sum(exposure.STATISTICS in each for each in fields),

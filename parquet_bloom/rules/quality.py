@@ -109,7 +109,7 @@ def check_columns(examination: Examination) -> Iterator[Finding]:
     file = examination.file
     for column in examination.columns:
         without = examination.parts_without(column)
-        there = file.num_parts - len(without)
+        there = len(examination.parts) - len(without)
         if not there or not without:
             continue
         wanting = [part for part in without if examination.deserves_filters(part, column)]

@@ -88,7 +88,7 @@ def _locked(file: ParquetFile, wanted: Collection[ChunkKey]) -> Iterator[Finding
 def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[BrokenFilter]:
     """The filters of the chunks `wanted` in file order, as far as can be told without values,
     including lengths of no filter."""
-    pointing = structure_parquet.pointing(file, file.footer.leaves)
+    pointing = structure_parquet.pointing(file, file.footer.leaves, range(file.num_row_groups))
     filters = [_with_header(file, chunk) for chunk in filter(_is_ours, pointing)]
     headers = sorted(
         ((each.stored, each) for each in filters if each.stored), key=lambda pair: pair[0].offset

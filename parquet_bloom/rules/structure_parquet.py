@@ -18,8 +18,11 @@ from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_che
 from parquet_bloom.vocabulary import NO_KEY, UNKNOWN
 
 
-def check_footer(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
-    """What the footer says about rows and places as a whole, and about filters of `leaves`."""
+def check_footer(
+    file: ParquetFile, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
+) -> Iterator[Finding]:
+    """What the footer says about rows and places as a whole, and about filters of `leaves` in these
+    row groups."""
     footer = file.footer
     try:
         footer.check_row_counts()
@@ -37,9 +40,9 @@ def check_footer(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[Fi
             f"row groups {groups} do not have unique ordinals: anyone who can write to the file can"
             " swap what is encrypted in them, filters included",
         )
-    wanted = {leaf.index for leaf in leaves}
+    wanted, groups_wanted = {leaf.index for leaf in leaves}, set(row_groups)
     for chunk, found in lengths_without_offset(file):
-        if chunk.leaf.index in wanted:
+        if chunk.leaf.index in wanted and chunk.row_group in groups_wanted:
             yield found
 
 
@@ -55,11 +58,13 @@ def lengths_without_offset(file: ParquetFile) -> Iterator[tuple[ColumnChunk, Fin
             yield chunk, chunk_finding("PB114", chunk, message, found=length)
 
 
-def pointing(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Iterator[ColumnChunk]:
+def pointing(
+    file: ParquetFile, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
+) -> Iterator[ColumnChunk]:
     """The chunks for which the footer points to a filter; others are not even decoded."""
     offsets = file.footer.chunks.every("bloom_filter_offset")
     width = len(file.footer.leaves)
-    for row_group in range(file.num_row_groups):
+    for row_group in row_groups:
         for leaf in leaves:
             if offsets[row_group * width + leaf.index] != _kernel.ABSENT:
                 yield file.footer.chunk(row_group, leaf)

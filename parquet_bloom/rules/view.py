@@ -93,6 +93,11 @@ class Examination(ABC):
         """The columns that were asked for."""
         return tuple(self.file.select(self.options.columns))
 
+    @cached_property
+    def parts(self) -> tuple[int, ...]:
+        """The parts that were asked for; what is wrong with the whole file is told all the same."""
+        return tuple(self.file.select_parts(self.options.parts))
+
     @abstractmethod
     def opening(self) -> Examined:
         """Whatever can be said before the bits of any filter are read."""
@@ -119,7 +124,7 @@ class Examination(ABC):
 
     @abstractmethod
     def parts_without(self, column: Any) -> Sequence[int]:
-        """The parts in which a column has no filters, as far as the file tells."""
+        """The parts, of those that were asked for, in which a column has no filters, as far as the file tells."""
 
     def has_filters(self, column: Any) -> bool:
         """Whether there are filters in any part."""

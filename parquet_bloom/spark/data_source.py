@@ -20,13 +20,14 @@ from pyspark.sql.types import StructType
 
 from parquet_bloom.container import FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription
+from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.errors import complaint, complaint_about
 from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
 from parquet_bloom.spark.schemas import FILTER, Row
 from parquet_bloom.spark.source_options import SourceOptions
-from parquet_bloom.spark.worker import FAILURES, keys_in
+from parquet_bloom.spark.worker import FAILURES
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.documents import place_fields
@@ -124,7 +125,7 @@ class BloomReader(DataSourceReader):
 
     def _rows(self, paths: Iterable[str], missing: Iterable[tuple[str, str]]) -> Iterator[Row]:
         """The wanted rows of these files."""
-        keys = keys_in(self._options.keysfile)
+        keys = KeyReferences(self._options.keysfile).read()
         of_files = chain.from_iterable(self._rows_of(path, keys) for path in paths)
         of_missing = (_error_row(name, said) for name, said in missing)
         for row in chain(of_files, of_missing):

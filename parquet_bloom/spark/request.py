@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import Destination
 
 
@@ -14,13 +15,13 @@ from parquet_bloom.options import Destination
 class Request:
     """A verb and its options, a value of parquet_bloom.options.
 
-    keys_file: a JSON file of keys that the executors can read; keys do not travel. destination: for
-    verbs that write. only_missing: leave files alone in which each column has filters.
+    keys: where the executors find the keys, which do not travel. destination: for verbs that write.
+    only_missing: leave files alone in which each column has filters.
     """
 
     verb: str
     options: Any
-    keys_file: str | None = None
+    keys: KeyReferences = KeyReferences()  # noqa: RUF009
     destination: Destination = Destination(in_place=True)  # noqa: RUF009
     only_missing: bool = False
 

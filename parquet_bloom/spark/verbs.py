@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
 
+from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import (
     AdviseOptions,
     BuildOptions,
@@ -23,7 +25,7 @@ from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.request import Request
 from parquet_bloom.values.given import values_of
-from parquet_bloom.vocabulary import Existing
+from parquet_bloom.vocabulary import Dialect, Existing, OrcStreams
 
 if TYPE_CHECKING:
     from parquet_bloom.rules.policy import Policy
@@ -40,11 +42,14 @@ def build(
     exact_blocks: bool = False,
     existing: Existing = "keep",
     force: bool = False,
+    expose_filter_location: bool = False,
+    orc_streams: OrcStreams | None = None,
     verify: bool = True,
     dry_run: bool = False,
     only_missing: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
+    keys: Mapping[str, Any] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Add filters for `columns` to every file, in place.
@@ -55,7 +60,8 @@ def build(
     file of keys that the executors can read. The others as for parquet_bloom.build; with max_bytes
     or exact_blocks, which are not supported for ORC files, these are refused.
 
-    Raises TypeError and ValueError for arguments that cannot be, SparkError if the job fails as a
+    Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
+    `keys` that cannot be, or that are secrets, SparkError if the job fails as a
     whole. What happens to single files is in the report.
     """
     if not (names := names_given("columns", columns)):
@@ -68,10 +74,14 @@ def build(
         exact_blocks=exact_blocks,
         existing=existing,
         force=force,
+        expose_filter_location=expose_filter_location,
+        orc_streams=orc_streams,
         threads=1,
     )
     destination = Destination(in_place=True, dry_run=dry_run, verify=verify)
-    request = Request("build", options, keys_file, destination, only_missing)
+    request = Request(
+        "build", options, KeyReferences.of(keys, keys_file), destination, only_missing
+    )
     return _report(spark, paths, since, tasks, request)
 
 
@@ -84,12 +94,13 @@ def strip(
     dry_run: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
+    keys: Mapping[str, Any] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
     options = Selection(columns=names_given("columns", columns))
     destination = Destination(in_place=True, dry_run=dry_run, verify=verify)
-    request = Request("strip", options, keys_file, destination)
+    request = Request("strip", options, KeyReferences.of(keys, keys_file), destination)
     return _report(spark, paths, since, tasks, request)
 
 
@@ -100,11 +111,13 @@ def inspect(
     columns: Names | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
+    keys: Mapping[str, Any] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
     options = Selection(columns=names_given("columns", columns))
-    return _report(spark, paths, since, tasks, Request("inspect", options, keys_file))
+    request = Request("inspect", options, KeyReferences.of(keys, keys_file))
+    return _report(spark, paths, since, tasks, request)
 
 
 def validate(
@@ -117,6 +130,7 @@ def validate(
     policy: Policy | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
+    keys: Mapping[str, Any] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
@@ -127,7 +141,9 @@ def validate(
         policy=policy,
         threads=1,
     )
-    return _report(spark, paths, since, tasks, Request("validate", options, keys_file))
+    return _report(
+        spark, paths, since, tasks, Request("validate", options, KeyReferences.of(keys, keys_file))
+    )
 
 
 def probe(
@@ -136,16 +152,22 @@ def probe(
     column: str,
     values: Any,
     *,
+    dialect: Dialect | None = None,
+    seed: int | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
+    keys: Mapping[str, Any] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Ask the filters of every file about values, given as for parquet_bloom.probe. See build."""
     asked = list(values_of(values))
     if not asked:
         raise ValueError("values: none, expected at least one")
-    options = ProbeOptions(column=name_given("column", column), values=asked)
-    return _report(spark, paths, since, tasks, Request("probe", options, keys_file))
+    options = ProbeOptions(
+        column=name_given("column", column), values=asked, dialect=dialect, seed=seed
+    )
+    request = Request("probe", options, KeyReferences.of(keys, keys_file))
+    return _report(spark, paths, since, tasks, request)
 
 
 def advise(
@@ -157,13 +179,16 @@ def advise(
     max_bytes: int | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
+    keys: Mapping[str, Any] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Say which columns deserve filters; the files of one task are judged together. See build."""
     options = AdviseOptions(
         columns=names_given("columns", columns), fpp=fpp, max_bytes=max_bytes, threads=1
     )
-    return _report(spark, paths, since, tasks, Request("advise", options, keys_file))
+    return _report(
+        spark, paths, since, tasks, Request("advise", options, KeyReferences.of(keys, keys_file))
+    )
 
 
 def _report(

@@ -31,7 +31,6 @@ from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
-    from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.build import BuildReport
 
 # The file is not suited to what is asked, but nothing is wrong with it.
@@ -83,15 +82,6 @@ def text_of(report: Any) -> str:
     return as_json(document_of(report))
 
 
-def keys_in(keys_file: str | None) -> Keys | None:
-    """The keys in a file that executors can read."""
-    if keys_file is None:
-        return None
-    from parquet_bloom.encryption.keys_file import read_keys
-
-    return read_keys(keys_file)
-
-
 # ------------------------------------------------------------------------------------------------
 # The verbs
 
@@ -100,7 +90,7 @@ def build_outcome(path: str, request: Request) -> Outcome:
     """Add filters to one file, in place."""
     from parquet_bloom.verbs.build import build_file
 
-    keys = keys_in(request.keys_file)
+    keys = request.keys.read()
     if request.only_missing:
         with open_file(path, keys) as file:
             if has_been_built(file, request.options.columns):
@@ -141,7 +131,7 @@ def has_been_built(file: Container, columns: Sequence[str]) -> bool:
 def _strip(path: str, request: Request) -> Outcome:
     from parquet_bloom.verbs.strip import strip_file
 
-    keys = keys_in(request.keys_file)
+    keys = request.keys.read()
     report = strip_file(path, request.options, request.destination, keys=keys)
     return Outcome(
         path=path,
@@ -156,7 +146,7 @@ def _strip(path: str, request: Request) -> Outcome:
 def _inspect(path: str, request: Request) -> Outcome:
     from parquet_bloom.verbs.inspect import inspect_file
 
-    with open_file(path, keys_in(request.keys_file)) as file:
+    with open_file(path, request.keys.read()) as file:
         report = inspect_file(file, request.options)
     return Outcome(path, "read", filters=report.num_filters, document=text_of(report))
 
@@ -164,7 +154,7 @@ def _inspect(path: str, request: Request) -> Outcome:
 def _validate(path: str, request: Request) -> Outcome:
     from parquet_bloom.verbs.validate import validate_file
 
-    with open_file(path, keys_in(request.keys_file)) as file:
+    with open_file(path, request.keys.read()) as file:
         report = validate_file(file, request.options)
     message = "; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None
     filters = report.checked.filters
@@ -174,7 +164,7 @@ def _validate(path: str, request: Request) -> Outcome:
 def _probe(path: str, request: Request) -> Outcome:
     from parquet_bloom.verbs.probe import probe_file
 
-    with open_file(path, keys_in(request.keys_file)) as file:
+    with open_file(path, request.keys.read()) as file:
         report = probe_file(file, request.options)
     verdicts = [verdict for result in report.results for verdict in result.verdicts]
     filters = sum(verdict != "unknown" for verdict in verdicts)
@@ -195,7 +185,7 @@ def advise(request: Request, batches: Batches) -> Iterator[Row]:
     """Like `work`, for advise, which judges the files of a task together."""
     from parquet_bloom.verbs.advise import Advisor
 
-    advisor = Advisor(request.options, keys_in(request.keys_file))
+    advisor = Advisor(request.options, request.keys.read())
 
     def surveyed(path: str) -> Outcome:
         advisor.add(path)

@@ -172,6 +172,14 @@ def resolve_target(
         target = where if is_url(where) else local_path(where)
         check_not_in_table(target)
         return Target(str(target), overwrite=True, in_place=True)
+    return output_target(output, [] if is_url(where) else [local_path(where)], overwrite)
+
+
+def output_target(
+    output: str | os.PathLike[str], sources: Iterable[Path], overwrite: bool
+) -> Target:
+    """The path `output`, which must not be one of the local `sources`. Raises RewriteError as
+    resolve_target."""
     if is_url(os.fspath(output)):
         raise RewriteError(
             f"{os.fspath(output)}: expected a local path to write to: behind URLs, files are only"
@@ -183,7 +191,7 @@ def resolve_target(
     if path.exists():
         if not path.is_file():
             raise RewriteError(f"{path}: is a pipe or device, expected a file to write")
-        if not is_url(where) and path.samefile(local_path(where)):
+        if any(map(path.samefile, sources)):
             raise RewriteError(f"{path}: is the input itself, expected another file")
         if not overwrite:
             raise RewriteError(f"{path}: already exists: use overwrite to replace it")

@@ -23,7 +23,7 @@ from parquet_bloom.advice.table import (
     surveyor_of,
 )
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import AdviseOptions, Names, names_given
+from parquet_bloom.options import AdviseOptions, Names, Numbers, names_given, numbers_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.values.given import values_of
 from parquet_bloom.verbs.documents import Report
@@ -99,6 +99,7 @@ def advise(
     path: str | os.PathLike[str],
     *,
     columns: Names | None = None,
+    row_groups: Numbers | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
     value_sample: Mapping[str, Any] | None = None,
@@ -106,7 +107,8 @@ def advise(
     keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> AdviceReport:
-    """Judge each of `columns` (dotted paths; default: all) of one file.
+    """Judge each of `columns` (dotted paths; default: all) of one file, by the values in `row_groups`
+    (default: all), which are the stripes of an ORC file.
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the values that
@@ -120,6 +122,7 @@ def advise(
     """
     options = AdviseOptions(
         columns=names_given("columns", columns),
+        parts=numbers_given("row_groups", row_groups),
         fpp=fpp,
         max_bytes=max_bytes,
         value_sample=value_sample

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,9 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import check_dialect, name_given, number_given
-from parquet_bloom.storage.local_output import default_mode
-from parquet_bloom.storage.new_version import resolve_target
-from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.documents import Report, as_json, document_of
 from parquet_bloom.vocabulary import DumpFormat, Format
 
@@ -146,24 +142,3 @@ def dump(
     with open_file(path, keys) as file:
         stored = file.stored_filter(name, part, group, dialect, seed, decrypt, unparsed)
         return Dump(file.path, file.format, file.unverified, stored)
-
-
-def save(
-    data: bytes,
-    source: str | os.PathLike[str],
-    output: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-) -> None:
-    """Write what was dumped from `source` to `output`, readable only by those who may read `source`.
-
-    Raises RewriteError if `output` is `source`, or exists and `overwrite` is not set; OSError.
-    """
-    target = resolve_target(source, output, False, overwrite)
-    mode = default_mode()
-    if not is_url(os.fspath(source)):
-        mode &= local_path(source).stat().st_mode | stat.S_IRWXU
-    with target.output(mode, 0) as written:
-        written.append(data)
-        written.flush()
-        written.commit()

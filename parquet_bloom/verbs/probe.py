@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation, GroupAnswers, record
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import ProbeOptions, name_given
+from parquet_bloom.options import Numbers, ProbeOptions, name_given, numbers_given
 from parquet_bloom.values.given import values_of
 from parquet_bloom.verbs.documents import Report
 
@@ -68,6 +68,7 @@ def probe(
     column: str,
     values: Any,
     *,
+    row_groups: Numbers | None = None,
     dialect: Dialect | None = None,
     seed: int | None = None,
     keys: Keys | None = None,
@@ -82,6 +83,7 @@ def probe(
     Reads the footer, and of each filter the header and the one block that the hash selects, or all of
     it for many values; in an ORC file, all filters of the column.
 
+    row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
     dialect: ask the filters of this dialect; by default,
     those that bloom_filter_offset leads to, of any dialect. seed: of the hash of `murmur3` filters,
     if the file does not say. keys: for encrypted files. explain: give the hash and bits of every form
@@ -93,6 +95,7 @@ def probe(
     options = ProbeOptions(
         column=name_given("column", column),
         values=values_of(values),
+        parts=numbers_given("row_groups", row_groups),
         dialect=dialect,
         seed=seed,
         explain=explain,
@@ -104,7 +107,7 @@ def probe(
 def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     """As probe, for an open file."""
     column = file.column(options.column)
-    probers = file.probers(column, options.dialect, options.seed)
+    probers = file.probers(column, options.dialect, options.seed, options.parts)
     asked = file.encode(column, options.values)
     groups: list[GroupAnswers] = []
     explained: list[Sequence[tuple[Explanation, ...]]] = []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Names, ValidateOptions, names_given
+from parquet_bloom.options import Names, Numbers, ValidateOptions, names_given, numbers_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding, with_next
@@ -60,6 +60,7 @@ def validate(
     path: str | os.PathLike[str],
     *,
     columns: Names | None = None,
+    row_groups: Numbers | None = None,
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
@@ -72,7 +73,8 @@ def validate(
     keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> ValidationReport:
-    """Check the filters of `columns` (dotted paths; default: all).
+    """Check the filters of `columns` (dotted paths; default: all) in `row_groups` (default: all),
+    which are the stripes of an ORC file; what is wrong with a file as a whole is found anyway.
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
     values are missing, say what the writer did wrong. keys: for encrypted files. progress: called
@@ -92,6 +94,7 @@ def validate(
     )
     options = ValidateOptions(
         columns=names_given("columns", columns),
+        parts=numbers_given("row_groups", row_groups),
         deep=deep,
         diagnose=diagnose,
         policy=policy,

@@ -211,8 +211,11 @@ def test_names_of_columns(write: Callable[[bytes], Path], name: str) -> None:
         # Rather an unset variable than a column; the library can ask about it.
         assert outcome("probe", path, "-c", name, "-v", "2").code == 2
         return
-    assert outcome("probe", path, "-c", name, "-v", "2").code == 0
-    assert outcome("probe", path, "-c", name, "-v", str(ABSENT_VALUE)).code == 1
+    typed = '"' + name.replace('"', '""') + '"'
+    assert outcome("probe", path, "-c", typed, "-v", "2").code == 0
+    assert outcome("probe", path, "-c", typed, "-v", str(ABSENT_VALUE)).code == 1
+    # Where there is only one, it is taken literally.
+    assert outcome("dump", path, "-c", name).code == 0
 
 
 def test_a_column_name_with_a_comma_can_be_built(write: Callable[[bytes], Path]) -> None:

@@ -13,6 +13,7 @@ from make.commands import outcome
 from make.kms_lab import MASTER_KEYS, open_all, write
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.key_options import key_options
 from parquet_bloom.program import Program
 
 KEY = b"0123456789012345"
@@ -28,7 +29,7 @@ def cli():
 @cli.command()
 @click.argument("path", type=click.Path(path_type=Path), required=False)
 @option.columns()
-@option.keys
+@key_options
 def show(path, columns, keys):
     """Say what keys there are, or what they open."""
     click.echo(repr(keys) if path is None else open_all(path, keys))

@@ -106,7 +106,9 @@ def test_what_nobody_has_foreseen_is_trouble_too():
 
     result = outcome("work", program=cli)
     assert (result.code, result.stdout) == (2, "")
-    assert result.stderr == ("pbloom: internal error, please report: CancelledError: why\n")
+    assert result.stderr == (
+        "pbloom: internal error, please report what --debug shows: CancelledError: why\n"
+    )
 
 
 @pytest.mark.parametrize("ending", [KeyboardInterrupt, type("Ended", (KeyboardInterrupt,), {})])

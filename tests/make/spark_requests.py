@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import BuildOptions, Destination, Selection
 from parquet_bloom.spark.request import Request
 
@@ -18,7 +19,7 @@ def build_request(
     """To build filters for `columns` in the places of files."""
     destination = Destination(in_place=True, verify=verify, dry_run=dry_run)
     of_build = BuildOptions(columns=tuple(columns), threads=1, **options)
-    return Request("build", of_build, keys_file, destination, only_missing)
+    return Request("build", of_build, KeyReferences(keys_file), destination, only_missing)
 
 
 def strip_request() -> Request:

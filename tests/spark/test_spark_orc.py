@@ -139,6 +139,19 @@ def test_verbs_that_only_read(spark, table, verb, monkeypatch):
     assert snapshot(table) == before
 
 
+def test_streams_for_old_readers(spark, table):
+    """Parquet files have none, and are refused."""
+    local = shutil.copytree(table, table.with_name("local"))
+    report = lake.build(spark, table, columns=["id"], existing="replace", orc_streams="both")
+    assert [each.status for each in report.outcomes] == ["added", "added", "refused"]
+    options = ("--in-place", "-c", "id", "--existing", "replace", "--orc-streams", "both")
+    assert by_spark(report, table, local) == by_command(local, "build", *options)
+    assert contents(table) == contents(local)
+    with pb.open(table / "a.orc") as file:
+        kinds = {stream.name for stream in file.stripe(0).streams if stream.column == 1}
+    assert {"BLOOM_FILTER", "BLOOM_FILTER_UTF8"} <= kinds
+
+
 def test_strip(spark, table):
     local = shutil.copytree(table, table.with_name("local"))
     assert lake.strip(spark, table, dry_run=True).counts == {"removed": 3}

@@ -24,6 +24,7 @@ from make.lake_files import (
     write,
     write_table,
 )
+from make.parquet_files import open_parquet
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
@@ -317,6 +318,74 @@ def test_encrypted_files(spark, table, monkeypatch):
     ]  # fmt: skip
     assert FOOTER_KEY.hex() not in str(report.outcomes)
     assert lake.inspect(spark, path).troubles[0].message.startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize("way", ["python", "command"])
+def test_keys_that_the_executors_find(spark, table, way):
+    """What travels is where the key is; each verb reads it there."""
+    path, recipe = table / "part=0/0.parquet", Recipe(columns={"id": None})
+    path.write_bytes(encrypt(path.read_bytes(), recipe).data)
+    key = table.with_name("key")
+    key.write_bytes(FOOTER_KEY)
+    place = f"file:{key},raw"
+    if way == "python":
+        report = lake.build(spark, path, columns=["id"], keys={"footer": place})
+        (found,) = lake.inspect(spark, path, keys={"footer": place}).documents()
+        assert [(each.status, each.filters) for each in report.outcomes] == [("added", GROUPS)]
+    else:
+        built = outcome("spark", "build", path, "-c", "id", "--footer-key", place)
+        assert (built.code, built.stderr) == (0, "")
+        inspected = outcome("spark", "inspect", path, "--footer-key", place, "--json")
+        found = json.loads(inspected.stdout)
+    filters = [each["columns"][0]["filter"] for each in found["row_groups"]]
+    assert all(each["encrypted"] for each in filters)
+    key.unlink()
+    (trouble,) = lake.inspect(spark, path, keys={"footer": place}).troubles
+    assert trouble.message == f"{key}: No such file or directory"
+
+
+def test_the_place_of_an_encrypted_filter_may_be_shown(spark, table):
+    """Which is written in the plaintext footer only on request, as by the command."""
+    key = table.with_name("key")
+    key.write_bytes(FOOTER_KEY)
+    recipe = Recipe(columns={"id": None}, plaintext_footer=True)
+    shown = []
+    for number, exposed in enumerate((False, True)):
+        path = table / f"part={number}/{number}.parquet"
+        path.write_bytes(encrypt(path.read_bytes(), recipe).data)
+        keys = {"footer": f"file:{key},raw"}
+        lake.build(spark, path, columns=["id"], keys=keys, expose_filter_location=exposed)
+        with open_parquet(path) as file:
+            places = file.footer.chunks.every("bloom_filter_offset")
+        shown.append(any(each > 0 for each in places))
+    assert shown == [False, True]
+
+
+def test_filters_of_a_legacy_dialect_are_asked(spark, table):
+    outcome("build", table, "--in-place", "-c", "id", "--dialect", "murmur3")
+    options = ("-c", "id", "-v", "5", "-v", "1250", "--dialect", "murmur3")
+    report = lake.probe(spark, table, "id", ["5", "1250"], dialect="murmur3")
+    assert by_spark(report, "", "") == by_command(table, "probe", *options)
+    results = [each["results"] for each in report.documents()]
+    assert [[each["verdict"] for each in of_file] for of_file in results] == [
+        ["maybe", "absent"],
+        ["absent", "maybe"],
+    ]
+
+
+def test_a_key_itself_is_refused_by_every_verb(spark, table):
+    """Before anything is listed."""
+    verbs = {
+        lake.build: {"columns": ["id"]},
+        lake.strip: {},
+        lake.inspect: {},
+        lake.validate: {},
+        lake.probe: {"column": "id", "values": ["1"]},
+        lake.advise: {},
+    }
+    for verb, arguments in verbs.items():
+        with pytest.raises(pb.EncryptionError, match="footer key: would be part of the job"):
+            verb(spark, table, **arguments, keys={"footer": f"hex:{FOOTER_KEY.hex()}"})
 
 
 def test_clean_temp(spark, table):

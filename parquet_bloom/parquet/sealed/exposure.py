@@ -16,41 +16,45 @@ TELLING: Final = {13: "encoding_stats", 16: "size_statistics", 17: "geospatial_s
 
 
 def shown_fields(
-    footer: Footer, leaves: Sequence[LeafColumn]
+    footer: Footer, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
 ) -> Iterator[tuple[LeafColumn, list[frozenset[int]]]]:
-    """For each leaf column and each row group in which it is encrypted, the ids of the fields that
+    """For each leaf column and each of these row groups in which it is encrypted, the ids of the fields that
     the readable copy of its ColumnMetaData has."""
     if not footer.protection.is_encrypted:
         return
     for leaf in leaves:
-        groups = _encrypted_groups(footer, leaf)
+        groups = _encrypted_groups(footer, leaf, row_groups)
         yield leaf, [footer.shown_fields(row_group, leaf.index) for row_group in groups]
 
 
 def doubted_columns(footer: Footer, leaves: Sequence[LeafColumn]) -> Iterator[tuple[str, str]]:
     """Columns that may be encrypted although the footer says that they are not, and why."""
+    all_groups = range(footer.num_row_groups)
     for leaf in leaves:
         doubt = footer.protection.doubt(leaf.path)
-        if doubt and len(_encrypted_groups(footer, leaf)) < footer.num_row_groups:
+        if doubt and len(_encrypted_groups(footer, leaf, all_groups)) < footer.num_row_groups:
             yield leaf.name, doubt
 
 
-def hidden_filters(footer: Footer, leaves: Sequence[LeafColumn]) -> Iterator[tuple[str, int]]:
-    """Columns whose filters, if any, cannot be seen without a key, and in how many row groups."""
+def hidden_filters(
+    footer: Footer, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
+) -> Iterator[tuple[str, int]]:
+    """Columns whose filters, if any, cannot be seen without a key, and in how many of these row
+    groups."""
     for leaf in leaves:
         hidden = sum(
             footer.chunks.one("bloom_filter_offset", row_group, leaf.index) == _kernel.ABSENT
             and footer.chunk(row_group, leaf).is_locked
-            for row_group in _encrypted_groups(footer, leaf)
+            for row_group in _encrypted_groups(footer, leaf, row_groups)
         )
         if hidden:
             yield leaf.name, hidden
 
 
-def _encrypted_groups(footer: Footer, leaf: LeafColumn) -> list[int]:
-    """The row groups in which a leaf column is encrypted."""
+def _encrypted_groups(footer: Footer, leaf: LeafColumn, row_groups: Sequence[int]) -> list[int]:
+    """Those of these row groups in which a leaf column is encrypted."""
     return [
         row_group
-        for row_group in range(footer.num_row_groups)
+        for row_group in row_groups
         if footer.chunks.one("has_crypto_metadata", row_group, leaf.index)
     ]

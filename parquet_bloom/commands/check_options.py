@@ -1,0 +1,101 @@
+"""Options for how filters are checked, and by which policy."""
+
+from __future__ import annotations
+
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parquet_bloom.commands.options import FILE, RATE, any_size, names, together
+from parquet_bloom.commands.sections import checks_option
+from parquet_bloom.vocabulary import FailOn, words
+
+deep = checks_option(
+    "--deep/--no-deep",
+    default=True,
+    show_default=True,
+    help="Look up every stored value, or read only footers and filters.",
+)
+
+
+def checks(command: Any) -> Any:
+    """How to check filters, and by which policy. The command gets `deep`, `diagnose` and `policy`."""
+
+    @together(
+        deep,
+        checks_option(
+            "--diagnose",
+            is_flag=True,
+            help="Say what a writer did wrong, where values are missing.",
+        ),
+        checks_option(
+            "--require",
+            multiple=True,
+            callback=names,
+            metavar="COLUMN",
+            help="Leaf column that must have filters; repeatable or comma-separated.",
+        ),
+        checks_option(
+            "--max-fpp",
+            type=RATE,
+            metavar="RATE",
+            help="Highest false positive probability allowed, computed from the bits.",
+        ),
+        checks_option(
+            "--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset allowed."
+        ),
+        checks_option(
+            "--fail-on",
+            type=click.Choice(words(FailOn)),
+            help="Lowest severity that makes the exit code 1.  [default: error]",
+        ),
+        checks_option(
+            "--ignore",
+            multiple=True,
+            callback=names,
+            metavar="RULE",
+            help="Rule to ignore, by id or name; repeatable or comma-separated.",
+        ),
+        configured,
+    )
+    @wraps(command)
+    def with_policy(
+        *args: Any, policy: Any, deep: bool, diagnose: bool, require: tuple[str, ...],
+        max_fpp: float | None, max_bytes: int | None, fail_on: FailOn | None,
+        ignore: tuple[str, ...], **given: Any,
+    ) -> Any:  # fmt: skip
+        if diagnose and not deep:
+            raise click.UsageError("--diagnose looks up values, which --no-deep does not")
+        policy = policy.with_options(
+            require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
+        )
+        return command(*args, deep=deep, diagnose=diagnose, policy=policy, **given)
+
+    return with_policy
+
+
+def configured(command: Any) -> Any:
+    """Where the policy comes from: the command gets `policy`, from the file that was named, or the
+    one found from here upwards."""
+
+    @together(
+        checks_option(
+            "--config",
+            type=FILE,
+            help="Configuration file.  [default: the nearest pbloom.toml or pyproject.toml]",
+        ),
+        checks_option("--no-config", is_flag=True, help="Use no configuration file."),
+    )
+    @wraps(command)
+    def with_config(*args: Any, config: Path | None, no_config: bool, **given: Any) -> Any:
+        from parquet_bloom.rules.policy import Policy, find_config, read_policy
+
+        if config is not None and no_config:
+            raise click.UsageError("expected at most one of --config and --no-config")
+        if config is None and not no_config:
+            config = find_config(Path.cwd())
+        return command(*args, policy=Policy() if config is None else read_policy(config), **given)
+
+    return with_config

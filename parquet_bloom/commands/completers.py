@@ -1,0 +1,63 @@
+"""What shells complete the words of a command with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def file_names(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+    """The shell itself knows the names of files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(word, type="file")]
+
+
+def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
+    """The columns of the first local file on the line, of which only the footer is read; none if it
+    cannot be read. `word` may have several, separated by commas."""
+    before, comma, begun = word.rpartition(",")
+    for name in _given_files(ctx):
+        columns = _columns_of(name)
+        if columns:
+            return [
+                before + comma + _as_typed(column, bool(param.multiple))
+                for column in columns
+                if column.startswith(begun)
+            ]
+    return []
+
+
+def _given_files(ctx: click.Context) -> list[str]:
+    """The arguments so far. After an option that lacks its value, click has not sorted them yet."""
+    found: list[str] = list(ctx.args)
+    for parameter in ctx.command.params:
+        if isinstance(parameter, click.Argument):
+            value: Any = ctx.params.get(parameter.name or "")
+            found += [value] if isinstance(value, str) else value or ()
+    return found
+
+
+def _columns_of(name: str) -> tuple[str, ...]:
+    from parquet_bloom.errors import ParquetBloomError
+    from parquet_bloom.files import open as open_file
+    from parquet_bloom.storage.source import is_url, local_path
+
+    if is_url(name) or not local_path(name).is_file():
+        return ()
+    try:
+        with open_file(name) as file:
+            return file.columns
+    except (ParquetBloomError, OSError):
+        return ()
+
+
+def _as_typed(column: str, is_list: bool) -> str:
+    """In a list of names, one with a comma or a quote is quoted."""
+    if not is_list or not {",", '"'} & {*column}:
+        return column
+    return '"' + column.replace('"', '""') + '"'

@@ -1,0 +1,40 @@
+"""pbloom completion"""
+
+from __future__ import annotations
+
+import click
+
+from parquet_bloom.commands.sections import Command
+from parquet_bloom.vocabulary import Shell, words
+
+
+@click.command(cls=Command)
+@click.argument("shell", type=click.Choice(words(Shell)))
+@click.pass_context
+def completion(ctx: click.Context, shell: Shell) -> None:
+    """Print the script with which a shell completes pbloom.
+
+    It completes commands, options and the words that they take, file names, and after -c the columns
+    of the file before it on the line, if that is a local one and not encrypted.
+
+    \b
+    bash, in ~/.bashrc:
+      eval "$(pbloom completion bash)"
+    zsh, in ~/.zshrc, after compinit:
+      eval "$(pbloom completion zsh)"
+    fish, once:
+      pbloom completion fish > ~/.config/fish/completions/pbloom.fish
+
+    \b
+    Example:
+      pbloom completion bash
+    """
+    from click.shell_completion import get_completion_class
+
+    from parquet_bloom.render.terminal import write_bytes
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    # The variable is the one that click looks for in a program of this name.
+    script = kind(ctx.find_root().command, {}, "pbloom", "_PBLOOM_COMPLETE")
+    write_bytes(script.source().encode())

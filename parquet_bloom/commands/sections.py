@@ -1,0 +1,86 @@
+"""Help in sections: every option says what it is about, and a command shows the sections in order.
+
+Each `…_option` here is click.option for one section.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import click
+
+from parquet_bloom.program import debug
+
+GENERAL: Final = "General"
+OUTPUT: Final = "Output"
+
+SECTIONS: Final = (
+    "Columns and row groups",
+    "Values",
+    "Filters",
+    "Checks",
+    "Files",
+    OUTPUT,
+    "Spark",
+    GENERAL,
+    "ORC",
+    "Legacy dialects",
+    "Encrypted files",
+)
+
+# The widest name of an option that its help stands beside.
+_BESIDE: Final = 26
+
+
+class Option(click.Option):
+    """An option of one section. Its help says in words what numbers it takes."""
+
+    def __init__(self, *args: Any, section: str, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.section = section
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+def section_of(option: click.Option) -> str:
+    """The section of an option in the help; --help and --debug come before all others."""
+    return getattr(option, "section", GENERAL if option.is_eager else OUTPUT)
+
+
+class Command(click.Command):
+    """A command whose help is in sections; it has --debug."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params.append(debug())
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section in SECTIONS:
+            rows = [
+                row
+                for each in self.get_params(ctx)
+                if isinstance(each, click.Option) and section_of(each) == section
+                if (row := each.get_help_record(ctx)) is not None
+            ]
+            if rows:
+                with formatter.section(section):
+                    # One column for all sections: click looks at the widest name in each.
+                    (name, text), *others = rows
+                    formatter.write_dl([(name.ljust(_BESIDE), text), *others], col_max=_BESIDE)
+
+
+columns_option = partial(click.option, cls=Option, section="Columns and row groups")
+values_option = partial(click.option, cls=Option, section="Values")
+filters_option = partial(click.option, cls=Option, section="Filters")
+checks_option = partial(click.option, cls=Option, section="Checks")
+files_option = partial(click.option, cls=Option, section="Files")
+output_option = partial(click.option, cls=Option, section=OUTPUT)
+spark_option = partial(click.option, cls=Option, section="Spark")
+orc_option = partial(click.option, cls=Option, section="ORC")
+legacy_option = partial(click.option, cls=Option, section="Legacy dialects")
+encryption_option = partial(click.option, cls=Option, section="Encrypted files")
+general_option = partial(click.option, cls=Option, section=GENERAL)

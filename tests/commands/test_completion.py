@@ -1,0 +1,119 @@
+"""`pbloom completion`: the script, and what it asks of the command."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import missing
+from make.commands import outcome
+from pyarrow import orc
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where events.parquet and events.orc are, with columns of every sort of name."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"user_id": [1], "user name": ["a"], "day": [2], "a,b": [3]})
+    pq.write_table(table, "events.parquet")
+    orc.write_table(table.select(["user_id", "day"]), "events.orc")
+    return tmp_path
+
+
+def completed(*words):
+    """The words that the last one can become, as bash is told."""
+    run = subprocess.run(
+        [sys.executable, "-m", "parquet_bloom"],
+        env=os.environ
+        | {
+            "_PBLOOM_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(["pbloom", *words]),
+            "COMP_CWORD": str(len(words)),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stderr == ""
+    return run.stdout.split("\n")[:-1] if run.stdout.strip() else []
+
+
+def test_commands(folder):
+    assert completed("in") == ["plain,inspect"]
+    assert completed("spark", "cl") == ["plain,clean-temp"]
+
+
+def test_options_and_their_words(folder):
+    assert completed("validate", "--fa") == ["plain,--fail-on"]
+    assert completed("validate", "--fail-on", "n") == ["plain,note", "plain,never"]
+
+
+def test_files_are_left_to_the_shell(folder):
+    assert completed("inspect", "ev") == ["file,ev"]
+    assert completed("build", "events.parquet", "-o", "ev") == ["file,ev"]
+    assert completed("spark", "inspect", "ev") == ["file,ev"]
+
+
+@pytest.mark.parametrize("name", ["events.parquet", "events.orc"])
+@pytest.mark.parametrize("command", ["probe", "dump", "build", "advise"])
+def test_columns_of_the_file(folder, name, command):
+    assert completed(command, name, "-c", "us")[0] == "plain,user_id"
+    assert completed(command, name, "-c", "d") == ["plain,day"]
+
+
+def test_columns_after_a_comma_and_with_one(folder):
+    assert completed("build", "events.parquet", "-c", "day,user_") == ["plain,day,user_id"]
+    assert completed("build", "events.parquet", "-c", "a") == ['plain,"a,b"']
+    assert completed("dump", "events.parquet", "-c", "a") == ["plain,a,b"]
+
+
+def test_what_cannot_be_read_completes_nothing(folder):
+    (folder / "bad.parquet").write_bytes(b"PAR1")
+    for name in ("bad.parquet", "nothing.parquet", "s3://bucket/a.parquet"):
+        assert completed("probe", name, "-c", "u") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script(shell):
+    result = outcome("completion", shell)
+    assert (result.code, result.stderr) == (0, "")
+    assert f"_PBLOOM_COMPLETE={shell}_complete" in result.stdout
+    by_click = subprocess.run(
+        [sys.executable, "-m", "parquet_bloom"],
+        env=os.environ | {"_PBLOOM_COMPLETE": f"{shell}_source"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout == by_click.stdout
+
+
+def test_bash_runs_the_script(folder):
+    """As when somebody types `pbloom va<TAB>`."""
+    if shutil.which("bash") is None:
+        missing("bash")
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "pbloom"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m parquet_bloom "$@"\n')
+    program.chmod(0o755)
+    script = """
+        eval "$(pbloom completion bash)"
+        complete -p pbloom
+        COMP_WORDS=(pbloom va) COMP_CWORD=1
+        _pbloom_completion pbloom va pbloom
+        echo "${COMPREPLY[@]}"
+    """
+    run = subprocess.run(
+        ["bash", "-c", script],
+        env=os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.splitlines() == [
+        "complete -o nosort -F _pbloom_completion pbloom",
+        "validate",
+    ]

@@ -1,0 +1,93 @@
+"""`probe -c a,b`: the same values asked of each column, and an answer for each."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+from pyarrow import orc
+
+import parquet_bloom as pb
+
+
+@pytest.fixture(params=["parquet", "orc"])
+def name(request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = f"a.{request.param}"
+    table = pa.table({"id": range(100), "other": range(1000, 1100), "a,b": range(100)})
+    (pq if request.param == "parquet" else orc).write_table(table, name)
+    pb.build(name, in_place=True, columns=["id", "other", "a,b"])
+    return name
+
+
+def documents(*arguments):
+    return [json.loads(line) for line in outcome(*arguments, "--json").stdout.splitlines()]
+
+
+def test_one_document_for_each_file_and_column(name):
+    found = documents("probe", name, name, "-c", "other,id", "-v", "7")
+    assert [each["path"] for each in found] == 4 * [name]
+    assert [each["column"] for each in found] == ["other", "other", "id", "id"]
+    verdicts = [each["results"][0]["verdict"] for each in found]
+    assert verdicts == ["absent", "absent", "maybe", "maybe"]
+
+
+def test_each_document_is_that_of_its_column_alone(name):
+    """The bytes read included."""
+    both = documents("probe", name, "-c", "id", "-c", "other", "-v", "7", "-v", "1007")
+    alone = [
+        documents("probe", name, "-c", column, "-v", "7", "-v", "1007")[0]
+        for column in ("id", "other")
+    ]
+    assert both == alone
+
+
+def test_text_names_the_column(name):
+    titles = [
+        line.split(", ")[0]
+        for line in outcome("probe", name, "-c", "id,other", "-v", "7").stdout.splitlines()
+        if line.startswith(name)
+    ]
+    assert titles == [f"{name}: id", f"{name}: other"]
+
+
+def test_several_files_are_summed_up_column_by_column(name):
+    lines = outcome("probe", name, name, "-c", "id,other", "-v", "7").stdout.splitlines()
+    assert [line for line in lines if line.startswith("column ")] == ["column id", "column other"]
+    assert [line.split("; ")[0] for line in lines if line.startswith("2 files")] == [
+        "2 files: 2 to read",
+        "2 files: 2 absent",
+    ]
+
+
+def test_names_without_files_are_complained_about_once(name):
+    result = outcome("probe", name, "nothing*", "-c", "id,other", "-v", "7", "--json")
+    assert (result.code, result.complaint) == (2, "nothing*: no Parquet or ORC files")
+
+
+def test_the_exit_code_is_no_only_if_no_column_has_any(name):
+    assert outcome("probe", name, "-c", "other,id", "-v", "7").code == 0
+    assert outcome("probe", name, "-c", "other,id", "-v", "-7").code == 1
+
+
+def test_a_name_with_a_comma_is_quoted(name):
+    (found,) = documents("probe", name, "-c", '"a,b"', "-v", "7")
+    assert (found["column"], found["results"][0]["verdict"]) == ("a,b", "maybe")
+
+
+def test_a_column_twice_is_asked_once(name):
+    assert len(documents("probe", name, "-c", "id,id", "-v", "7")) == 1
+
+
+def test_a_column_that_is_missing_does_not_keep_the_first_from_answering(name):
+    result = outcome("probe", name, "-c", "id,nothing", "-v", "7", "--json")
+    assert result.code == 2
+    assert json.loads(result.stdout)["column"] == "id"
+    assert result.complaint.startswith(f"{name}: ")
+
+
+def test_groups_to_read_are_those_of_one_column(name):
+    result = outcome("probe", name, "-c", "id,other", "-v", "7", "--groups-to-read")
+    assert (result.code, result.stdout) == (2, "")
+    assert "expected --groups-to-read with one --column" in result.stderr

@@ -1,0 +1,62 @@
+"""`--help`: sections in one order, within 80 columns; commands in the order of work."""
+
+import re
+
+import click
+import pytest
+from make.commands import outcome
+
+from parquet_bloom.cli import cli
+from parquet_bloom.commands.sections import SECTIONS, section_of
+from parquet_bloom.commands.spark import spark
+
+ALL = {(name,): cli.commands[name] for name in cli.commands}
+ALL |= {("spark", name): command for name, command in spark.commands.items()}
+
+each_command = pytest.mark.parametrize("path", [(), *ALL], ids=lambda path: " ".join(path) or "-")
+
+
+def help_of(path):
+    result = outcome(*path, "--help")
+    assert (result.code, result.stderr) == (0, "")
+    return result.stdout
+
+
+@each_command
+def test_help_fits_80_columns(path):
+    assert [line for line in help_of(path).splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("path", sorted(set(ALL) - {("spark",)}), ids=" ".join)
+def test_sections_come_in_one_order_and_have_every_option(path):
+    titles = re.findall(r"^(\w[\w ]+):$", help_of(path), re.MULTILINE)
+    options = [each for each in ALL[path].params if isinstance(each, click.Option)]
+    found = {section_of(each) for each in options} | {"General"}
+    assert [title for title in titles if title in SECTIONS] == [
+        section for section in SECTIONS if section in found
+    ]
+    for option in options:
+        below = help_of(path).split(f"\n{section_of(option)}:\n")[1].split("\n\n")[0]
+        assert f" {option.opts[0]}" in below, option.opts
+
+
+@each_command
+def test_ranges_are_said_in_words(path):
+    assert not re.search(r"RANGE|<=x|<x|x>=", help_of(path))
+
+
+def test_commands_are_listed_in_the_order_of_work():
+    listed = help_of(()).split("Commands:\n")[1]
+    assert " ".join(re.findall(r"^  (\w+)", listed, re.MULTILINE)) == (
+        "advise build inspect probe validate repair strip diff dump report rule spark completion"
+    )
+    assert "..." not in listed
+
+
+def test_encrypted_files_have_a_section_of_their_own():
+    below = help_of(("inspect",)).split("\nEncrypted files:\n")[1]
+    assert below.startswith(
+        "  --keys FILE                 JSON file of keys; the other options here take\n"
+        "                              precedence.  [env var: PBLOOM_KEYS]\n"
+        "  --footer-key KEYSPEC        Key of the footer."
+    )
