@@ -379,7 +379,7 @@ COMPLAINTS = {
         "events.parquet: is the input itself, expected another file"
     ),
     ("dump", "events.parquet", "-c", "user_id"): (
-        "events.parquet: row group 0, column user_id: no filter"
+        "events.parquet: row group 0, column user_id: no filter; pbloom build adds one"
     ),
     ("dump", "events.parquet", "-c", "user_id", "-g", "7"): (
         "events.parquet: row group 7: expected 0 to 1"

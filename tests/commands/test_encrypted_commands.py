@@ -77,7 +77,10 @@ def test_build_says_what_readers_make_of_it(folder):
         "build", "file.parquet", "-c", "int64,string", "-o", "out.parquet", "--keys", "keys.json"
     )
     assert result.code == 0
-    assert "skipped string, row groups 0, 1, 2: encrypted, no key\n" in result.stdout
+    assert (
+        "skipped string, row groups 0, 1, 2: encrypted, no key; --keys takes keys\n"
+        in result.stdout
+    )
     assert result.stdout.endswith(
         "note: DuckDB up to 2.0 cannot read encrypted columns that have a filter\n"
     )

@@ -69,7 +69,7 @@ def test_a_few_files_have_a_line_each(built, ending):
     assert lines == [
         f"lake/00.{ending}: 0 filters, 0 B added (0 %)",
         f"lake/01.{ending}: 0 filters, 0 B added (0 %)",
-        "2 files: skipped user_id: has a filter already",
+        "2 files: skipped user_id: has a filter already; --existing replace builds another",
         "2 files: 2 skipped; 0 filters, 0 B added; dry run: nothing was written",
     ]
 
@@ -77,14 +77,16 @@ def test_a_few_files_have_a_line_each(built, ending):
 def test_one_file_is_shown_in_full(built, ending):
     lines, _ = said("build", f"{built}/00.{ending}", "-c", "user_id", "--dry-run")
     part = "stripe" if ending == "orc" else "row group"
-    assert lines[1:] == [f"skipped user_id, {part} 0: has a filter already"]
+    assert lines[1:] == [
+        f"skipped user_id, {part} 0: has a filter already; --existing replace builds another"
+    ]
 
 
 def test_what_is_alike_is_said_once(built, ending):
     outcome("strip", f"{built}/07.{ending}", "--in-place")
     lines, _ = said("build", built, "-c", "user_id", "--dry-run")
     assert lines[0] == "23 of 24 files, such as lake/00." + ending + (
-        ": skipped user_id: has a filter already"
+        ": skipped user_id: has a filter already; --existing replace builds another"
     )
     assert lines[1].startswith("24 files: 23 skipped, 1 built; 1 filter, ")
 
@@ -150,7 +152,10 @@ def test_messages_about_names_with_colons_are_grouped(capsys):
 def test_findings_in_many_files_are_one_line(built):
     lines, _ = said("validate", built, "--require", "flag", code=1)
     assert lines == [
-        "24 files: error PB310 required-missing: column flag: a filter is required",
+        (
+            "24 files: error PB310 required-missing: column flag: a filter is required; next:"
+            " pbloom build FILE -c COLUMN --in-place"
+        ),
         "24 files: 24 not ok; 24 errors in 24 filters and 7,200 values",
     ]
     lines, _ = said("validate", built)
@@ -275,5 +280,8 @@ def test_an_interrupted_command_says_what_is_done(lake, monkeypatch):
 def test_repair_of_sound_files(built):
     lines, _ = said("repair", built, "--dry-run")
     assert lines == [
-        "24 files: 24 unchanged; 0 filters repaired, 0 left, 0 B added; dry run: nothing was written"
+        (
+            "24 files: 24 unchanged; 0 filters repaired, 0 left, 0 B added; no stored value was"
+            " looked up: --drop-bad and --rebuild do; dry run: nothing was written"
+        )
     ]

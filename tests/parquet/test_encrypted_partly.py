@@ -159,10 +159,10 @@ def test_repair_leaves_what_is_locked_and_says_so(plain, tmp_path):
     assert pb.repair(path, dry_run=True, keys=B_ONLY, columns=["b"]).left == ()
     result = outcome("repair", path, "--dry-run", FOOTER_ONLY)
     assert result.code == 1
-    assert result.stdout.endswith(
+    assert (
         "left: column a, row groups 0, 1: PB408 not-checked: encrypted, no key\n"
         "left: column b, row groups 0, 1: PB408 not-checked: encrypted, no key\n"
-    )
+    ) in result.stdout
 
 
 def test_repair_does_not_keep_quiet_about_a_leak_that_it_cannot_mend(plain, tmp_path):
@@ -190,8 +190,7 @@ def test_strip_leaves_what_is_locked_and_says_so(recipe, plain, tmp_path):
     result = outcome("strip", path, "--dry-run", FOOTER_ONLY)
     assert result.code == 0
     assert result.stdout.splitlines()[1:] == [
-        "left a, row groups 0, 1: encrypted, no key",
-        "left b, row groups 0, 1: encrypted, no key",
+        "left a, b, row groups 0, 1: encrypted, no key; --keys takes keys",
     ]
 
 

@@ -42,8 +42,9 @@ def asked(path, found):
             if part == found.place.part
         ]
         for literal in found.examples:
-            answers = prober.answers(file.read_literal(column, literal, None))
-            yield literal, answers[found.place.group or 0].verdict
+            answers = prober.answers(file.encode(column, [pb.literal(literal)]))
+            answer = answers[found.place.group or 0]
+            yield literal, answer.distinct[answer.picks[0]].verdict
 
 
 @pytest.mark.parametrize("defect", [each for each in ALL if each.rule in LOST], ids=str)

@@ -364,7 +364,7 @@ def test_the_place_of_an_encrypted_filter_may_be_shown(spark, table):
 def test_filters_of_a_legacy_dialect_are_asked(spark, table):
     outcome("build", table, "--in-place", "-c", "id", "--dialect", "murmur3")
     options = ("-c", "id", "-v", "5", "-v", "1250", "--dialect", "murmur3")
-    report = lake.probe(spark, table, "id", ["5", "1250"], dialect="murmur3")
+    report = lake.probe(spark, table, "id", [5, 1250], dialect="murmur3")
     assert by_spark(report, "", "") == by_command(table, "probe", *options)
     results = [each["results"] for each in report.documents()]
     assert [[each["verdict"] for each in of_file] for of_file in results] == [

@@ -144,11 +144,11 @@ def test_every_value_is_found(path, out):
         hashes = lookup_hashes(
             file.column("id"), strangers, file.filters(0, file.column("id")).key_form
         )
-    assert (filter.num_bits, filter.num_hashes) == (8192, 6)
+    assert (filter.bits.num_bits, filter.bits.num_hashes) == (8192, 6)
     # 1,000 values, 6 bits each.
     expected = (1 - (1 - 1 / 8192) ** 6000) ** 6
     assert expected < 0.0205
-    found = filter.check_hashes(hashes[:, 0].copy()).sum()
+    found = filter.bits.check_hashes(hashes[:, 0].copy()).sum()
     assert abs(found - expected * count) < 4 * np.sqrt(expected * count) + 0.05 * expected * count
 
 

@@ -297,7 +297,10 @@ def test_dump_as_json(file):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["-c", "name"], "stripe 0, index group 0, column name: no filter"),
+        (
+            ["-c", "name"],
+            "stripe 0, index group 0, column name: no filter; pbloom build adds one",
+        ),
         (["-c", "id", "--index-group", "2"], "stripe 0, index group 2: expected 0 to 1"),
         (["-c", "id", "-g", "1"], "stripe 1: expected 0 to 0"),
         (["-c", "ix"], "no column ix; did you mean id?"),

@@ -164,14 +164,15 @@ PRESENT, ABSENT = PARQUET["int64"][7].as_py(), 1
         ("42", ["42 maybe"]),
         (["4", "nobody"], ["4 maybe", "nobody absent"]),
         (b"42", ["0x3432 maybe"]),
-        (pb.literal("0x3432"), ["0x3432 maybe"]),
+        (pb.literal("\\x3432"), ["\\x3432 maybe"]),
+        (pb.literal("0x3432"), ["0x3432 absent"]),
         (pb.literal("0x3432", "string"), ["0x3432 absent"]),
         ({"42"}, ["42 maybe"]),
         ((text for text in ("42", None)), ["42 maybe", "null unknown"]),
         (pd.Series(["42", None]), ["42 maybe", "null unknown"]),
         (None, ["null unknown"]),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_text_is_one_value(values, expected):
     results = pb.probe(parquet_file(), "digits", values).results
