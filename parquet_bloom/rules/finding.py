@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from parquet_bloom.container import Located, Place, record
 from parquet_bloom.container.missing_rows import MissingRows
-from parquet_bloom.container.protocols import Chunk, Container
+from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
@@ -20,7 +17,7 @@ class Finding(Located):
 
     `severity` is a word of Severity. `rows`: those whose values are missing, if that is what is
     wrong. `examples`: some of the values concerned, as literals. `next`: the command that
-    helps, for a shell, None if none does; see with_next.
+    helps, for a shell, None if none does; see next_command.
     """
 
     rule: str
@@ -77,36 +74,6 @@ def finding(
         found=None if found is None else str(found),
         **more,
     )
-
-
-def with_next(found: Finding, file: Container, columns: Sequence[str]) -> Finding:
-    """The finding with the command that helps next; `columns`: those that have filters."""
-    command = found.definition.command
-    if command is None:
-        return found
-    filled = {
-        "FILE": file.path,
-        "COLUMN": _option(found.column) if found.column in file.columns else None,
-        "COLUMNS": ",".join(map(_option, columns)) or None,
-        "ROW_GROUP": None if found.place is None else str(found.place.part),
-        "LIMIT": _fpp(found) if "LIMIT" in command else None,
-    }
-    words = [filled.get(word, word) for word in command.split()]
-    # About a column that is not there, or no column in particular, no such command helps.
-    return found if None in words else replace(found, next=shlex.join(filter(None, words)))
-
-
-def _option(column: str | None) -> str:
-    """A column as `-c` takes it."""
-    return f'"{column}"' if column and "," in column else column or ""
-
-
-def _fpp(found: Finding) -> str:
-    """The limit that `expected` names; half of it for k-hash filters, which are sized by a formula, so
-    that their bits may miss the target a little."""
-    limit = (found.expected or "").removeprefix("at most ")
-    has_groups = found.place is not None and found.place.units.has_groups
-    return f"{float(limit) / 2:g}" if has_groups else limit
 
 
 def chunk_finding(rule: str, chunk: Chunk, message: str, **details: Any) -> Finding:

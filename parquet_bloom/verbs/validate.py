@@ -15,7 +15,8 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Names, Numbers, ValidateOptions, names_given, numbers_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
-from parquet_bloom.rules.finding import Finding, with_next
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.next_command import NextCommands
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import Report
@@ -111,10 +112,9 @@ def validate_file(
     policy: Policy = options.policy or Policy()
     examined = examine(file, options, progress)
     _check_unchanged(file)
+    commands = NextCommands(file, examined.columns)
     kept = tuple(
-        with_next(finding, file, examined.columns)
-        for finding in examined.findings
-        if not policy.ignores(finding)
+        commands.with_next(finding) for finding in examined.findings if not policy.ignores(finding)
     )
     return ValidationReport(
         path=file.path,
