@@ -173,11 +173,11 @@ class Container(Protocol):
     def describe_part(self, part: int) -> PartDescription:
         """One part; its `columns` are left empty."""
 
-    def describe(
-        self, chunk: Any, groups: bool = False, look: Look | None = None
-    ) -> ChunkDescription:
-        """The filters of one Chunk, or why it has none; `groups`: also group by group. `look` is
-        called with the bits of each filter."""
+    def describe_chunks(
+        self, part: int, columns: Sequence[Any], groups: bool = False, look: Look | None = None
+    ) -> Iterator[ChunkDescription]:
+        """The filters of the Chunks of these Columns in one part, or why one has none; `groups`: also
+        group by group. `look` is called with the bits of each filter before its chunk comes."""
 
     def stored_filter(
         self,

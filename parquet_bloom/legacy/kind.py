@@ -34,6 +34,10 @@ def published(
     return chunk_filters.published(file, chunk, seed)
 
 
+def may_have_private(file: ParquetFile) -> bool:
+    return presence.any_private(file.footer)
+
+
 def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
     if not presence.has_private(file.footer, chunk):
         return iter(())

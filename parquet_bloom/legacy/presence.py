@@ -31,6 +31,11 @@ def has_notes(footer: Footer) -> bool:
     return footer.mentions(NOTE_KEY.encode())
 
 
+def any_private(footer: Footer) -> bool:
+    """Whether any chunk at all may have a private filter."""
+    return has_notes(footer) or footer.has_struct_in_statistics
+
+
 def may_have_private(footer: Footer, chunks: Collection[ColumnChunk]) -> bool:
     """Whether one of `chunks` may have a private filter."""
     return any(has_private(footer, chunk) for chunk in chunks)

@@ -161,3 +161,32 @@ def elements(data: _Bytes, start: int) -> array[int]:
 
 def chunks(data: _Bytes, start: int, expected: int) -> array[int]:
     """CHUNK_FIELDS of each of the `expected` ColumnChunks in the list at `start`."""
+
+class Ranges:
+    """The byte ranges that CHUNK_FIELDS of all chunks name, for a footer at `end`, in order of their
+    starts. `kinds`: of "pages", "indexes" and "filters"; impossible pages reach past the end."""
+
+    def __init__(self, chunks: array[int], end: int, *kinds: str) -> None: ...
+    @property
+    def last(self) -> int:
+        """The greatest end; 0 if there are no ranges."""
+
+    def overlap(self, start: int, end: int) -> bool:
+        """Whether any range overlaps [start, end)."""
+
+    def overlap_another(self, start: int, end: int) -> bool:
+        """Whether any range but [start, end) itself, which is one of them, overlaps it."""
+
+    def sharing(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The ranges that overlap [start, end)."""
+
+    def num_at(self, start: int) -> int:
+        """The number of ranges that begin at `start`."""
+
+def ordinary_filters(
+    data: _Bytes, base: int, offsets: array[int], lengths: array[int], everything: Ranges
+) -> list[tuple[int, int, int, float] | None]:
+    """For the bytes at each of `offsets`, counted from `base` where `data` begins: the size of the
+    header, numBytes, the number of bits set and the FPP of the filter that is there if it is as most
+    writers write it, exactly `lengths` long, and overlaps nothing else in `everything`; else None.
+    Raises ValueError for bytes outside of `data`."""

@@ -6,7 +6,7 @@ Importing numpy takes longer than building most files, so only functions that re
 
 from array import array
 
-from libc.stdint cimport INT32_MAX, INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "kernel.h" nogil:
@@ -91,6 +91,24 @@ cdef extern from "kernel.h" nogil:
     int64_t thrift_chunks(
         const uint8_t *data, int64_t size, int64_t start, chunk_span *chunks, int64_t room,
         int64_t *where)
+    struct byte_range:
+        int64_t start, end, reach
+    int64_t layout_pages(
+        const chunk_span *chunks, int64_t count, int64_t end, byte_range *ranges)
+    int64_t layout_indexes(
+        const chunk_span *chunks, int64_t count, int64_t end, byte_range *ranges)
+    int64_t layout_filters(
+        const chunk_span *chunks, int64_t count, int64_t end, byte_range *ranges)
+    void layout_order(byte_range *ranges, int64_t count)
+    int64_t layout_before(const byte_range *ranges, int64_t count, int64_t at)
+    int layout_overlap_another(
+        const byte_range *ranges, int64_t count, int64_t start, int64_t end)
+    struct ordinary_filter:
+        int64_t header_bytes, num_bytes, bits_set
+        double fpp
+    int c_ordinary_filters "ordinary_filters"(
+        const uint8_t *data, const int64_t *starts, const int64_t *lengths, int64_t count,
+        ordinary_filter *filters)
     int SCAN_TRUNCATED, SCAN_MALFORMED, SCAN_TOO_DEEP, SCAN_FULL, INDICES_OUTSIDE
     int HAS_ZERO_BIT "HAS_ZERO", HAS_NAN_BIT "HAS_NAN"
 
@@ -613,3 +631,90 @@ def chunks(const uint8_t[::1] data not None, int64_t start, int64_t expected):
             _bytes(data), data.shape[0], start, <chunk_span *>&out[0], room, &where)
     _scanned(answer, where)
     return spans
+
+
+cdef int64_t _position(object at):
+    """No range reaches as far as a number that no int64 holds."""
+    return max(INT64_MIN, min(at, INT64_MAX))
+
+
+cdef class Ranges:
+    cdef object _ranges
+    cdef const byte_range *_first
+    cdef int64_t _count
+
+    def __init__(self, const int64_t[::1] chunks not None, int64_t end, *kinds):
+        cdef int64_t num_chunks = chunks.shape[0] // len(CHUNK_FIELDS), count = 0
+        room = max(1, 4 * num_chunks)
+        self._ranges = array("q", bytes(sizeof(byte_range) * room))
+        cdef int64_t[::1] out = self._ranges
+        cdef byte_range *first = <byte_range *>&out[0]
+        cdef const chunk_span *spans = <const chunk_span *>&chunks[0] if num_chunks else NULL
+        for kind in dict.fromkeys(kinds):
+            if kind == "pages":
+                count += layout_pages(spans, num_chunks, end, first + count)
+            elif kind == "indexes":
+                count += layout_indexes(spans, num_chunks, end, first + count)
+            elif kind == "filters":
+                count += layout_filters(spans, num_chunks, end, first + count)
+            else:
+                raise ValueError(f"kind: {kind!r}, expected pages, indexes or filters")
+        with nogil:
+            layout_order(first, count)
+        self._first, self._count = first, count
+
+    @property
+    def last(self):
+        return self._first[self._count - 1].reach if self._count else 0
+
+    def overlap(self, start, end):
+        cdef int64_t before = layout_before(self._first, self._count, _position(end))
+        return before > 0 and self._first[before - 1].reach > _position(start)
+
+    def overlap_another(self, start, end):
+        return bool(
+            layout_overlap_another(self._first, self._count, _position(start), _position(end)))
+
+    def sharing(self, start, end):
+        cdef int64_t before = layout_before(self._first, self._count, _position(end)), i
+        cdef int64_t after = _position(start)
+        return [
+            (self._first[i].start, self._first[i].end)
+            for i in range(before) if self._first[i].end > after
+        ]
+
+    def num_at(self, start):
+        cdef int64_t at = _position(start)
+        return layout_before(self._first, self._count, _position(start + 1)) - layout_before(
+            self._first, self._count, at)
+
+
+def ordinary_filters(
+        const uint8_t[::1] data not None, int64_t base, const int64_t[::1] offsets not None,
+        const int64_t[::1] lengths not None, Ranges everything not None):
+    cdef int64_t count = offsets.shape[0], size = data.shape[0], i, start
+    if lengths.shape[0] != count:
+        raise ValueError(f"lengths: {lengths.shape[0]}, expected {count}")
+    if count == 0:
+        return []
+    starts = array("q", bytes(8 * count))
+    cdef int64_t[::1] begins = starts
+    for i in range(count):
+        if not 0 <= base <= offsets[i] or not 0 <= lengths[i] <= size - (offsets[i] - base):
+            raise ValueError(f"offsets: {offsets[i]}: outside the {size} bytes from {base}")
+        begins[i] = offsets[i] - base
+    room = bytearray(sizeof(ordinary_filter) * count)
+    cdef uint8_t[::1] memory = room
+    cdef ordinary_filter *found = <ordinary_filter *>&memory[0]
+    cdef int answer
+    with nogil:
+        answer = c_ordinary_filters(_bytes(data), &begins[0], &lengths[0], count, found)
+    if answer != 0:
+        raise MemoryError
+    return [
+        (found[i].header_bytes, found[i].num_bytes, found[i].bits_set, found[i].fpp)
+        if found[i].header_bytes and not layout_overlap_another(
+            everything._first, everything._count, offsets[i], offsets[i] + lengths[i])
+        else None
+        for i in range(count)
+    ]

@@ -216,4 +216,43 @@ struct chunk_span {
 int64_t thrift_chunks(const uint8_t *data, int64_t size, int64_t start, struct chunk_span *chunks,
                       int64_t room, int64_t *where);
 
+/* ---- layout.c: byte ranges in order of their starts, and which overlap ------------------------- */
+
+struct byte_range {
+    int64_t start, end;
+    int64_t reach; /* the greatest end of all ranges up to this one */
+};
+
+/* The ranges of pages (at most one per chunk), page indexes (two) and filters (one) that the footer at
+ * `end` names; return their number. Sizes and offsets that cannot be give ranges past the end. */
+int64_t layout_pages(const struct chunk_span *chunks, int64_t count, int64_t end,
+                     struct byte_range *ranges);
+int64_t layout_indexes(const struct chunk_span *chunks, int64_t count, int64_t end,
+                       struct byte_range *ranges);
+int64_t layout_filters(const struct chunk_span *chunks, int64_t count, int64_t end,
+                       struct byte_range *ranges);
+
+/* Sort, and set `reach`. */
+void layout_order(struct byte_range *ranges, int64_t count);
+
+/* The number of ranges that start before `at`. */
+int64_t layout_before(const struct byte_range *ranges, int64_t count, int64_t at);
+
+/* Whether any range but [start, end) itself, which is one of them, overlaps it. */
+int layout_overlap_another(const struct byte_range *ranges, int64_t count, int64_t start,
+                           int64_t end);
+
+/* ---- ordinary_filters.c ----------------------------------------------------------------------- */
+
+/* `header_bytes` is 0, and nothing else counts, for what is no such filter of its full length. */
+struct ordinary_filter {
+    int64_t header_bytes, num_bytes, bits_set;
+    double fpp;
+};
+
+/* Look at what is stored at data[starts[i] .. starts[i] + lengths[i]); the caller has checked these.
+ * Returns -1 if there is no memory. */
+int ordinary_filters(const uint8_t *data, const int64_t *starts, const int64_t *lengths,
+                     int64_t count, struct ordinary_filter *filters);
+
 #endif

@@ -157,12 +157,16 @@ class OrcFile(DataFile, OrcReader):
             writer_timezone=stripe.writer_timezone,
         )
 
-    def describe(
-        self, chunk: OrcChunk, groups: bool = False, look: Look | None = None
-    ) -> ChunkDescription:
-        """The filters of a chunk, or why it has none. `groups`: each index group, too; `look` is
-        called with every filter."""
-        return describe(self, chunk, groups, look)
+    def describe_chunks(
+        self,
+        part: int,
+        columns: Sequence[OrcColumn],
+        groups: bool = False,
+        look: Look | None = None,
+    ) -> Iterator[ChunkDescription]:
+        """The chunks of `columns` in one stripe and their filters, or why one has none. `groups`:
+        each index group, too; `look` is called with every filter of a chunk before it comes."""
+        return (describe(self, chunk, groups, look) for chunk in self.chunks(part, columns))
 
     def stored_filter(
         self,

@@ -38,6 +38,7 @@ from parquet_bloom.vocabulary import NO_FILTER, UNKNOWN
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.parquet.ordinary_filters import OrdinaryFilter
     from parquet_bloom.storage.source import Source
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
@@ -104,6 +105,22 @@ def encode_header(num_bytes: int) -> bytes:
         compression=ttypes.BloomFilterCompression(UNCOMPRESSED=ttypes.Uncompressed()),
     )
     return compact.encode(header)
+
+
+def stored_as_usual(footer: Footer, chunk: ColumnChunk, found: OrdinaryFilter) -> StoredFilter:
+    """The ordinary filter of a chunk, as read_header would return it."""
+    return StoredFilter(
+        found.offset,
+        found.length,
+        found.header_bytes,
+        found.num_bytes,
+        SPLIT_BLOCK,
+        XXHASH,
+        UNCOMPRESSED,
+        footer.where,
+        chunk,
+        PLAIN,
+    )
 
 
 def read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFilter | None:

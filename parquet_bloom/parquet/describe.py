@@ -15,28 +15,64 @@ from parquet_bloom.container.descriptions import (
 from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, estimate_ndv
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer.chunk_table import known
 from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT, UnusableLegacy
+from parquet_bloom.parquet.ordinary_filters import NONE, OrdinaryFilter, read_ordinary
 from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.schema import LeafColumn
     from parquet_bloom.parquet.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.open_file import OpenFile
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect
 
 
-def describe(
+def describe_chunks(
+    file: OpenFile,
+    source: Source,
+    row_group: int,
+    leaves: Sequence[LeafColumn],
+    look: Look | None,
+) -> Iterator[ChunkDescription]:
+    """The chunks of a row group; `source` is that of `file`. Raises TamperedError."""
+    filters = read_ordinary(file, row_group, leaves)
+    if file.legacy is not None and file.legacy.may_have_private(file):
+        filters = NONE
+    fields = "num_values", "total_compressed_size"
+    num_values, sizes = (file.footer.chunks.part(field, row_group) for field in fields)
+    for leaf in leaves:
+        index = leaf.index
+        found = filters.get(index)
+        if found is None:
+            yield _describe(file, source, file.footer.chunk(row_group, leaf), look)
+            continue
+        if look is not None:
+            look(filters.bits(found))
+        yield ChunkDescription(
+            leaf.name,
+            leaf.physical_type,
+            leaf.logical_type,
+            known(num_values[index]),
+            known(sizes[index]),
+            _ordinary(found),
+            None,
+        )
+
+
+def _describe(
     file: OpenFile, source: Source, chunk: ColumnChunk, look: Look | None
 ) -> ChunkDescription:
-    """One chunk; `source` is that of `file`. Raises TamperedError."""
     filter, reason = _filter(file, source, chunk, look)
     private = () if file.legacy is None else map(_private, file.legacy.private(file, chunk))
     leaf = chunk.leaf
     return ChunkDescription(
         leaf.name,
-        leaf.type.physical,
+        leaf.physical_type,
         leaf.logical_type,
         chunk.num_values,
         chunk.total_compressed_size,
@@ -81,6 +117,29 @@ def _legacy(
     if look is not None:
         look(found.bits)
     return _published(chunk, found), None
+
+
+def _ordinary(found: OrdinaryFilter) -> FilterDescription:
+    offset, length, header_bytes, num_bytes, bits_set, fpp = found
+    num_blocks = num_bytes // BLOCK_BYTES
+    return FilterDescription(
+        "xxhash",
+        offset,
+        length,
+        length,
+        1,
+        num_bytes,
+        bits_set / (num_blocks * BLOCK_BITS),
+        fpp,
+        fpp,
+        finite(estimate_ndv(bits_set, num_blocks)),
+        False,
+        header_bytes,
+        num_blocks,
+        bloom.SPLIT_BLOCK,
+        bloom.XXHASH,
+        bloom.UNCOMPRESSED,
+    )
 
 
 def filter_description(

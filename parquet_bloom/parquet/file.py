@@ -13,7 +13,6 @@ from parquet_bloom.container import ROW_GROUPS, NoFilters, Place, ReadFilter
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import check_dialect
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.probe import ChunkProber
@@ -122,14 +121,18 @@ class ParquetFile(OpenFile):
 
         return PartDescription(Place(part), self.footer.row_group_num_rows(part))
 
-    def describe(
-        self, chunk: ColumnChunk, groups: bool = False, look: descriptions.Look | None = None
-    ) -> descriptions.ChunkDescription:
-        """A chunk and its filters, or why it has none. `look` is called with the bits of its
-        filter. Raises TamperedError."""
-        from parquet_bloom.parquet.describe import describe
+    def describe_chunks(
+        self,
+        part: int,
+        columns: Sequence[LeafColumn],
+        groups: bool = False,
+        look: descriptions.Look | None = None,
+    ) -> Iterator[descriptions.ChunkDescription]:
+        """The chunks of `columns` in one row group and their filters, or why one has none. `look` is
+        called with the bits of a filter before its chunk comes. Raises TamperedError."""
+        from parquet_bloom.parquet.describe import describe_chunks
 
-        return describe(self, self.window, chunk, look)
+        return describe_chunks(self, self.window, part, columns, look)
 
     @cached_property
     def window(self) -> Window:

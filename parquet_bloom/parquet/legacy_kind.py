@@ -88,6 +88,9 @@ class LegacyKind(Protocol):
         """The legacy filter at bloom_filter_offset, if there is one. `seed`: of its hash, if
         neither a note nor the chunk's values are to tell."""
 
+    def may_have_private(self, file: Any) -> bool:
+        """Whether any chunk may have a private filter."""
+
     def private(self, file: Any, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
         """The private filters of a chunk."""
 

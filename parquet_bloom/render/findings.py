@@ -139,7 +139,8 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
-    return summarize_validation(report).line
+    numbers = _numbers(report)
+    return f"{total_validated(numbers)}: {'ok' if report.ok else 'not ok'}"
 
 
 def write_validation(report: ValidationReport, verbose: bool = False) -> None:
@@ -160,16 +161,20 @@ def write_validation(report: ValidationReport, verbose: bool = False) -> None:
 
 def summarize_validation(report: ValidationReport) -> FileSummary:
     """The same of one of many files."""
-    numbers = Counter(str(item.severity) for item in report.findings)
+    return FileSummary(
+        state="ok" if report.ok else "not ok",
+        line=summary(report),
+        remarks=[group.remark for group in grouped(report.findings)],
+        numbers=_numbers(report),
+    )
+
+
+def _numbers(report: ValidationReport) -> Counter[str]:
+    """What total_validated takes."""
+    numbers = Counter(item.severity for item in report.findings)
     values = report.checked.values
     numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
-    state = "ok" if report.ok else "not ok"
-    return FileSummary(
-        state=state,
-        line=f"{total_validated(numbers)}: {state}",
-        remarks=[group.remark for group in grouped(report.findings)],
-        numbers=numbers,
-    )
+    return numbers
 
 
 def total_validated(numbers: Mapping[str, int]) -> str:

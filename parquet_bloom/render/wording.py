@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
@@ -51,6 +52,7 @@ def files_of(paths: Sequence[str], num_files: int) -> str:
     return f"{len(paths):,} of {number_of(num_files, 'file')}, such as {paths[0]}"
 
 
+@lru_cache(maxsize=4096)
 def without_numbers(text: str) -> str:
     """The same for texts that differ only in numbers."""
     return _NUMBER.sub("#", text)

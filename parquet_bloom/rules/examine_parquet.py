@@ -75,8 +75,12 @@ class ParquetExamination(Examination):
             opening.findings.append(finding("PB508", doubt, column=column))
         hidden = exposure.hidden_filters(footer, self.columns, self.parts)
         opening.findings += security.check_locked(hidden, file.units)
-        for chunk in structure_parquet.pointing(file, self.columns, self.parts):
-            opening.findings += self._read_header(chunk)
+        for chunk, ordinary in structure_parquet.pointing(file, self.columns, self.parts):
+            if ordinary is None or chunk.has_file_path:
+                opening.findings += self._read_header(chunk)
+            else:
+                stored = bloom.stored_as_usual(footer, chunk, ordinary)
+                opening.findings += self._keep(chunk, stored)
         opening.num_filters += len(self._stored)
         for chunk in candidates(footer, self.columns, {each.chunk.key for each in self._stored}):
             if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
@@ -100,15 +104,19 @@ class ParquetExamination(Examination):
         yield from problems
         if stored is None:
             return
-        self._stored.append(StoredChunk(chunk, stored))
         yield from structure_parquet.check_header(self.file, chunk, stored)
         yield from structure_parquet.check_sharing(self.file, chunk, stored)
-        yield from portability.check_header(chunk, stored)
-        yield from portability.check_type(chunk)
+        yield from self._keep(chunk, stored)
         if stored.is_leaked:
             yield security.plaintext(chunk, stored.offset)
         if stored.num_bytes > MAX_BYTES:
             yield not_checked(chunk, f"a bitset of more than {MAX_BYTES} bytes")
+
+    def _keep(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
+        """Keep a filter for `items`. Of an ordinary one, there is no more to say before its bits."""
+        self._stored.append(StoredChunk(chunk, stored))
+        yield from portability.check_header(chunk, stored)
+        yield from portability.check_type(chunk)
 
     # --------------------------------------------------------------------------------------------
     # Filters

@@ -89,7 +89,7 @@ def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[Bro
     """The filters of the chunks `wanted` in file order, as far as can be told without values,
     including lengths of no filter."""
     pointing = structure_parquet.pointing(file, file.footer.leaves, range(file.num_row_groups))
-    filters = [_with_header(file, chunk) for chunk in filter(_is_ours, pointing)]
+    filters = [_with_header(file, chunk) for chunk, _ in pointing if _is_ours(chunk)]
     headers = sorted(
         ((each.stored, each) for each in filters if each.stored), key=lambda pair: pair[0].offset
     )

@@ -18,12 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from html import escape
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from parquet_bloom.container import UNITS, Place, Units
 
-# To make a union of types takes longer than to ask for one.
-_SCALARS = (str, int, float)
 _COLLECTIONS = (list, tuple, set, frozenset)
 
 # Annotations of fields whose values are in a document as they are.
@@ -176,65 +174,66 @@ def as_json(document: Any) -> str:
 
 def plain(value: Any, units: Units) -> Any:
     """The JSON value for any part of a report."""
-    # The most frequent first: a file may have 100,000 chunks.
-    if value is None or isinstance(value, _SCALARS):
-        return value
-    if isinstance(value, _COLLECTIONS):
-        return [plain(each, units) for each in value]
-    if isinstance(value, dict):
-        return {key: plain(each, units) for key, each in value.items()}
-    if is_dataclass(value):
-        return _fields(value, units)
-    return value.hex() if isinstance(value, bytes) else value
+    return _converters(units).plain(value)
 
 
-def _fields(value: Any, units: Units) -> dict[str, Any]:
-    shape = _shape(value.__class__, units)
-    # A record has all its fields in a dictionary.
-    document = shape.fields(value)
-    for name in shape.where_known:
-        if document[name] is None:
-            del document[name]
-    for name in shape.nested:
-        content = document.get(name)
-        if content is not None:
-            document[name] = plain(content, units)
-    if not shape.renamed.keys().isdisjoint(document):
-        document = {shape.renamed.get(name, name): each for name, each in document.items()}
-    return place_fields(value.place, units) | document if shape.has_place else document
+class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
+    """What makes JSON values of each class; None for values that are in JSON as they are. A file may
+    have 100,000 chunks: whatever their class alone decides is decided here, once."""
+
+    def __init__(self, units: Units) -> None:
+        self._units = units
+
+    def plain(self, value: Any) -> Any:
+        convert = self[value.__class__]
+        return value if convert is None else convert(value)
+
+    def __missing__(self, kind: Any) -> Callable[[Any], Any] | None:
+        self[kind] = found = self._converter(kind)
+        return found
+
+    def _converter(self, kind: Any) -> Callable[[Any], Any] | None:
+        if issubclass(kind, _COLLECTIONS):
+            return lambda value: [self.plain(each) for each in value]
+        if issubclass(kind, dict):
+            return lambda value: {key: self.plain(each) for key, each in value.items()}
+        if is_dataclass(kind):
+            return self._of_fields(kind)
+        return bytes.hex if issubclass(kind, bytes) else None
+
+    def _of_fields(self, report: Any) -> Callable[[Any], dict[str, Any]]:
+        units = self._units
+        found = {each.name: each for each in fields(report)}
+        has_place = found.pop("place", None) is not None
+        where_known = [name for name, each in found.items() if each.metadata.get("where_known")]
+        nested = [name for name, each in found.items() if not _PLAIN.fullmatch(str(each.type))]
+        keys = {name: key_of(name, units) for name in found if key_of(name, units) != name}
+        # A record has all its fields in a dictionary.
+        is_record = not has_place and not hasattr(report, "__slots__")
+
+        def convert(value: Any) -> dict[str, Any]:
+            document: dict[str, Any]
+            if is_record:
+                document = value.__dict__.copy()
+            else:
+                document = {name: getattr(value, name) for name in found}
+            for name in where_known:
+                if document[name] is None:
+                    del document[name]
+            for name in nested:
+                content = document.get(name)
+                if content is not None:
+                    document[name] = self.plain(content)
+            if not keys.keys().isdisjoint(document):
+                document = {keys.get(name, name): each for name, each in document.items()}
+            if has_place:
+                return place_fields(value.place, units) | document
+            return document
+
+        return convert
 
 
-class _Shape(NamedTuple):
-    """How a document is made of a dataclass: what gives its fields but for the `place`, and the names
-    of those that are left out where they are None, that may not be plain, and that have another key."""
-
-    fields: Callable[[Any], dict[str, Any]]
-    where_known: tuple[str, ...]
-    nested: tuple[str, ...]
-    renamed: Mapping[str, str]
-    has_place: bool
-
-
-@cache
-def _shape(report: Any, units: Units) -> _Shape:
-    found = {each.name: each for each in fields(report)}
-    has_place = found.pop("place", None) is not None
-
-    def one_by_one(value: Any) -> dict[str, Any]:
-        return {name: getattr(value, name) for name in found}
-
-    return _Shape(
-        one_by_one if has_place or hasattr(report, "__slots__") else _copied,
-        tuple(name for name, each in found.items() if each.metadata.get("where_known")),
-        tuple(name for name, each in found.items() if not _PLAIN.fullmatch(str(each.type))),
-        {name: key_of(name, units) for name in found if key_of(name, units) != name},
-        has_place,
-    )
-
-
-def _copied(record: Any) -> dict[str, Any]:
-    fields: dict[str, Any] = record.__dict__.copy()
-    return fields
+_converters = cache(_Converters)
 
 
 @cache

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.container import WHERE_KNOWN
+from parquet_bloom.container import WHERE_KNOWN, Place
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Names, Numbers, Selection, names_given, numbers_given
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Bits, Place
+    from parquet_bloom.container import Bits
     from parquet_bloom.container.descriptions import ChunkDescription, PartDescription
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
 # Called with a filter while its bits are in memory: its place, the position of its column among those
 # inspected, its description, and the bits.
-Visit = Callable[["Place", int, "ChunkDescription", "Bits"], None]
+Visit = Callable[[Place, int, "ChunkDescription", "Bits"], None]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -101,11 +101,8 @@ def inspect_file(
     columns = file.select(selection.columns)
     parts = []
     for part in file.select_parts(selection.parts):
-        described = (
-            _inspect_chunk(file, chunk, position, index_groups, visit)
-            for position, chunk in enumerate(file.chunks(part, columns))
-        )
-        parts.append(replace(file.describe_part(part), columns=tuple(described)))
+        described = tuple(_described(file, part, columns, index_groups, visit))
+        parts.append(replace(file.describe_part(part), columns=described))
     filter_bytes = sum(column.filter_bytes for part in parts for column in part.columns)
     return FileInspection(
         path=file.path,
@@ -124,13 +121,17 @@ def inspect_file(
     )
 
 
-def _inspect_chunk(
-    file: Container, chunk: Any, position: int, groups: bool, visit: Visit | None
-) -> ChunkDescription:
+def _described(
+    file: Container, part: int, columns: Sequence[Any], groups: bool, visit: Visit | None
+) -> Iterator[ChunkDescription]:
     if visit is None:
-        return file.describe(chunk, groups)
+        yield from file.describe_chunks(part, columns, groups)
+        return
+    place = Place(part, units=file.units)
     seen: list[Bits] = []
-    found = file.describe(chunk, groups, seen.append)
-    for bits in seen:
-        visit(chunk.place, position, found, bits)
-    return found
+    found = file.describe_chunks(part, columns, groups, seen.append)
+    for position, description in enumerate(found):
+        for bits in seen:
+            visit(place, position, description, bits)
+        seen.clear()
+        yield description

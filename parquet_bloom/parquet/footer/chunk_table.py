@@ -19,6 +19,11 @@ _FILE_PATH, _CRYPTO = _PLACE["has_file_path"], _PLACE["has_crypto_metadata"]
 _ABSENT = _kernel.ABSENT
 
 
+def known(number: int) -> int | None:
+    """A number of the table; None where the footer lacks it."""
+    return None if number == _ABSENT else number
+
+
 class ChunkTable:
     """_kernel.CHUNK_FIELDS of each chunk, row group by row group."""
 
@@ -32,6 +37,15 @@ class ChunkTable:
     def every(self, field: str) -> array[int]:
         """One field of all chunks; _kernel.ABSENT where the footer lacks it."""
         return self._numbers[_PLACE[field] :: _WIDTH]
+
+    def part(self, field: str, row_group: int) -> array[int]:
+        """One field of the chunks of a row group."""
+        start = row_group * self._num_columns * _WIDTH
+        return self._numbers[start + _PLACE[field] : start + self._num_columns * _WIDTH : _WIDTH]
+
+    def ranges(self, end: int, *kinds: str) -> _kernel.Ranges:
+        """What the chunks use of a file whose footer starts at `end`."""
+        return _kernel.Ranges(self._numbers, end, *kinds)
 
     def one(self, field: str, row_group: int, column: int) -> int:
         """One field of one chunk."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import lru_cache
 
 from parquet_bloom.container import Place, record
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
@@ -47,9 +47,9 @@ class ColumnChunk:
     def column(self) -> LeafColumn:
         return self.leaf
 
-    @cached_property
+    @property
     def place(self) -> Place:
-        return Place(self.row_group)
+        return _place(self.row_group)
 
     @property
     def stored_bytes(self) -> int:
@@ -80,3 +80,8 @@ class ColumnChunk:
     def where(self) -> str:
         """The chunk's name in messages."""
         return f"row group {self.row_group}, column {self.leaf.name}"
+
+
+@lru_cache(maxsize=1024)
+def _place(row_group: int) -> Place:
+    return Place(row_group)

@@ -144,6 +144,12 @@ class Footer:
             self._mentions[text] = text in self.raw
         return self._mentions[text]
 
+    @cached_property
+    def has_struct_in_statistics(self) -> bool:
+        """Whether the Statistics of any chunk have a field that is a struct."""
+        found = self.chunks.every("struct_in_statistics")
+        return found.count(_kernel.ABSENT) < len(found)
+
     @property
     def is_signed(self) -> bool:
         """Whether this is the plaintext footer of an encrypted file, and therefore signed."""
