@@ -114,7 +114,7 @@ def write_wide(columns: int, file: Path) -> None:
     values = pa.table({name: rng.integers(0, 1 << 60, 1000) for name in names})
     with pq.ParquetWriter(
         file,
-        values.schema,
+        types,
         compression="none",
         use_dictionary=False,
         bloom_filter_options={name: {"ndv": 10, "fpp": 0.01} for name in names[::100]},
@@ -124,21 +124,22 @@ def write_wide(columns: int, file: Path) -> None:
 
 
 def write_chunks(chunks: int, file: Path) -> None:
-    """Row groups of 500 column chunks of ten values, each with a filter of 64 bytes; 0 to 9 in the first column."""
+    """Row groups of 500 column chunks of 30 values, each with a filter of 64 bytes; 0 to 29 in the first column."""
     names = [f"column-{number}" for number in range(ROW_GROUP_CHUNKS)]
     rng = np.random.default_rng(SEED)
-    values = pa.table({name: rng.integers(0, 1 << 60, 10) for name in names[1:]})
-    values = values.add_column(0, names[0], pa.array(range(10)))
-    options = {name: {"ndv": 50, "fpp": 0.01} for name in names}
+    types = pa.schema([(name, pa.int64()) for name in names])
+    options = {name: {"ndv": 50, "fpp": 0.001} for name in names}
     with pq.ParquetWriter(
         file,
-        values.schema,
+        types,
         compression="none",
         use_dictionary=False,
         bloom_filter_options=options,
     ) as writer:
         for _ in range(0, chunks, ROW_GROUP_CHUNKS):
-            writer.write_table(values)
+            values = rng.integers(0, 1 << 60, (ROW_GROUP_CHUNKS, 30))
+            values[0] = range(30)
+            writer.write_table(pa.table(list(values), schema=types))
 
 
 def write_huge(rows: int, folder: Path) -> None:

@@ -40,6 +40,7 @@ from parquet_bloom.parquet.sealed import exposure
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look
+from parquet_bloom.storage.source import Source, Window
 from parquet_bloom.values.literals import as_examples, literal_of
 from parquet_bloom.vocabulary import UNKNOWN
 
@@ -52,9 +53,13 @@ class StoredChunk:
     stored: bloom.StoredFilter
 
 
+# Filters that are looked at together, if their values are not looked up, have this many bytes at most.
+_TOGETHER = 1 << 20
+
+
 @dataclass
 class ParquetExamination(Examination):
-    """An item is a StoredChunk."""
+    """An item is a list of StoredChunks."""
 
     file: ParquetFile
 
@@ -121,25 +126,44 @@ class ParquetExamination(Examination):
     # --------------------------------------------------------------------------------------------
     # Filters
 
-    def items(self) -> list[StoredChunk]:
-        """The filters whose bits can be read, without those that would take too much memory."""
-        return [
-            each
-            for each in self._stored
-            if structure_parquet.is_readable(self.file, each.stored)
-            and each.stored.num_bytes <= MAX_BYTES
-            and not each.stored.is_leaked
-        ]
+    def items(self) -> list[list[StoredChunk]]:
+        """The filters whose bits can be read, without those that would take too much memory; several
+        small ones are one item if the bits are all there is to look at."""
+        items: list[list[StoredChunk]] = []
+        room = 0
+        for each in self._stored:
+            stored = each.stored
+            if (
+                not structure_parquet.is_readable(self.file, stored)
+                or stored.num_bytes > MAX_BYTES
+                or stored.is_leaked
+            ):
+                continue
+            if stored.num_bytes <= room and not self.options.deep and not stored.is_encrypted:
+                items[-1].append(each)
+                room -= stored.num_bytes
+            else:
+                items.append([each])
+                room = _TOGETHER - stored.num_bytes
+        return items
 
-    def room(self, item: StoredChunk) -> int:
-        return membership_room(item.stored.num_bytes)
+    def room(self, item: list[StoredChunk]) -> int:
+        return sum(membership_room(each.stored.num_bytes) for each in item)
 
-    def look(self, item: StoredChunk) -> Look:
+    def look(self, item: list[StoredChunk]) -> Look:
+        source = self.file.source if len(item) == 1 else Window(self.file.source)
+        look = Look()
+        for each in item:
+            self._look_at(each, source, look)
+        return look
+
+    def _look_at(self, item: StoredChunk, source: Source, look: Look) -> None:
         chunk, footer = item.chunk, self.file.footer
         try:
-            bits = bloom.read_bitset(self.file.source, item.stored)
+            bits = bloom.read_bitset(source, item.stored)
         except TamperedError as error:
-            return Look([structure_parquet.does_not_open(self.file, chunk, error)])
+            look.findings.append(structure_parquet.does_not_open(self.file, chunk, error))
+            return
         membership, problems = self._look_up(chunk, bits)
         view = FilterView(
             chunk=chunk,
@@ -156,7 +180,8 @@ class ParquetExamination(Examination):
             digest=_digest(chunk, bits),
         )
         # Why the values were not looked up comes before what there is to say about the bits.
-        return Look(problems, [view])
+        look.findings += problems
+        look.views.append(view)
 
     def _look_up(
         self, chunk: ColumnChunk, bits: SplitBlockBloomFilter

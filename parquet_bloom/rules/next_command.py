@@ -20,19 +20,18 @@ class NextCommands:
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None], str | None] = {}
 
-    def with_next(self, found: Finding) -> Finding:
-        """The finding with the command that helps next, if there is one."""
+    def add_to(self, found: Finding) -> None:
+        """Fill in the `next` of a finding that nobody else has yet."""
         command = found.definition.command
         if command is None:
-            return found
+            return
         place = found.place if "ROW_GROUP" in command else None
         limit = _limit(found) if "LIMIT" in command else None
         key = command, found.column, place, limit
         if key not in self._filled:
             self._filled[key] = self._fill(*key)
-        filled = self._filled[key]
-        # dataclasses.replace takes four times as long.
-        return found if filled is None else Finding(**{**vars(found), "next": filled})
+        # A record can be changed, and takes a while to copy.
+        vars(found)["next"] = self._filled[key]
 
     def _fill(
         self, command: str, column: str | None, place: Place | None, limit: str | None

@@ -225,9 +225,9 @@ def _look_up(
         for each in filters
         if each.stored and not each.fatal and each.chunk.leaf.type.physical != "BOOLEAN"
     }
-    items = [StoredChunk(each.chunk, each.stored) for each in waiting.values() if each.stored]
+    items = [[StoredChunk(each.chunk, each.stored)] for each in waiting.values() if each.stored]
 
-    def ask(item: StoredChunk) -> tuple[list[Finding], int | None]:
+    def ask(item: list[StoredChunk]) -> tuple[list[Finding], int | None]:
         """What is wrong; and of a filter that is right, how many bits the values do not explain."""
         look = examination.look(item)
         found = [*look.findings, *(finding for view in look.views for finding in check_view(view))]
@@ -237,7 +237,7 @@ def _look_up(
 
     sharing: defaultdict[int, list[tuple[int, ChunkKey]]] = defaultdict(list)
     report, answers = of_all(progress, items), work_in_order(items, ask, examination.room, threads)
-    for done, (item, (findings, foreign_bits)) in enumerate(answers, start=1):
+    for done, ((item,), (findings, foreign_bits)) in enumerate(answers, start=1):
         for finding in findings:
             waiting[item.chunk.key].add(finding)
         if foreign_bits is not None:

@@ -109,12 +109,13 @@ def check_twins(filters: Iterable[Twin]) -> Iterator[Finding]:
     for twin in filters:
         groups[twin.chunk.key[1], twin.digest].append(twin)
     for twins in groups.values():
+        if len(twins) == 1:
+            continue
         model = next((twin for twin in twins if twin.is_right), twins[0])
+        message = (
+            f"the filter is the same as in {model.chunk.place}, bit for bit: right only if both have"
+            " the same values"
+        )
         for twin in twins:
             if twin is not model and not twin.is_right:
-                yield chunk_finding(
-                    "PB407",
-                    twin.chunk,
-                    f"the filter is the same as in {model.chunk.place}, bit for bit: right only if"
-                    " both have the same values",
-                )
+                yield chunk_finding("PB407", twin.chunk, message)

@@ -79,7 +79,8 @@ def validate(
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
     values are missing, say what the writer did wrong. keys: for encrypted files. progress: called
-    with (filters done, filters in all); in ORC files, a column in a stripe counts as one.
+    with (filters done, filters in all); in ORC files, a column in a stripe counts as one, and
+    so do small filters whose values are not looked up.
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
     extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
@@ -112,10 +113,10 @@ def validate_file(
     policy: Policy = options.policy or Policy()
     examined = examine(file, options, progress)
     _check_unchanged(file)
+    kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
     commands = NextCommands(file, examined.columns)
-    kept = tuple(
-        commands.with_next(finding) for finding in examined.findings if not policy.ignores(finding)
-    )
+    for finding in kept:
+        commands.add_to(finding)
     return ValidationReport(
         path=file.path,
         format=file.format,

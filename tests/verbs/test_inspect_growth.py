@@ -7,6 +7,7 @@ import pytest
 
 import parquet_bloom as pb
 from parquet_bloom.options import Selection
+from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.storage.source import WINDOW_BYTES
 from parquet_bloom.verbs.inspect import inspect_file
 
@@ -79,3 +80,16 @@ def test_what_is_read_together_is_what_is_stored(tmp_path):
                 sizes.add(bits.num_bytes)
                 assert (column.filter.fill, column.filter.fpp) == (bits.fill, bits.fpp)
     assert min(sizes) < WINDOW_BYTES <= max(sizes)
+
+
+def test_the_columns_are_listed_once_for_all_findings(tmp_path, monkeypatch):
+    """A finding in each chunk names the command that helps with its column."""
+    path = many_chunks(tmp_path / "many.parquet", 50, 20)
+    listed = []
+    names = ParquetFile.columns
+    monkeypatch.setattr(
+        ParquetFile, "columns", property(lambda file: listed.append(0) or names.fget(file))
+    )
+    report = pb.validate(path, deep=False)
+    assert sum(finding.next is not None for finding in report.findings) >= 50 * 19
+    assert len(listed) <= 2
