@@ -1,7 +1,9 @@
 """Values as Python users give them: one present is never absent, whatever it is given as, in either
 format and every dialect, one by one and many at a time."""
 
+import atexit
 import re
+import shutil
 import uuid
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -49,7 +51,9 @@ PARQUET = {
 
 @cache
 def folder() -> Path:
-    return Path(mkdtemp())
+    path = Path(mkdtemp())
+    atexit.register(shutil.rmtree, path)
+    return path
 
 
 @cache
