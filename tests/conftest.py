@@ -3,10 +3,14 @@
 import os
 import signal
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -40,6 +44,16 @@ def pytest_configure() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Scheduling | None":
+    """--dist loadfile, as suits this suite."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from make.schedule import SparkTogether
+
+    return SparkTogether(config, log)
 
 
 def missing(what: str) -> NoReturn:

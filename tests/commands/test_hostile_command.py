@@ -117,12 +117,17 @@ def test_standard_output_that_is_closed(source: Path) -> None:
 def test_interrupted(source: Path, plain: bytes, number: int) -> None:
     """A signal in the middle of a build: no temporary file, and the exit code of the signal."""
     program = (
-        "import os, time\n"
+        "import os, signal, time\n"
         "from parquet_bloom.cli import main\n"
         "copy = os.copy_file_range\n"
+        "signalled, wake = os.pipe()\n"
+        "os.set_blocking(wake, False)\n"
+        "signal.set_wakeup_fd(wake)\n"
         "def slow(*arguments):\n"
         "    print('copying', flush=True)\n"
-        "    time.sleep(2)\n"
+        "    os.read(signalled, 1)\n"
+        # For the main thread to hear of it.
+        "    time.sleep(1)\n"
         "    return copy(*arguments)\n"
         "os.copy_file_range = slow\n"
         "main()\n"

@@ -24,6 +24,7 @@ from urllib.request import urlopen
 
 import pyspark
 from conftest import ROOT
+from oracle.parquet_java import QUICK
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
 # For a machine on which much else is going on.
@@ -32,8 +33,7 @@ DEADLINE = 600
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 DEPLOY = "org.apache.spark.deploy"
 
-# Less to compile, as nothing runs for long.
-QUICK_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+QUICK_START = " ".join(QUICK)
 
 CONF: dict[str, Any] = {
     "spark.ui.enabled": "false",

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from oracle.parquet_java import compile_java
+from oracle.parquet_java import QUICK, compile_java
 
 # Of 128, 192 and 256 bits.
 MASTER_KEYS = {"footer": b"footer master 16", "users": b"k" * 23 + b"1", "places": b"k" * 31 + b"2"}
@@ -117,8 +117,7 @@ def _start(folder: str) -> None:
     builder = SparkSession.builder.master("local[2]").appName("parquet_bloom")
     options = {
         "spark.driver.extraClassPath": folder,
-        # Runs are short: the second compiler costs more than it gives.
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": " ".join(QUICK),
         "spark.driver.memory": "1g",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import missing
-from oracle.parquet_java import ParquetJava
+from oracle.parquet_java import QUICK, ParquetJava
 
 IS_CONNECT = os.environ.get("PBLOOM_SPARK") == "connect"
 
@@ -20,8 +20,7 @@ IS_CONNECT = os.environ.get("PBLOOM_SPARK") == "connect"
 MASTER = "local[2,4]"
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
-    # Runs are short: the second compiler costs more than it gives.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": " ".join(QUICK),
     "spark.driver.memory": "1g",
     "spark.log.level": "OFF",
     "spark.sql.session.timeZone": "UTC",

@@ -30,6 +30,7 @@ class DuckDB:
             config={"autoinstall_known_extensions": "false", "threads": "1"}
         )
         self._connection.execute("SET TimeZone = 'UTC'")
+        self._kinds: dict[tuple[Path, int, str], str] = {}
 
     def asks(self, leaf: Leaf) -> bool:
         """Whether a query can compare the column with a literal. FLOAT16 has a test of its own."""
@@ -84,14 +85,22 @@ class DuckDB:
         if leaf.logical_type == "INTERVAL":
             months, days, millis = struct.unpack("<3I", bytes.fromhex(literal[2:]))
             return f"(to_months({months}) + to_days({days}) + to_milliseconds({millis}))"
-        described = self._connection.execute(
-            f"DESCRIBE SELECT {_dotted(leaf)} AS it FROM {_sql(str(path))}"
-        ).fetchall()
+        kind = self._kind(path, leaf)
         text = literal
-        if described[0][1] == "BLOB":
+        if kind == "BLOB":
             (stored,) = stored_values(leaf, literal)
             text = "".join(f"\\x{byte:02X}" for byte in stored.data)
-        return f"CAST({_sql(text)} AS {described[0][1]})"
+        return f"CAST({_sql(text)} AS {kind})"
+
+    def _kind(self, path: Path, leaf: Leaf) -> str:
+        """DuckDB's type of a column; it is asked once, as that takes as long as a query."""
+        key = path, path.stat().st_mtime_ns, _dotted(leaf)
+        if key not in self._kinds:
+            described = self._connection.execute(
+                f"DESCRIBE SELECT {_dotted(leaf)} AS it FROM {_sql(str(path))}"
+            ).fetchall()
+            self._kinds[key] = described[0][1]
+        return self._kinds[key]
 
     def write(self, query: str, path: Path) -> None:
         """The answer of a query as a Parquet file, with the filters that DuckDB adds by itself."""

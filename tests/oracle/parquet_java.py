@@ -4,9 +4,19 @@ import importlib.util
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from oracle.programs import JUDGES, FileKeys, Kept, run_program, write_queries
 from oracle.stored import Stored
+
+# Runs are short: the second compiler, the parallel collector and the verification of classes cost
+# more than they give.
+QUICK: Final = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:-BytecodeVerificationRemote",
+)
 
 
 def jars() -> str:
@@ -18,7 +28,9 @@ def jars() -> str:
 
 
 def compile_java(folder: Path, *sources: Path) -> None:
-    run_program(["javac", "-nowarn", "-cp", jars(), "-d", folder, *sources])
+    # No processors of annotations are looked for in all the jars.
+    options = [*(f"-J{option}" for option in QUICK), "-nowarn", "-proc:none"]
+    run_program(["javac", *options, "-cp", jars(), "-d", folder, *sources])
 
 
 class ParquetJava:
@@ -48,8 +60,7 @@ class ParquetJava:
     def run(
         self, program: str, *arguments: Path, keys: Mapping[Path, FileKeys] | None = None
     ) -> list[list[str]]:
-        # Runs are short: the second compiler and the parallel collector cost more than they give.
-        options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        options = ["-Xmx512m", *QUICK]
         classes = f"{self._folder}:{jars()}"
         logging = "-Dlog4j2.level=ERROR"
         if keys:

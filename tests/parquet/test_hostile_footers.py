@@ -134,10 +134,10 @@ def test_each_byte_flipped(
     """Bytes of the footer, the filters and the pages, each in another way."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     chance = random.Random(part)
-    for at in range(4 + part, len(filtered) - 8, 24):
+    for turn, at in enumerate(range(4 + part, len(filtered) - 8, 24)):
         changed = bytearray(filtered)
         changed[at] = chance.choice([0, 0x7F, 0x80, 0xFF, changed[at] ^ 1, changed[at] ^ 0x10])
-        survives(write(bytes(changed)))
+        survives(write(bytes(changed)), turn)
 
 
 def test_several_bytes_flipped(
@@ -145,13 +145,13 @@ def test_several_bytes_flipped(
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
     chance = random.Random(8)
-    for _ in range(100):
+    for turn in range(100):
         changed = bytearray(filtered)
         for _ in range(4):
             changed[chance.randrange(footer_start(filtered), len(filtered) - 8)] = chance.randrange(
                 256
             )
-        survives(write(bytes(changed)))
+        survives(write(bytes(changed)), turn)
 
 
 def test_random_footers(write: Callable[[bytes], Path]) -> None:

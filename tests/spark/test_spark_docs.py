@@ -13,6 +13,7 @@ from conftest import FIXTURES, ROOT
 from make.commands import outcome
 from make.documents import blocks, comparable
 from make.spark_session import scanned
+from oracle.parquet_java import QUICK
 
 import parquet_bloom as pb
 from parquet_bloom.cli import cli
@@ -44,7 +45,7 @@ def test_ten_minutes(spark, tmp_path):
             printed = subprocess.run(
                 [sys.executable, "-c", lookup],
                 # A port that nobody else has.
-                env=os.environ | {"SPARK_TESTING": "1"},
+                env=os.environ | {"SPARK_TESTING": "1", "JDK_JAVA_OPTIONS": " ".join(QUICK)},
                 capture_output=True,
                 text=True,
                 check=True,

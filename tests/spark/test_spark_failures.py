@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from oracle.parquet_java import QUICK
 
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
@@ -88,6 +89,7 @@ def test_an_interrupted_command_ends_as_others_do(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "parquet_bloom", "spark", "build", str(tmp_path), "-c", "id",
          "--existing", "replace", "--force", "--fpp", "0.0001"],
+        env=os.environ | {"JDK_JAVA_OPTIONS": " ".join(QUICK)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     while is_running(process) and not any(tmp_path.glob(".*pbloom-tmp")):

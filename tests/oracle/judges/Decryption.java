@@ -20,6 +20,8 @@ import org.apache.parquet.hadoop.metadata.ColumnPath;
  */
 final class Decryption {
   private static final Map<String, String[]> KEYS = new HashMap<>();
+  // One for all: each reads the defaults of Hadoop.
+  private static final Configuration CONFIGURATION = new Configuration();
 
   static {
     String name = System.getProperty("keys");
@@ -61,7 +63,7 @@ final class Decryption {
   /** Options to read a file with. */
   static ParquetReadOptions.Builder options(String name) {
     ParquetReadOptions.Builder options =
-        HadoopReadOptions.builder(new Configuration(), new Path(name));
+        HadoopReadOptions.builder(CONFIGURATION, new Path(name));
     FileDecryptionProperties decryption = of(name);
     return decryption == null ? options : options.withDecryption(decryption);
   }

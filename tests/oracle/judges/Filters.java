@@ -20,8 +20,10 @@ import org.apache.parquet.hadoop.util.HadoopInputFile;
  */
 public final class Filters {
   public static void main(String[] arguments) throws IOException {
+    // One for all: each reads the defaults of Hadoop.
+    Configuration configuration = new Configuration();
     for (String name : arguments) {
-      HadoopInputFile file = HadoopInputFile.fromPath(new Path(name), new Configuration());
+      HadoopInputFile file = HadoopInputFile.fromPath(new Path(name), configuration);
       try (ParquetFileReader reader =
           ParquetFileReader.open(file, Decryption.options(name).build())) {
         int ordinal = 0;

@@ -20,6 +20,9 @@ import org.apache.orc.RecordReader;
  * Takes a file of lines path, column, kind of PredicateLeaf, literal; answers each with the rows.
  */
 class OrcSearch {
+    // One for all: each reads the defaults of Hadoop.
+    private static final Configuration CONFIGURATION = new Configuration();
+
     public static void main(String[] arguments) throws Exception {
         TimeZone.setDefault(TimeZone.getTimeZone("UTC"));
         for (String line : Files.readAllLines(Path.of(arguments[0]))) {
@@ -30,7 +33,7 @@ class OrcSearch {
 
     private static long rows(String path, String column, PredicateLeaf.Type type, String text) throws Exception {
         Reader reader = OrcFile.createReader(
-            new org.apache.hadoop.fs.Path(path), OrcFile.readerOptions(new Configuration()));
+            new org.apache.hadoop.fs.Path(path), OrcFile.readerOptions(CONFIGURATION));
         SearchArgument wanted = SearchArgumentFactory.newBuilder()
             .startAnd().equals(column, type, literal(type, text)).end().build();
         Reader.Options options = reader.options()

@@ -62,7 +62,8 @@ public final class Pushdown {
               .useBloomFilter(true)
               .withRecordFilter(FilterCompat.get(predicate(schema, column, kind, value)))
               .build();
-      try (ParquetFileReader pruned = ParquetFileReader.open(file, options)) {
+      try (ParquetFileReader pruned =
+          ParquetFileReader.open(file, footer, options, file.newStream())) {
         return "kept\t" + ordinals(footer.getBlocks(), pruned.getRowGroups());
       }
     } catch (Exception e) {
