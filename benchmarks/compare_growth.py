@@ -1,4 +1,4 @@
-"""How what reads no values grows with the number of column chunks."""
+"""How what each verb costs grows with the number of column chunks."""
 
 from __future__ import annotations
 
@@ -40,12 +40,20 @@ def measure_growth(files: Files, rounds: int) -> Table:
 
 def _commands(path: Path) -> dict[str, Command]:
     value = ("-c", "column-0", "-v", "7", "--json")
+    one_column = ("-c", "column-1", "--existing", "replace")
+
+    def to(output: Path) -> list[str]:
+        return ["-o", str(output), "--overwrite"]
+
     return {
         "inspect --json": lambda output: [PBLOOM, "inspect", "--json", str(path)],
         "validate --no-deep": lambda output: [PBLOOM, "validate", "--no-deep", str(path)],
         "probe": lambda output: [PBLOOM, "probe", str(path), *value],
         "report --no-deep": lambda output: [
             *(PBLOOM, "report", "--no-deep", str(path)),
-            *("-o", str(output), "--overwrite"),
+            *to(output),
         ],
+        "build, one column": lambda output: [PBLOOM, "build", str(path), *one_column, *to(output)],
+        "strip": lambda output: [PBLOOM, "strip", str(path), *to(output)],
+        "diff": lambda output: [PBLOOM, "diff", str(path), str(path)],
     }

@@ -114,7 +114,7 @@ def write_wide(columns: int, file: Path) -> None:
     values = pa.table({name: rng.integers(0, 1 << 60, 1000) for name in names})
     with pq.ParquetWriter(
         file,
-        types,
+        values.schema,
         compression="none",
         use_dictionary=False,
         bloom_filter_options={name: {"ndv": 10, "fpp": 0.01} for name in names[::100]},
