@@ -11,7 +11,7 @@ from benchmarks.tables import NO_GOAL, Table, at_most
 CHUNKS = (5_000, 20_000, 100_000)
 
 # Seconds of CPU at the most chunks.
-GOALS = {"inspect --json": 2.0, "validate --no-deep": 2.0, "report --no-deep": 5.0}
+GOALS = {"inspect --json": 2.0, "report --no-deep": 5.0}
 
 
 def measure_growth(files: Files, rounds: int) -> Table:
