@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from parquet_bloom.native import _kernel
-
-ABSENT = _kernel.ABSENT
+ABSENT = -(2**63)
 MAGIC_BYTES = 4
 
 Range = tuple[int, int]
