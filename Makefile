@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster lint bench docs thrift proto clean
+.PHONY: demo test cluster asan fuzz lint bench docs thrift proto clean
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -20,6 +20,18 @@ test: .venv/dev
 # way to encrypt a table.
 cluster: .venv/dev
 	PBLOOM_CLUSTER=full $(BIN)/python -m pytest -q -m cluster
+
+# The kernel with the address and undefined-behaviour sanitizers, under the tests of bytes.
+asan: .venv/dev
+	$(BIN)/python tests/fuzz/sanitized.py
+
+# Every parser, for FUZZ_SECONDS each, guided by the lines that an input reaches. `test` has a short form.
+FUZZ_SECONDS ?= 100
+fuzz: .venv/fuzz
+	for target in file footer data streams literal kernel; do \
+	  PYTHONPATH=tests $(BIN)/python tests/fuzz/run.py $$target .fuzz/$$target \
+	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=.fuzz/$$target- || exit 1; \
+	done
 
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -54,4 +66,8 @@ clean:
 
 .venv/dev: .venv/bin/python $(SOURCES)
 	$(BIN)/python -m pip install -q -e '.[dev]' $(EDITABLE)
+	@touch $@ .venv/installed
+
+.venv/fuzz: .venv/bin/python $(SOURCES)
+	$(BIN)/python -m pip install -q -e '.[fuzz]' $(EDITABLE)
 	@touch $@ .venv/installed

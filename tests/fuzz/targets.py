@@ -1,0 +1,195 @@
+"""What is fuzzed: each target takes any bytes, and nothing but the errors that users see comes out.
+
+file      a whole file, Parquet or ORC
+footer    FileMetaData, behind the data of a sound file
+data      the beginning of a sound file, whose footer stays: pages, headers and bits of filters
+streams   the same of an ORC file
+literal   a literal for a column of each type
+kernel    a function of the kernel, and its bytes
+"""
+
+from __future__ import annotations
+
+import io
+from array import array
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from parquet_bloom.errors import NotSupportedFileError, ParquetBloomError, ValueTypeError
+from parquet_bloom.legacy import kind as legacy
+from parquet_bloom.native import _kernel
+from parquet_bloom.options import BuildOptions, Selection, ValidateOptions
+from parquet_bloom.orc.file import OrcFile
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.storage.new_version import ImaginedVersion
+from parquet_bloom.storage.source import check_length
+from parquet_bloom.values.literals import encode_literal, literal_of
+from parquet_bloom.verbs.inspect import inspect_file
+from parquet_bloom.verbs.validate import validate_file
+
+CORPUS = Path(__file__).parent / "corpus"
+
+# What a user may meet; anything else is a defect.
+ALLOWED = (ParquetBloomError, OSError)
+
+# Of the columns, so many are built: a damaged schema can have thousands.
+MOST_COLUMNS = 50
+
+
+class MemorySource:
+    """A Source of bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.path = "fuzzed"
+        self.size = len(data)
+        self.bytes_read = 0
+        self._data = data
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        data = self._data[offset : offset + length] if offset >= 0 and length >= 0 else b""
+        check_length(self.path, offset, length, len(data))
+        self.bytes_read += length
+        return data
+
+    def check_unchanged(self) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+def opened(data: bytes) -> Any:
+    source = MemorySource(data)
+    try:
+        return ParquetFile(source, None, legacy)
+    except NotSupportedFileError:
+        return OrcFile(source)
+
+
+def use(data: bytes) -> None:
+    """What all verbs do with a file."""
+    with suppress(*ALLOWED):
+        file = opened(data)
+        columns = file.columns[:MOST_COLUMNS]
+        with suppress(*ALLOWED):
+            inspect_file(file, Selection())
+        with suppress(*ALLOWED):
+            validate_file(file, ValidateOptions(threads=1, diagnose=True))
+        for column in columns:
+            for text in ("7", "a", "2020-01-01"):
+                with suppress(*ALLOWED):
+                    file.probe(column, text)
+            with suppress(*ALLOWED):
+                change = file.build(BuildOptions(columns=(column,), existing="replace", threads=1))
+                change.compose(ImaginedVersion(change.prefix))
+
+
+@cache
+def seed(name: str) -> bytes:
+    return (CORPUS / "file" / name).read_bytes()
+
+
+def file(data: bytes) -> None:
+    use(data)
+
+
+def footer(data: bytes) -> None:
+    sound = seed("filters.parquet")
+    start = len(sound) - 8 - int.from_bytes(sound[-8:-4], "little")
+    use(sound[:start] + data + len(data).to_bytes(4, "little") + b"PAR1")
+
+
+def data(data: bytes) -> None:
+    """The first byte chooses the file."""
+    names = sorted(path.name for path in (CORPUS / "file").glob("*.parquet"))
+    _overwrite(names, 4, data)
+
+
+def streams(data: bytes) -> None:
+    _overwrite(sorted(path.name for path in (CORPUS / "file").glob("*.orc")), 3, data)
+
+
+def _overwrite(names: list[str], magic: int, data: bytes) -> None:
+    if data:
+        sound = seed(names[data[0] % len(names)])
+        use(sound[:magic] + data[1:] + sound[magic + len(data) - 1 :])
+
+
+@cache
+def _leaves() -> list[Any]:
+    files = [opened(seed(path.name)) for path in sorted((CORPUS / "file").glob("*.parquet"))]
+    return [leaf.type for each in files for leaf in each.footer.leaves]
+
+
+def literal(data: bytes) -> None:
+    """The first byte chooses the type."""
+    text = data[1:].decode(errors="surrogateescape")
+    if not data:
+        return
+    leaf = _leaves()[data[0] % len(_leaves())]
+    with suppress(ValueTypeError):
+        found = encode_literal(leaf, text)
+        for plain in found.plain:
+            literal_of(leaf, plain)
+
+
+def _delta(data: bytes) -> None:
+    for _ in _kernel.DeltaDecoder(data):
+        pass
+
+
+def _many(data: bytes) -> None:
+    everything = _kernel.Ranges(array("q", []), len(data), "pages", "indexes", "filters")
+    size = array("q", [len(data)])
+    _kernel.ordinary_filters(data, 0, array("q", [0]), size, everything)
+
+
+# Each takes the bytes; the sizes are small ones that a page could claim.
+KERNEL: tuple[Callable[[bytes], Any], ...] = (
+    _kernel.struct_end,
+    _kernel.fields,
+    lambda data: _kernel.elements(data, 0),
+    lambda data: _kernel.chunks(data, 0, data[0] >> 4 if data else 0),
+    _kernel.count_byte_array,
+    _kernel.hash_byte_array,
+    lambda data: _kernel.insert_byte_array(memoryview(bytearray(64)).cast("I"), data),
+    lambda data: _kernel.count_levels(data, 1 + len(data) % 32, 1000, 1),
+    lambda data: _kernel.count_bit_packed_levels(data, 1 + len(data) % 32, 1000, 1),
+    lambda data: _kernel.mark_indices(data, len(data) % 33, 1000, bytearray(100)),
+    _delta,
+    _many,
+)
+
+
+def kernel(data: bytes) -> None:
+    """The first byte chooses the function."""
+    if data:
+        with suppress(ValueError):
+            # A buffer of its own, so that a sanitizer sees where it ends.
+            KERNEL[data[0] % len(KERNEL)](io.BytesIO(data[1:]).getvalue())
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    each.__name__: each for each in (file, footer, data, streams, literal, kernel)
+}
+
+
+def seeds_of(target: str) -> list[bytes]:
+    """What a target takes, made of the files in the corpus."""
+    files = sorted((CORPUS / "file").iterdir())
+    if target == "file":
+        return [seed(path.name) for path in files]
+    if target == "footer":
+        parquet = [seed(path.name) for path in files if path.suffix == ".parquet"]
+        return [each[-8 - int.from_bytes(each[-8:-4], "little") : -8] for each in parquet]
+    if target in ("data", "streams"):
+        suffix = ".orc" if target == "streams" else ".parquet"
+        found = [seed(path.name) for path in files if path.suffix == suffix]
+        return [bytes([index]) + each[4:600] for index, each in enumerate(found)]
+    if target == "literal":
+        texts = (b"7", b"-1.5", b"nan", b"2020-01-01T00:00:00Z", b"01:02:03.5", b"0x00ff", b"true")
+        return [bytes([kind]) + text for kind in range(40) for text in texts]
+    return [bytes([kind]) + seed("filters.parquet")[-700:] for kind in range(12)]
