@@ -145,4 +145,7 @@ def test_the_shell_runs_the_script(folder, shell):
         text=True,
         check=True,
     )
-    assert run.stdout.splitlines() == ["validate", "day,user_id", "day,user name"]
+    command, *columns = run.stdout.splitlines()
+    assert command == "validate"
+    # Some sort, some do not.
+    assert sorted(columns) == ["day,user name", "day,user_id"]
