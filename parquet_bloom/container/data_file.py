@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.descriptions import PartDescription
     from parquet_bloom.container.protocols import Container
 
-# What the Tab key offers; the rest is how verbs see a file.
+# What `dir` shows, and Tab offers in notebooks; the rest is how verbs see a file.
 OFFERED: Final = frozenset(
     (
         *("bloom_filter", "close", "columns", "created_by", "format", "is_encrypted", "num_parts"),

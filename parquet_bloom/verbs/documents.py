@@ -161,7 +161,9 @@ def _names(rows: Iterable[Mapping[str, Any]], known: Iterable[str] = ()) -> list
 
 
 def _is_nested(value: Any) -> bool:
-    return isinstance(value, list) and not all(isinstance(each, str | int | float) for each in value)
+    return isinstance(value, list) and not all(
+        isinstance(each, str | int | float) for each in value
+    )
 
 
 def _cell(value: Any) -> str:
