@@ -25,6 +25,7 @@ from benchmarks.compare_growth import measure_growth
 from benchmarks.compare_kernels import compare_kernels
 from benchmarks.compare_lake import compare_lake
 from benchmarks.compare_orc import compare_orc
+from benchmarks.compare_probing import compare_probing
 from benchmarks.compare_validation import measure_validation
 from benchmarks.contenders import Files
 from benchmarks.tables import Table
@@ -41,6 +42,7 @@ def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
         yield compare_kernels(2 * rounds + 1)
     else:
         print("no g++: the kernels are not compared\n")
+    yield compare_probing(files, 2 * rounds + 1)
     yield measure_memory(files, rows, min(rounds, 3))
     yield measure_validation(files, rows, rounds)
     yield measure_encryption(files, rows, rounds)

@@ -142,6 +142,21 @@ def write_chunks(chunks: int, file: Path) -> None:
             writer.write_table(pa.table(list(values), schema=types))
 
 
+def write_lookups(row_groups: int, file: Path) -> None:
+    """One column of distinct integers; each row group has a filter of 64 KiB."""
+    table = pa.table(
+        {"user_id": np.random.default_rng(SEED).integers(0, 1 << 60, row_groups * 50_000)}
+    )
+    pq.write_table(
+        table,
+        file,
+        compression="none",
+        use_dictionary=False,
+        row_group_size=50_000,
+        bloom_filter_options={"user_id": {"ndv": 50_000, "fpp": 0.01}},
+    )
+
+
 def write_huge(rows: int, folder: Path) -> None:
     """The usual ten columns in one large file, the same million rows again and again."""
     folder.mkdir()
@@ -169,6 +184,7 @@ KINDS: dict[str, Callable[[int, Path], None]] = {
     "events-gcm": write_gcm_events,
     "events-orc": write_orc_events,
     "huge": write_huge,
+    "lookups": write_lookups,
     "many-row-groups": write_many_row_groups,
     "one-row-group": write_one_row_group,
     "small-files": write_small_files,

@@ -7,7 +7,7 @@
     with pb.open("out.parquet") as file:
         file.bloom_filter(row_group=0, column="user_id").check_many(array)
 
-The names below are loaded on first use, so that importing the package is cheap.
+Public is what `dir(pb)` has; how the modules inside are named and what is in them may change.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public names by module; type checkers read the same above, which a test checks.
+# Public names by module, loaded on first use, so that importing the package is cheap. Type checkers
+# read the same above, which a test checks.
 _NAMES = {
     "container": "Answer BuiltFilters Explanation FilterDescription LeftChunk Place RemovedFilters",
     "container.column_filter": "ColumnFilter",

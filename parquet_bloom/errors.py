@@ -65,14 +65,16 @@ class SparkError(ParquetBloomError):
 
 
 def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
-    """Up to three of `words` that may have been meant, without regard to case; those that end with
-    `.word` come first."""
+    """Up to three of `words` that may have been meant: those that differ only in case, or else close
+    ones, of which those that end with `.word` come first."""
     from difflib import get_close_matches
 
     by_case: dict[str, list[str]] = {}
     for each in words:
         by_case.setdefault(each.lower(), []).append(each)
     wanted = word.lower()
+    if wanted in by_case:
+        return by_case[wanted][:3]
     ends = [each for each in by_case if each.endswith(f".{wanted}")]
     close = dict.fromkeys([*ends, *get_close_matches(wanted, by_case, n=3, cutoff=cutoff)])
     return [each for name in close for each in by_case[name]][:3]

@@ -33,11 +33,39 @@ def offered(name: str, value: object) -> set[str]:
     return {text.removeprefix(f"{name}.").rstrip("()") for text in texts}
 
 
-def test_tab_completion_offers_them():
-    assert {name for name in offered("pb", pb) if not name.startswith("_")} == set(pb.__all__)
+def visible(name: str, value: object) -> set[str]:
+    return {each for each in offered(name, value) if not each.startswith("_")}
+
+
+def shown(file: object) -> set[str]:
+    """What `dir(file)` has, and notebooks offer; Python's own prompt adds all that its class has."""
+    names = {each for each in dir(file) if not each.startswith("_")}
+    assert names <= offered("file", file)
+    return names
+
+
+OF_A_FILE = {
+    *("bloom_filter", "close", "columns", "created_by", "format", "is_encrypted", "num_parts"),
+    *("num_rows", "parts", "path", "probe", "row_groups", "stripes", "unverified"),
+}
+OF_A_FILTER = {
+    *("bits", "bits_set", "bitset", "check", "check_many", "column", "dialect", "fill", "fpp"),
+    *("ndv_estimate", "num_bytes", "place", "words"),
+}
+
+
+def test_tab_completion_offers_public_names_and_nothing_else():
+    assert visible("pb", pb) == set(pb.__all__)
     with pb.open(FILE) as file:
-        wanted = {"bloom_filter", "columns", "parts", "probe", "row_groups", "stripes"}
-        assert wanted <= offered("file", file)
+        assert shown(file) == OF_A_FILE | {"num_row_groups"}
+        assert visible("filter", file.bloom_filter(0, "int64")) == OF_A_FILTER
+    with pb.open(FIXTURES / "java_original.orc") as file:
+        assert shown(file) == OF_A_FILE | {"num_stripes"}
+    report = pb.probe(FILE, "int64", 5)
+    assert visible("report", report) == {
+        *("bytes_read", "column", "explanations", "format", "is_absent", "path", "results"),
+        *("to_arrow", "to_dict", "to_read", "unverified"),
+    }
 
 
 def test_help_describes_every_public_name():

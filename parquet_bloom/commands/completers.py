@@ -32,6 +32,17 @@ def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[
     return []
 
 
+def rule_names(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+    """Ids, and names where one has been begun."""
+    from click.shell_completion import CompletionItem
+
+    from parquet_bloom.rules.rule import rules
+
+    ids = [CompletionItem(rule.id, help=rule.name) for rule in rules().values()]
+    names = [CompletionItem(rule.name) for rule in rules().values() if word]
+    return [item for item in (*ids, *names) if item.value.startswith(word)]
+
+
 def _given_files(ctx: click.Context) -> list[str]:
     """The arguments so far. After an option that lacks its value, click has not sorted them yet."""
     found: list[str] = list(ctx.args)

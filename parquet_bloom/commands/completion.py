@@ -14,8 +14,8 @@ from parquet_bloom.vocabulary import Shell, words
 def completion(ctx: click.Context, shell: Shell) -> None:
     """Print the script with which a shell completes pbloom.
 
-    It completes commands, options and the words that they take, file names, and after -c the columns
-    of the file before it on the line, if that is a local one and not encrypted.
+    It completes commands, options and the words that they take, rules, file names, and after -c the
+    columns of the file before it on the line, if that is a local one and not encrypted.
 
     \b
     bash, in ~/.bashrc:
@@ -36,5 +36,6 @@ def completion(ctx: click.Context, shell: Shell) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     # The variable is the one that click looks for in a program of this name.
-    script = kind(ctx.find_root().command, {}, "pbloom", "_PBLOOM_COMPLETE")
-    write_bytes(script.source().encode())
+    script = kind(ctx.find_root().command, {}, "pbloom", "_PBLOOM_COMPLETE").source()
+    # click's script for fish ends a word at its first comma, and columns after -c have commas.
+    write_bytes(script.replace('string split ","', 'string split -m 1 ","').encode())

@@ -53,7 +53,7 @@ from parquet_bloom.vocabulary import DumpFormat, words
     "--unparsed",
     is_flag=True,
     help="Write the bytes that bloom_filter_offset leads to, whatever they are: as many as"
-    " bloom_filter_length says, or all up to what is next. In npy they are uint8.",
+    " bloom_filter_length says, or all up to what comes next in the file. In npy they are uint8.",
 )
 @option.stored_dialect
 @key_options

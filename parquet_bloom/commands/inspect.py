@@ -38,8 +38,8 @@ def inspect(
     ORC file, each line is a column in a stripe, whose index groups have a filter each. Of several
     files, each has one line; --verbose shows them in full, --summary shows their columns.
 
-    --histogram draws the blocks of each filter by the number of bits set, beside what hashing would
-    give; in a pipe and with --json, it lists the counts.
+    --histogram draws how many blocks of each filter have how many bits set, beside what is expected
+    of a good hash; in a pipe and with --json, it lists the counts.
 
     \b
     Example:

@@ -110,7 +110,9 @@ def file_argument(name: str, **settings: Any) -> Decorator:
 files = file_argument("files", nargs=-1, required=True, metavar="FILE...")
 as_json = output_option("--json", "as_json", is_flag=True, help="One JSON document per file.")
 verbose = output_option(
-    "--verbose", is_flag=True, help="Show all of each file, however many; cut no text in tables."
+    "--verbose",
+    is_flag=True,
+    help="Show each file in full, even if there are many, and all text in tables.",
 )
 # None stands for all, here and for columns.
 row_groups = columns_option(

@@ -40,11 +40,11 @@ def probe(
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
-    Reads the footer and 32 bytes of each filter, or all of an encrypted one; in an ORC file, the
-    column's filter streams, and the verdicts are about index groups. A verdict is `absent`
-    (certain), `maybe`, or `unknown` with the reason. Of several columns, each is asked for the same
-    values, and gets an answer of its own. Exit code 1: every value is absent, wherever it was looked
-    for.
+    Reads the footer and, for each value, 32 bytes of each filter, or all of a filter that is
+    encrypted or asked for many values; in an ORC file, the column's filter streams, and the verdicts
+    are about index groups. A verdict is `absent` (certain), `maybe`, or `unknown` with the reason.
+    Of several columns, each is asked for the same values and gets an answer of its own. Exit code 1:
+    every value is absent, wherever it was looked for.
 
     \b
     Example:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from parquet_bloom.commands.completers import rule_names
 from parquet_bloom.commands.sections import Command, output_option
 
 
 @click.command(cls=Command)
-@click.argument("names", nargs=-1, metavar="[RULE]...")
+@click.argument("names", nargs=-1, metavar="[RULE]...", shell_complete=rule_names)
 @output_option(
     "--markdown", is_flag=True, help="Write Markdown; without a RULE, all of docs/rules.md."
 )

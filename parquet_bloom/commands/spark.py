@@ -212,7 +212,7 @@ def build() -> None:
 
 @_verb(option.columns(), _inputs)
 def inspect() -> None:
-    """Describe the filters of files; --json tells all."""
+    """Show which columns have filters, and how good they are; --json has the details."""
 
 
 @_verb(

@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dat
 from parquet_bloom.storage.new_version import Change
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parquet_bloom.vocabulary import Format, Verdict
+
+    # The number of an answer for each value: an array of many, shape (n,).
+    Picks = Sequence[int] | NDArray[np.integer]
 
 Made = TypeVar("Made")
 
@@ -175,7 +181,7 @@ class GroupAnswers(NamedTuple):
     """What one group answers about many values: `distinct[picks[i]]` about value i."""
 
     distinct: Sequence[Answer]
-    picks: Sequence[int]
+    picks: Picks
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from parquet_bloom.container import number_of
 
@@ -11,9 +11,21 @@ if TYPE_CHECKING:
     from parquet_bloom.container.descriptions import PartDescription
     from parquet_bloom.container.protocols import Container
 
+# What `dir` shows, and Tab offers in notebooks; the rest is how verbs see a file.
+OFFERED: Final = frozenset(
+    (
+        *("bloom_filter", "close", "columns", "created_by", "format", "is_encrypted", "num_parts"),
+        *("num_row_groups", "num_rows", "num_stripes", "parts", "path", "probe", "row_groups"),
+        *("stripes", "unverified"),
+    )
+)
+
 
 class DataFile:
     """An open file. Use as a context manager, or call close()."""
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name in OFFERED or name.startswith("__")]
 
     def __enter__(self) -> Self:
         return self

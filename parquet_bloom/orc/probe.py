@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.container import STRIPES, Answer, Explanation, GroupAnswers, Place
 from parquet_bloom.container.column_filter import ColumnFilter
+from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_k_hash
 from parquet_bloom.orc import writers
@@ -71,13 +72,17 @@ def _is_ascii(value: Any) -> bool:
     return not isinstance(value, str | bytes | bytearray) or value.isascii()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Question:
     """Filters, and the hashes of values to look up in them. `unknown`: why some values cannot be."""
 
     stored: StoredIndex
     hashes: KeyHashes
     unknown: Mapping[int, str]
+
+    @cached_property
+    def doubts(self) -> Doubts:
+        return Doubts(self.hashes.num_values, self.unknown, is_many=True)
 
 
 class StripeProber:
@@ -130,15 +135,13 @@ class StripeProber:
         """What one index group answers."""
         if isinstance(question, str):
             return GroupAnswers([self._answer(group, "unknown", question)], [0] * num_values)
-        picks = question.hashes.found_in(question.stored.filters[group])
-        distinct = [self._answer(group, "maybe")] * 2
-        if any(not each and index not in question.unknown for index, each in enumerate(picks)):
+        picks = question.doubts.picks(question.hashes.found_in(question.stored.filters[group]))
+        known = [self._answer(group, "maybe")] * 2
+        if 0 in picks:
             doubt = self._doubt_about_group(question.stored, group)
-            distinct[0] = self._answer(group, "unknown" if doubt else "absent", doubt or None)
-        for index, why in question.unknown.items():
-            picks[index] = len(distinct)
-            distinct.append(self._answer(group, "unknown", why))
-        return GroupAnswers(distinct, picks)
+            known[0] = self._answer(group, "unknown" if doubt else "absent", doubt or None)
+        unknown = [self._answer(group, "unknown", why) for why in question.doubts.reasons]
+        return GroupAnswers([*known, *unknown], picks)
 
     def _answer(self, group: int, verdict: Verdict, reason: str | None = None) -> Answer:
         stripe = self._stripe

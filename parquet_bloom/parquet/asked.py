@@ -11,11 +11,12 @@ NaN and nulls have no bytes, and their verdict is `unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range
 from parquet_bloom.values.given import encode_given, texts_of
@@ -49,6 +50,10 @@ class Asked:
         return len(self) >= MANY
 
     @cached_property
+    def doubts(self) -> Doubts:
+        return Doubts(len(self), self.unknown, self.is_many)
+
+    @cached_property
     def texts(self) -> Sequence[str]:
         """The values as reports show them."""
         return texts_of(self._values)
@@ -62,7 +67,7 @@ class Asked:
         return stored_of(self._leaf, self._values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stored:
     """All bytes that may be stored for `num_values` values. `owners`: the value that each item of the
     run belongs to, None for one item each. `unknown`: why some values cannot be looked up."""
@@ -72,10 +77,14 @@ class Stored:
     owners: NDArray[np.intp] | None = None
     unknown: Mapping[int, str] = field(default_factory=dict)
 
-    def found(self, check: Callable[[Run], NDArray[np.bool_]]) -> NDArray[np.bool_]:
-        """Whether `check` finds anything that may be stored for a value: shape (num_values,). Those
-        that are unknown count as found."""
-        hits = check(self.run)
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        """The XXH64 of each item of the run, for all filters."""
+        return self.run.hashes()
+
+    def found(self, hits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether anything that may be stored for a value was hit: shape (num_values,), of hits in
+        the run. Those that are unknown count as found."""
         if self.owners is None:
             return hits
         import numpy as np

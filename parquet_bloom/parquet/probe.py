@@ -73,22 +73,24 @@ class ChunkProber:
         except ParquetBloomError as error:
             reason = str(error)
         if found is None:
-            distinct, picks = [self._answer("unknown", reason)], [0] * len(asked)
+            known = [self._answer("unknown", reason)] * 2
         else:
-            distinct, picks = [self._answer("absent"), self._answer("maybe")], list(found)
-        for index, why in asked.unknown.items():
-            picks[index] = len(distinct)
-            distinct.append(self._answer("unknown", why))
-        return (GroupAnswers(distinct, picks),)
+            known = [self._answer("absent"), self._answer("maybe")]
+        unknown = [self._answer("unknown", why) for why in asked.doubts.reasons]
+        return (GroupAnswers([*known, *unknown], asked.doubts.picks(found)),)
 
-    def _found_in(self, filter: LegacyFilter | _StoredFilter, asked: Asked) -> Sequence[bool]:
+    def _found_in(
+        self, filter: LegacyFilter | _StoredFilter, asked: Asked
+    ) -> Sequence[bool] | NDArray[np.bool_]:
         """Whether each value may be in the filter; of no meaning for the unknown."""
         is_small = not isinstance(filter, _StoredFilter) or (
             filter.num_bytes <= BYTES_PER_VALUE * len(asked)
         )
         if asked.is_many and is_small:
-            found: list[bool] = asked.stored.found(filter.check_run).tolist()
-            return found
+            stored = asked.stored
+            if isinstance(filter, _StoredFilter):
+                return stored.found(filter.bits.check_hashes(stored.hashes))
+            return stored.found(filter.check_run(stored.run))
         return [any(map(filter.check, each.plain)) for each in asked.encodings]
 
     def explained(
@@ -146,7 +148,8 @@ class ChunkProber:
         check = filter.check_run
 
         def ask(values: Any) -> NDArray[np.bool_]:
-            return stored_of(chunk.leaf.type, values).found(check)
+            stored = stored_of(chunk.leaf.type, values)
+            return stored.found(check(stored.run))
 
         return ColumnFilter(chunk.place, chunk.leaf.name, dialect, filter.bits, ask)
 

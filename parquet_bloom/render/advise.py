@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.render.many_files import FileSummary
-from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.terminal import Row, write_line, write_table, write_text
 from parquet_bloom.render.wording import percent, shortened, size, without_numbers
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ def write_advice(report: AdviceReport, verbose: bool = False) -> None:
     """One line about the files, then one row per column; on a terminal, the reasons follow below,
     their first clauses unless `verbose`."""
     unit = UNITS[report.format].group
-    write_line(f"{report.path}: {_heading(report)}")
+    write_text(f"{report.path}: {_heading(report)}")
     cells = [_row(advice) for advice in report.columns]
     if not sys.stdout.isatty():
         write_table([name.format(unit) for name in HEADER], cells)
         return
     write_table(NARROW, [row[: len(NARROW)] for row in cells], _GIVES, verbose)
     for line in _reasons(report.columns, verbose):
-        write_line(line)
+        write_text(line)
 
 
 def _reasons(columns: Sequence[ColumnAdvice], verbose: bool) -> Iterator[str]:

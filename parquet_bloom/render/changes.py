@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
 from parquet_bloom.render.hints import command, with_hint
 from parquet_bloom.render.many_files import FileSummary, Remark
-from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.terminal import Row, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, percent, size, where, without_numbers
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def write_repair(report: RepairReport, verbose: bool = False) -> None:
     _write_heading(report, _repaired(report))
     _write_remarks(_repair_remarks(report))
     if not report.looked_up:
-        write_line(f"note: {_NOT_LOOKED_UP}, and {command('validate', report.path)}")
+        write_text(f"note: {_NOT_LOOKED_UP}, and {command('validate', report.path)}")
 
 
 def summarize_repair(report: RepairReport) -> FileSummary:
@@ -121,7 +121,7 @@ def _change(num_bytes: int) -> str:
 
 def _write_heading(report: ChangeReport, what: str) -> None:
     target = report.output or f"{report.path} (dry run)"
-    write_line(f"{target}: {what}, {report.seconds:.2f} s")
+    write_text(f"{target}: {what}, {report.seconds:.2f} s")
 
 
 def _summary(
@@ -199,4 +199,4 @@ def _repair_remarks(report: RepairReport) -> list[Remark]:
 
 def _write_remarks(remarks: Sequence[Remark]) -> None:
     for remark in remarks:
-        write_line(remark.text)
+        write_text(remark.text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS
 from parquet_bloom.render.hints import next_line
-from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.terminal import Row, write_table, write_text
 from parquet_bloom.render.wording import percent, size, where
 
 if TYPE_CHECKING:
@@ -39,20 +39,20 @@ def write_diff(report: FileDiff, with_same: bool) -> None:
         ("row index stride", report.row_index_stride_a, report.row_index_stride_b),
     ):
         if a != b:
-            write_line(f"{what}: {a} in a, {b} in b")
+            write_text(f"{what}: {a} in a, {b} in b")
     for side, columns in (("a", report.columns_only_a), ("b", report.columns_only_b)):
         for column in columns:
-            write_line(f"column {column}: only in {side}")
+            write_text(f"column {column}: only in {side}")
     if filters:
         places = (units.part, f"{units.group}s") if units.has_groups else (units.part,)
         write_table((*places, *_HEADER), [_row(alike) for alike in _runs(filters)], _GIVES)
     for line in _wrong_lines(filters):
-        write_line(line)
+        write_text(line)
     differing = (item for item in filters if item.bits_only_a or item.bits_only_b)
     if any(item.wrong_a is None for item in differing):
-        write_line(next_line("diff", report.path_a, report.path_b, "--diagnose"))
+        write_text(next_line("diff", report.path_a, report.path_b, "--diagnose"))
     for note in report.notes:
-        write_line(f"note: {note}")
+        write_text(f"note: {note}")
 
 
 def _wrong_lines(filters: Iterable[FilterDiff]) -> Iterator[str]:

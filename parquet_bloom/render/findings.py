@@ -15,7 +15,7 @@ from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.many_files import FileSummary, Remark
-from parquet_bloom.render.terminal import write_line
+from parquet_bloom.render.terminal import write_line, write_text
 from parquet_bloom.render.wording import where, without_numbers
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity
@@ -146,13 +146,13 @@ def summary(report: ValidationReport) -> str:
 def write_validation(report: ValidationReport, verbose: bool = False) -> None:
     """One line about the file, then one per group of findings, all findings if `verbose`, and the
     commands that help."""
-    write_line(f"{report.path}: {summary(report)}")
+    write_text(f"{report.path}: {summary(report)}")
     found = grouped(report.findings)
     if verbose:
         found = [FindingGroup((each,)) for group in found for each in group.findings]
     for group in found:
         for line in group.lines:
-            write_line(f"  {line}")
+            write_text(f"  {line}")
     for command in next_commands(item for group in found for item in group.findings):
         write_line(f"  {command}")
     if not found and not report.checked.filters:

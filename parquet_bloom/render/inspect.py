@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.render.many_files import FileSummary, Remark
-from parquet_bloom.render.terminal import write_line, write_table
+from parquet_bloom.render.terminal import write_table, write_text
 from parquet_bloom.render.wording import columns_alike, percent, shortened, size, where
 from parquet_bloom.vocabulary import NO_FILTER
 
@@ -45,7 +45,7 @@ def write_inspection(report: FileInspection, verbose: bool = False) -> None:
     those that have none, unless `verbose`; after these, if they were asked for, one row per group."""
     units = UNITS[report.format]
     codec = "" if report.compression is None else f" {report.compression},"
-    write_line(
+    write_text(
         f"{report.path}: {number_of(report.num_rows, 'row')} in"
         f" {number_of(report.num_parts, units.part)}, {size(report.size)},{codec}"
         f" written by {report.created_by or 'an unnamed writer'}; {_filters_of(report)}"
@@ -61,7 +61,7 @@ def write_inspection(report: FileInspection, verbose: bool = False) -> None:
         write_table((units.part, "column", *_OF_COLUMN), rows, _GIVES, verbose)
     if not verbose:
         for remark in _missing(report, all_of_them=bool(rows)):
-            write_line(remark.text)
+            write_text(remark.text)
     groups = [
         (str(part.place.part), column.column, str(group.place.group), *_group_row(group))
         for part in report.parts
@@ -118,14 +118,14 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES)
     if without:
-        write_line(f"no filters: {shortened(without)}")
+        write_text(f"no filters: {shortened(without)}")
     total = {
         "filters": summary.num_filters, "bytes": summary.filter_bytes, "size": summary.size,
     }  # fmt: skip
     if summary.files:
         rows_of = number_of(summary.num_rows, "row")
         files = number_of(summary.files, "file")
-        write_line(f"{files}, {rows_of}: {total_inspected(total)}")
+        write_text(f"{files}, {rows_of}: {total_inspected(total)}")
 
 
 def _filters_of(report: FileInspection) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from parquet_bloom.container import number_of
-from parquet_bloom.render.terminal import complain, write_line
+from parquet_bloom.render.terminal import complain, write_text
 from parquet_bloom.render.wording import files_of, without_numbers
 
 # Up to so many files have a line each.
@@ -61,7 +61,7 @@ class Summary:
         self._states[file.state] += 1
         self._numbers.update(file.numbers)
         if file.is_answer or self._num_files <= FEW:
-            write_line(f"{path}: {file.line}")
+            write_text(f"{path}: {file.line}")
         for remark in file.remarks:
             likeness = remark.what, without_numbers(remark.why)
             self._remarks.setdefault(likeness, []).append((path, remark))
@@ -72,7 +72,7 @@ class Summary:
     def finish(self) -> None:
         """Write what is alike, and the total."""
         for alike in sorted(self._remarks.values(), key=lambda alike: -alike[0][1].rank):
-            write_line(self._grouped(alike))
+            write_text(self._grouped(alike))
         states = [f"{count:,} {state}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} failed")
@@ -82,7 +82,7 @@ class Summary:
         if states:
             done += f": {', '.join(states)}"
         total = self._total(self._numbers) if self._states else ""
-        write_line("; ".join(filter(None, (done, total))))
+        write_text("; ".join(filter(None, (done, total))))
 
     def _grouped(self, alike: Sequence[tuple[str, Remark]]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))

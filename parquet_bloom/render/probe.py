@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.many_files import FileSummary, Remark
-from parquet_bloom.render.terminal import write_line, write_table
+from parquet_bloom.render.terminal import write_line, write_table, write_text
 from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
 from parquet_bloom.vocabulary import NO_FILTER
 
@@ -24,7 +24,7 @@ _EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes"
 def write_probe(report: ProbeReport, verbose: bool = False) -> None:
     """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC."""
     group = UNITS[report.format].group
-    write_line(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
+    write_text(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
     write_table(
         ("value", "verdict", f"{group}s to read", "rows to read", "reason"),
         [

@@ -21,7 +21,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.render import charts
 from parquet_bloom.render.findings import grouped_by_rule, summary
-from parquet_bloom.render.terminal import write_line
+from parquet_bloom.render.terminal import write_text
 from parquet_bloom.render.wording import percent, size
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.verbs.advise import ColumnAdvice
@@ -77,7 +77,7 @@ def render_report(report: FileReport) -> str:
 
 def write_report(report: FileReport, output: str, num_bytes: int) -> None:
     """One line about a page that was written."""
-    write_line(f"{output}: {size(num_bytes)}; {summary(report.validation)}")
+    write_text(f"{output}: {size(num_bytes)}; {summary(report.validation)}")
 
 
 def _most_measured(columns: Sequence[ColumnSummary]) -> int | None:

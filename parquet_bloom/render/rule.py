@@ -6,7 +6,13 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill, wrap
 from typing import Final
 
-from parquet_bloom.render.terminal import write_bytes, write_json, write_line, write_table
+from parquet_bloom.render.terminal import (
+    write_bytes,
+    write_json,
+    write_line,
+    write_table,
+    write_text,
+)
 from parquet_bloom.rules.rule import Rule, kinds, rules
 from parquet_bloom.vocabulary import FORMAT_TITLES, Remedy
 
@@ -59,9 +65,9 @@ def write_rules(wanted: Sequence[Rule]) -> None:
     for rule in wanted:
         if rule is not wanted[0]:
             write_line()
-        write_line(f"{rule.heading} ({rule.severity}): {rule.title}")
+        write_text(f"{rule.heading} ({rule.severity}): {rule.title}")
         command = f" · next: {rule.command}" if rule.command else ""
-        write_line(_facts(rule).replace("`", "") + command)
+        write_text(_facts(rule).replace("`", "") + command)
         text = rule.plain_text.replace("`", "")
         for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False):
             write_line(line)

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.render.inspect import write_inspection_summary
-from parquet_bloom.render.terminal import Row, write_line, write_table
+from parquet_bloom.render.terminal import Row, write_table, write_text
 from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
@@ -25,7 +25,7 @@ _GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value�
 def write_spark(report: Report) -> None:
     """One line about all files, and a table that depends on the verb."""
     counts = ", ".join(f"{count:,} {status}" for status, count in report.counts.items())
-    write_line(f"{report.verb}: {counts or 'no files'}; {report.seconds:.1f} s")
+    write_text(f"{report.verb}: {counts or 'no files'}; {report.seconds:.1f} s")
     if report.verb == "inspect":
         summarizer = InspectionSummarizer()
         for document in report.documents():

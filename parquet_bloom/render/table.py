@@ -9,12 +9,14 @@ After that, columns go from the right. What was shortened gets back what room is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 GAP = 2
 # What is left of a shortened column.
 LEAST = 16
 DOTS, RULE = "…", "─"
+# Of a folded text.
+INDENT = "  "
 
 
 def natural_widths(table: Sequence[Sequence[str]]) -> list[int]:
@@ -61,9 +63,10 @@ def lines(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str
         for at, column in enumerate(zip(*table, strict=True))
     ]
     cells = [(at, width) for at, width in enumerate(widths) if width]
+    short = {at: _shortened_alike((row[at] for row in table), width) for at, width in cells}
 
     def line(row: Sequence[str]) -> str:
-        shown = (_set(row[at], width, to_the_right[at]) for at, width in cells)
+        shown = (_set(short[at][row[at]], width, to_the_right[at]) for at, width in cells)
         return (" " * GAP).join(shown).rstrip()
 
     yield line(header)
@@ -73,17 +76,47 @@ def lines(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str
 
 def shortened(text: str, width: int) -> str:
     """`text` in this many cells: a name loses its middle, other text its end."""
+    return _shortened(text, width, 0 if " " in text else (width - 1) // 2)
+
+
+def _shortened(text: str, width: int, tail: int) -> str:
+    """`text` in this many cells, `tail` of which are its end."""
     if _width(text) <= width:
         return text
     from rich.cells import set_cell_size
 
-    tail = 0 if " " in text else (width - 1) // 2
     end = set_cell_size(text[::-1], tail)[::-1].lstrip() if tail else ""
     return set_cell_size(text, width - 1 - tail).rstrip() + DOTS + end
 
 
+def _shortened_alike(texts: Iterable[str], width: int) -> dict[str, str]:
+    """Each of these texts, shortened in such a way that names that differ still do: without what is
+    most often alike, the middle, else the beginning or the end, else not at all."""
+    names = dict.fromkeys(texts)
+    ways = ((width - 1) // 2, width - 1, 0, (width - 1) // 4, 3 * (width - 1) // 4)
+    for tail in ways:
+        found = {each: _shortened(each, width, 0 if " " in each else tail) for each in names}
+        told = {short for each, short in found.items() if " " not in each}
+        if len(told) == sum(" " not in each for each in names):
+            return found
+    return {each: each for each in names}
+
+
+def folded(text: str, room: int) -> list[str]:
+    """`text` in lines of at most `room` cells, but for words that are longer. A command behind
+    `next: ` is one word. All lines but the first are indented."""
+    before, mark, command = text.lstrip().partition("next: ")
+    first, *words = [*before.split(), *([mark + command] if mark else ())] or [""]
+    lines = [text[: len(text) - len(text.lstrip())] + first]
+    for word in words:
+        if _width(lines[-1]) + 1 + _width(word) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{INDENT}{word}")
+    return lines
+
+
 def _set(text: str, width: int, to_the_right: bool) -> str:
-    text = shortened(text, width)
     blank = " " * (width - _width(text))
     return blank + text if to_the_right else text + blank
 

@@ -121,6 +121,18 @@ def write_line(*cells: str) -> None:
         out.write("\t".join(map(printable, cells)) + "\n")
 
 
+def write_text(text: str) -> None:
+    """A line to be read: a terminal that is narrower has it folded between words. What can be pasted
+    into a shell stays on one line, see hints."""
+    if not sys.stdout.isatty():
+        write_line(text)
+        return
+    from parquet_bloom.render.table import folded
+
+    for line in folded(printable(text), get_terminal_size().columns):
+        write_line(line)
+
+
 def write_json(document: Any) -> None:
     """One document on one line."""
     from parquet_bloom.verbs.documents import as_json
@@ -140,7 +152,13 @@ def complain(message: str) -> None:
     with suppress(OSError):
         if sys.stderr is not None:
             with _without_bars():
-                sys.stderr.write(f"pbloom: {printable(with_hint(message.strip()))}\n")
+                text = f"pbloom: {printable(with_hint(message.strip()))}"
+                lines = [text]
+                if sys.stderr.isatty():
+                    from parquet_bloom.render.table import folded
+
+                    lines = folded(text, get_terminal_size().columns)
+                sys.stderr.writelines(f"{line}\n" for line in lines)
                 sys.stderr.flush()
 
 
@@ -185,10 +203,10 @@ def write_table(
         return
     widths = fitted(table[0], natural, room, gives)
     for line in lines(table, widths):
-        _write_text(line)
+        _write_row(line)
     left_out = [name for name, width in zip(table[0], widths, strict=True) if not width]
     if left_out:
-        _write_text(f"Left out for lack of room: {', '.join(left_out)}.")
+        write_text(f"Left out for lack of room: {', '.join(left_out)}.")
 
 
 def _write_paragraphs(table: Sequence[Sequence[str]]) -> None:
@@ -197,11 +215,11 @@ def _write_paragraphs(table: Sequence[Sequence[str]]) -> None:
     for row in rows:
         for name, cell in zip(header, row, strict=True):
             if cell:
-                _write_text(f"{name}: {cell}")
-        _write_text("")
+                _write_row(f"{name}: {cell}")
+        _write_row("")
 
 
-def _write_text(line: str) -> None:
+def _write_row(line: str) -> None:
     """A line of a table, in ASCII if the terminal has nothing else."""
     with standard_output() as out:
         is_unicode = out.encoding.lower().startswith("utf")

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from html import escape
+from itertools import islice
 from typing import Any, ClassVar
 
 from parquet_bloom.container import UNITS, Place, Units
@@ -97,18 +98,30 @@ class Report:
         return f"<{type(self).__name__} {paths}: {', '.join(_facts(self))}>"
 
     def _repr_html_(self) -> str:
-        rows = list(self._items())
-        names = [name for name in _names(rows) if name not in _paths(self)]
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        """The first rows as a table, of the columns that have anything in them that fits a cell."""
+        rows = list(islice(self._items(), MOST_ROWS))
+        cells = {
+            name: [_cell(row.get(name)) for row in rows]
+            for name in _names(rows)
+            if name not in _paths(self) and not any(_is_nested(row.get(name)) for row in rows)
+        }
+        cells = {name: column for name, column in cells.items() if any(column)}
+        head = "".join(f"<th>{escape(name)}</th>" for name in cells)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in names) + "</tr>"
-            for row in rows[:MOST_ROWS]
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in zip(*cells.values(), strict=True)
         )
         table = (
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
         )
-        more = f"<p>and {len(rows) - MOST_ROWS:,} more</p>" if len(rows) > MOST_ROWS else ""
-        return f"<p>{escape(repr(self))}</p>{table}{more}"
+        left = self._num_rows() - len(rows)
+        return f"<p>{escape(repr(self))}</p>{table}" + (f"<p>and {left:,} more</p>" if left else "")
+
+    def _num_rows(self) -> int:
+        """The number of items, which are not made for that."""
+        outer, *inner = self._rows
+        items = getattr(self, outer)
+        return sum(max(1, len(getattr(item, *inner))) for item in items) if inner else len(items)
 
 
 def _paths(report: Any) -> dict[str, str]:
@@ -147,9 +160,17 @@ def _names(rows: Iterable[Mapping[str, Any]], known: Iterable[str] = ()) -> list
     return [name for name in dict.fromkeys(names) if name not in nested]
 
 
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, list) and not all(
+        isinstance(each, str | int | float) for each in value
+    )
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, list):
+        return ", ".join(map(_cell, value))
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
@@ -193,7 +214,9 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
         return found
 
     def _converter(self, kind: Any) -> Callable[[Any], Any] | None:
-        if issubclass(kind, _COLLECTIONS):
+        # Some collections make their items when they are asked for.
+        is_lazy = issubclass(kind, Sequence) and not issubclass(kind, str | bytes)
+        if is_lazy or issubclass(kind, _COLLECTIONS):
             return lambda value: [self.plain(each) for each in value]
         if issubclass(kind, dict):
             return lambda value: {key: self.plain(each) for key, each in value.items()}

@@ -63,6 +63,9 @@ class Dump(Report):
     def _items(self) -> Iterator[dict[str, Any]]:
         yield {name: each for name, each in self.to_dict().items() if name != "unverified"}
 
+    def _num_rows(self) -> int:
+        return 1
+
     def in_format(self, name: DumpFormat) -> bytes:
         """The filter as `raw`, `hex`, `json` or `npy`.
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation, GroupAnswers, record
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Numbers, ProbeOptions, name_given, numbers_given
-from parquet_bloom.values.given import values_of
+from parquet_bloom.values.given import texts_of, values_of
 from parquet_bloom.verbs.documents import Report
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parquet_bloom.container import Picks
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import Dialect, Format, Verdict
@@ -36,6 +42,69 @@ class ProbedValue:
         return tuple(group.verdict for group in self.groups)
 
 
+class ProbedValues(Sequence[ProbedValue]):
+    """The verdicts on all values, in the order in which they were asked.
+
+    Many values have more verdicts than it takes time to find them: until one is read, they are
+    arrays, as `to_read` gives them.
+    """
+
+    def __init__(
+        self, values: Sequence[Any] | NDArray[Any], groups: Sequence[GroupAnswers]
+    ) -> None:
+        # Whoever asked may change an array afterwards.
+        self._values = copy(values)
+        self._groups = groups
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, index: int) -> ProbedValue: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ProbedValue, ...]: ...
+    def __getitem__(self, index: int | slice) -> ProbedValue | tuple[ProbedValue, ...]:
+        return self._all[index]
+
+    def __iter__(self) -> Iterator[ProbedValue]:
+        return iter(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == (other._all if isinstance(other, ProbedValues) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def __repr__(self) -> str:
+        return f"<ProbedValues: {self.counts}>"
+
+    @property
+    def counts(self) -> str:
+        """`1 absent, 2,000 maybe`"""
+        verdicts = Counter(each.verdict for each in self)
+        return ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether no value can be in the file."""
+        given = (group.distinct[pick] for group in self._groups for pick in _used(group.picks))
+        return all(answer.verdict == "absent" for answer in given)
+
+    @property
+    def to_read(self) -> NDArray[np.bool_]:
+        """Whether each group remains to be read for each value: shape (values, groups)."""
+        import numpy as np
+
+        to_read = np.zeros((len(self), len(self._groups)), np.bool_)
+        for number, (distinct, picks) in enumerate(self._groups):
+            to_read[:, number] = np.array([each.verdict != "absent" for each in distinct])[picks]
+        return to_read
+
+    @cached_property
+    def _all(self) -> tuple[ProbedValue, ...]:
+        return tuple(_probed(texts_of(self._values), self._groups))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ProbeReport(Report):
     """The verdicts on all values in one file, and the bytes read for them. `unverified`: why the
@@ -47,20 +116,25 @@ class ProbeReport(Report):
     path: str
     format: Format
     column: str
-    results: tuple[ProbedValue, ...]
+    results: ProbedValues
     bytes_read: int
     unverified: str | None = None
     explanations: tuple[Explanation, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
-        verdicts = Counter(result.verdict for result in self.results)
-        counts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
-        return f"<ProbeReport {self.path}: {self.column}: {counts}; {self.bytes_read:,} bytes read>"
+        found = f"{self.column}: {self.results.counts}; {self.bytes_read:,} bytes read"
+        return f"<ProbeReport {self.path}: {found}>"
 
     @property
     def is_absent(self) -> bool:
         """Whether no value can be in the file."""
-        return all(result.verdict == "absent" for result in self.results)
+        return self.results.is_absent
+
+    @property
+    def to_read(self) -> NDArray[np.bool_]:
+        """Whether each row group, or index group of an ORC file, remains to be read for each value:
+        shape (values, groups), dtype bool. For many values, far quicker than their results."""
+        return self.results.to_read
 
 
 def probe(
@@ -123,7 +197,7 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
         path=file.path,
         format=file.format,
         column=column.name,
-        results=tuple(_probed(asked.texts, groups)),
+        results=ProbedValues(options.values, groups),
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
         explanations=tuple(chain(*chain(*zip(*explained, strict=True))))
@@ -132,8 +206,22 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     )
 
 
+def _listed(picks: Picks) -> Sequence[int]:
+    return picks if isinstance(picks, Sequence) else picks.tolist()
+
+
+def _used(picks: Picks) -> set[int]:
+    """The answers that were given about any value."""
+    if isinstance(picks, Sequence):
+        return set(picks)
+    import numpy as np
+
+    return set(np.unique(picks).tolist())
+
+
 def _probed(texts: Sequence[str], groups: Sequence[GroupAnswers]) -> Iterator[ProbedValue]:
-    by_value = zip(*(group.picks for group in groups), strict=True) if groups else repeat(())
+    picked = [_listed(group.picks) for group in groups]
+    by_value = zip(*picked, strict=True) if groups else repeat(())
     # Most of many values get the same answers.
     known: dict[tuple[int, ...], tuple[Verdict, tuple[Answer, ...], int]] = {}
     for text, picks in zip(texts, by_value, strict=False):

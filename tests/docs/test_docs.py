@@ -8,7 +8,7 @@ from dataclasses import fields
 
 import pytest
 from conftest import ROOT, missing
-from make.documents import blocks, comparable
+from make.documents import WRITER, blocks, figures
 
 from parquet_bloom.advice.engines import EngineUse
 from parquet_bloom.advice.settings import WriterSettings
@@ -50,6 +50,10 @@ README = (ROOT / "README.md").read_text()
 JSON = (ROOT / "docs" / "json.md").read_text()
 
 
+def test_the_readme_shows_the_writer_of_its_figures():
+    assert f"written by parquet-cpp-arrow version {WRITER};" in README
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Where `make demo` has been."""
@@ -78,7 +82,7 @@ def test_the_commands_print_what_the_readme_shows(folder):
             check=False,
         )
         assert run.returncode == 0, (command, run.stderr)
-        assert comparable(run.stdout) == comparable("".join(f"{line}\n" for line in expected))
+        assert figures(run.stdout) == figures("".join(f"{line}\n" for line in expected))
 
 
 def test_the_python_example_runs(folder):

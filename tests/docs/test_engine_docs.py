@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import ROOT
 from make.commands import outcome
-from make.documents import blocks, comparable
+from make.documents import blocks, figures
 
 from parquet_bloom.advice.engines import ENGINES
 
@@ -32,7 +32,7 @@ def test_the_file_answers_as_shown(folder, monkeypatch):
     command, _, expected = block.partition("\n")
     program, *arguments = command.removeprefix("$ ").split()
     assert program == "pbloom"
-    assert comparable(outcome(*arguments).stdout) == comparable(expected)
+    assert figures(outcome(*arguments).stdout) == figures(expected)
 
 
 @pytest.mark.interop

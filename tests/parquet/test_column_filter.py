@@ -39,7 +39,8 @@ def filter_of(spelling: str, stored: list[bytes]) -> tuple[ColumnFilter, spec.Fi
     bits = SplitBlockBloomFilter(spec.words(oracle))
 
     def ask(values: Any) -> np.ndarray:
-        return stored_of(leaf(spelling), values).found(lambda run: bits.check_hashes(run.hashes()))
+        stored = stored_of(leaf(spelling), values)
+        return stored.found(bits.check_hashes(stored.hashes))
 
     return ColumnFilter(Place(0), "a", "xxhash", bits, ask), oracle
 

@@ -2,8 +2,9 @@
 
 import pytest
 from make.commands import on_a_terminal, outcome
+from rich.cells import cell_len
 
-from parquet_bloom.render.table import fitted, lines, natural_widths, shortened, total
+from parquet_bloom.render.table import fitted, folded, lines, natural_widths, shortened, total
 
 NAMES = ["row group", "column", "hash", "note"]
 TABLE = [
@@ -76,16 +77,56 @@ def test_a_terminal_of_wide_characters():
 
 
 def test_what_is_left_out_is_said_and_verbose_leaves_nothing_out(nested):
+    heading, *rows = piped_lines(nested)
+    above = len(folded(heading, 50))
     lines = on_a_terminal(50, "inspect", nested)
-    assert lines[1].split() == ["row", "group", "column", "filter", "FPP"]
-    assert lines[-2] == "Left out for lack of room: type, data, offset, fill, NDV."
+    assert lines[above].split() == ["row", "group", "column", "filter", "FPP"]
+    assert (
+        "\n".join(lines).count("Left out for lack of room: type, data, offset,\n  fill, NDV.") == 1
+    )
     full = on_a_terminal(50, "inspect", nested, "--verbose", "-c", "a_rather_long.name_of_a_column")
-    cells = dict(zip(*(row.split("\t") for row in piped_rows(nested)), strict=True))
-    assert full[1:] == [f"{name}: {cell}" for name, cell in cells.items() if cell] + [""]
+    cells = dict(zip(*(row.split("\t") for row in rows), strict=True))
+    assert full[:above] == folded(heading, 50)
+    assert full[above:] == [f"{name}: {cell}" for name, cell in cells.items() if cell] + [""]
 
 
-def piped_rows(path):
-    return outcome("inspect", path, "-c", "a_rather_long.name_of_a_column").stdout.splitlines()[1:]
+def piped_lines(path):
+    return outcome("inspect", path, "-c", "a_rather_long.name_of_a_column").stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a_column_of_one", "a_column_of_two"], ["a_co…_one", "a_co…_two"]),
+        (["reading_1_in_all", "reading_2_in_all"], ["…1_in_all", "…2_in_all"]),
+        (["a1_reading_value", "a2_reading_value"], ["a1_r…alue", "a2_r…alue"]),
+        (["total_1_value", "total_2_value"], ["…_1_value", "…_2_value"]),
+        (["name_11_of_this", "name_12_of_this"], ["name_11_…", "name_12_…"]),
+        (["some words more", "some words or so"], ["some wor…", "some wor…"]),
+    ],
+)
+def test_names_that_differ_still_do_when_they_are_shortened(names, expected):
+    table = [["column"], *([name] for name in names)]
+    assert list(lines(table, [9]))[2:] == expected
+
+
+@pytest.mark.parametrize("room", range(1, 60, 3))
+def test_a_text_is_folded_between_words(room):
+    text = "n.parquet: 1,000 rows in 列の名前 1 row group; next: pbloom advise n.parquet"
+    found = folded(text, room)
+    assert " ".join(line.strip() for line in found) == text
+    assert found[-1].endswith("next: pbloom advise n.parquet")
+    assert all(line.startswith("  ") for line in found[1:])
+    for line in found:
+        words = line.partition("next: ")[0].split()
+        assert cell_len(line) <= room or len(words) + ("next: " in line) == 1
+
+
+def test_a_short_or_indented_text_stays_as_it_is():
+    assert folded("  one two", 10) == ["  one two"]
+    assert folded("  one two", 7) == ["  one", "  two"]
+    assert folded("", 10) == [""]
+    assert folded("  next: pbloom advise a", 10) == ["  next: pbloom advise a"]
 
 
 @pytest.fixture(scope="module")

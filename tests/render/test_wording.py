@@ -70,6 +70,10 @@ def test_suggestions_do_not_look_at_case(word, found):
     assert similar(word, NAMES) == found
 
 
+def test_the_same_name_in_another_case_is_the_only_suggestion():
+    assert similar("ORDER.ID", ["order.id", "order.pid", "Order.Id"]) == ["order.id", "Order.Id"]
+
+
 def test_without_a_suggestion_the_columns_are_named():
     assert no_column("x", ["a", "b"]) == "no column x; the file has a, b"
     assert no_column("x", list("abcdef")) == "no column x; the file has a, b, c, d, e, …"

@@ -1,6 +1,7 @@
 """Reports as Python users and notebooks see them: a dictionary, a table, a line, a page."""
 
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -123,6 +124,20 @@ def test_lines_say_what_was_done(paths):
 def test_a_page_of_many_rows_says_how_many_more(paths):
     report = pb.probe(paths[1], "id", list(range(MOST_ROWS)))
     assert f"<p>and {2 * MOST_ROWS} more</p>" in report._repr_html_()
+
+
+def test_a_page_has_the_columns_that_have_something_to_show(paths):
+    def heads(report):
+        return re.findall(r"<th>([^<]*)</th>", report._repr_html_())
+
+    found = pb.probe(paths[1], "id", [5])
+    assert "reason" not in heads(found)
+    assert "reason" in heads(pb.probe(paths[0], "id", [5]))
+    # Engines and settings are documents of their own.
+    assert not {"engines", "settings", "logical_type"} & set(
+        heads(pb.advise(paths[0], columns="id"))
+    )
+    assert {"verdict", "filter_bytes"} <= set(heads(pb.advise(paths[0], columns="id")))
 
 
 def test_the_report_of_one_page_is_a_report_too(paths):

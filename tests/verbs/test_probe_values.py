@@ -2,9 +2,11 @@
 format and every dialect, one by one and many at a time."""
 
 import atexit
+import pickle
 import re
 import shutil
 import uuid
+from collections import Counter
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -332,3 +334,53 @@ def test_a_large_filter_is_not_read_whole_for_some_hundred_values(tmp_path):
     report = pb.probe(path, "a", [1, *range(1000, 999 + MANY)])
     assert report.bytes_read < size / 100
     assert [each.verdict for each in report.results] == ["maybe"] + ["absent"] * (MANY - 1)
+
+
+def of_both_formats():
+    return [(parquet_file(), "int64"), (orc_file()[0], "long")]
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_what_is_to_read_is_an_array(few):
+    for path, column in of_both_formats():
+        present = pq.read_table(path)[column] if column == "int64" else orc_file()[1][column]
+        values = [*present.to_pylist()[:40], *range(-160, 0), None] * (1 if few else 3)
+        report = pb.probe(path, column, values)
+        expected = [[each != "absent" for each in result.verdicts] for result in report.results]
+        assert (report.to_read.dtype, report.to_read.tolist()) == (bool, expected)
+        assert all(any(each) for each in expected[:40])
+        assert False in expected[45]
+        assert all(expected[200])
+        assert report.results[200].groups[0].reason
+        assert not report.is_absent
+        absent = [result.value for result in report.results if result.verdict == "absent"]
+        assert pb.probe(path, column, list(map(int, absent))).is_absent
+
+
+def test_a_report_of_many_values_is_the_one_that_was_asked_for():
+    """Its verdicts are listed later than they are found."""
+    for path, column in of_both_formats():
+        values = np.arange(-MANY, MANY)
+        report, same = pb.probe(path, column, values), pb.probe(path, column, values)
+        assert report.results == same.results != pb.probe(path, column, values[1:]).results
+        assert hash(report) == hash(same)
+        values[:] = 0
+        assert [each.value for each in report.results][::MANY] == [str(-MANY), "0"]
+        assert len(report.results) == 2 * MANY
+        assert report.results[-1:] == (report.results[2 * MANY - 1],)
+        verdicts = Counter(each.verdict for each in report.results)
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        assert repr(report.results) == f"<ProbedValues: {counts}>"
+        assert pickle.loads(pickle.dumps(report)) == report
+        (first, *_) = report.to_dict()["results"]
+        assert (first["value"], first["verdict"]) == (str(-MANY), report.results[0].verdict)
+
+
+def test_a_file_without_row_groups_has_no_value(tmp_path):
+    path = tmp_path / "empty.parquet"
+    with pq.ParquetWriter(path, pa.schema({"a": pa.int64()})):
+        pass
+    report = pb.probe(path, "a", range(MANY))
+    assert report.is_absent
+    assert report.to_read.shape == (MANY, 0)
+    assert {each.verdict for each in report.results} == {"absent"}

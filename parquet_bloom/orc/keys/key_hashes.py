@@ -81,12 +81,12 @@ class KeyHashes:
         mine = self.hashes[self.owners == index].tolist()
         return np.array(list(dict.fromkeys(mine)), np.uint64)
 
-    def found_in(self, filter: KHashFilter) -> list[int]:
-        """1 or 0: whether a filter has any hash of each value; of no meaning for the unknown."""
-        found = np.zeros(self.num_values, np.int64)
-        found[self.owners[filter.check_hashes(self.hashes)]] = 1
-        answers: list[int] = found.tolist()
-        return answers
+    def found_in(self, filter: KHashFilter) -> NDArray[np.bool_]:
+        """Whether a filter may have any hash of each value, shape (num_values,); of no meaning for
+        the unknown."""
+        found = np.zeros(self.num_values, np.bool_)
+        found[self.owners[filter.check_hashes(self.hashes)]] = True
+        return found
 
 
 def never_absent(column: OrcColumn) -> str | None:
