@@ -19,11 +19,11 @@ does, in the sections of these tables; all commands also have `-h, --help` and `
 
 LOCAL_NOTES = """An option that is missing would do nothing, or nothing of use:
 
-- `--threads`: `inspect`, `probe`, `diff`, `dump` and `strip` read no values, which is what takes long.
-  They look at each filter as it is read, or copy bytes.
-- `--row-group`: `diff` compares whole files, and `report` shows one.
+- `--threads`: `dump` writes one filter. The threads of `inspect` and `probe` read several files at a
+  time, or several filters of one file; those of `diff`, several filters; those of `strip` work on
+  several files. All others read values, of several column chunks at a time.
 - `--output` is the path of the new file if there is one, and otherwise of the answer, which then appears
-  there once it is complete. `diff` answers by its exit code and a few lines.
+  there once it is complete.
 - `--json`: `report` writes a page; `inspect`, `validate` and `advise` say the same in JSON.
 - `--dialect`: `inspect` and `validate` find filters of every dialect by themselves, and `strip` removes
   them all; `diff` compares those that `bloom_filter_offset` leads to.
@@ -42,7 +42,6 @@ SPARK_NOTES = """- **Keys** never become part of a job, which others can see: a 
   (`--keys`) may have all of them. `MODULE:CLASS` and `MODULE:FUNCTION` are imported by the executors.
 - `--tasks` takes the place of `--threads`, and `--report` that of `--output`.
 - `--row-group`: the ordinals of row groups mean nothing for a whole lake.
-- `--column` of `probe` is one column, since the outcome of a file is one document.
 """
 
 REFUSED_ON_SPARK = {"--kms-conf"}

@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.dump import dump as dump
     from parquet_bloom.verbs.inspect import FileInspection as FileInspection
     from parquet_bloom.verbs.inspect import inspect as inspect
+    from parquet_bloom.verbs.inspect_summary import InspectionSummary as InspectionSummary
+    from parquet_bloom.verbs.inspect_summary import inspect_summary as inspect_summary
     from parquet_bloom.verbs.probe import ProbedValue as ProbedValue
     from parquet_bloom.verbs.probe import ProbeReport as ProbeReport
     from parquet_bloom.verbs.probe import probe as probe
@@ -103,6 +105,7 @@ _NAMES = {
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
     "verbs.inspect": "FileInspection inspect",
+    "verbs.inspect_summary": "InspectionSummary inspect_summary",
     "verbs.probe": "ProbeReport ProbedValue probe",
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",

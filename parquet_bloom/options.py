@@ -84,6 +84,22 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InspectOptions(Selection):
+    """What to describe, see verbs.inspect.inspect."""
+
+    index_groups: bool = False
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions(Selection):
+    """What to compare, see verbs.diff.diff."""
+
+    diagnose: bool = False
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
     """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
@@ -157,6 +173,7 @@ class ProbeOptions:
     dialect: Dialect | None = None
     seed: int | None = None
     explain: bool = False
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         check_dialect(self.dialect, self.seed)
@@ -212,6 +229,11 @@ def refuse(path: str, options: Any, names: Sequence[str], what: str) -> None:
     for name in names:
         if getattr(options, name) != given[name]:
             raise UnsupportedError(f"{path}: {name} is not supported for {what}")
+
+
+def quoted_name(name: str) -> str:
+    """A name as names_in takes it."""
+    return '"{}"'.format(name.replace('"', '""')) if "," in name or '"' in name else name
 
 
 def names_in(text: str) -> list[str]:

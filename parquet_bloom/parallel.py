@@ -1,15 +1,31 @@
-"""Process column chunks in parallel within a memory budget, and yield the results in order."""
+"""Process files or column chunks in parallel within a memory budget, and yield the results in order."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class read_once(Generic[Result]):
+    """cached_property without the lock of Python 3.11, which lets only one of all threads read at a
+    time. If two threads share the object, both may read."""
+
+    def __init__(self, read: Callable[[Any], Result]) -> None:
+        self._read = read
+        self.__doc__ = read.__doc__
+
+    def __get__(self, owner: Any, kind: object) -> Result:
+        found = owner.__dict__[self._read.__name__] = self._read(owner)
+        return found
+
 
 # Takes the number of finished chunks and the total.
 Progress = Callable[[int, int], None]
@@ -22,6 +38,11 @@ def of_all(progress: Progress | None, chunks: Sized) -> Callable[[int], None]:
 
 # For all filters that are being built or wait to be consumed: two large ones take turns.
 MEMORY_BUDGET = 128 << 20
+
+
+def num_processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def work_in_order(
@@ -38,11 +59,14 @@ def work_in_order(
     every result must close this: otherwise the garbage collector may do so in a thread that it
     waits for.
     """
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or num_processors()
     if threads == 1:
         for chunk in chunks:
             yield chunk, work(chunk)
         return
+    # Takes 10 ms, of no use to one thread.
+    from concurrent.futures import ThreadPoolExecutor
+
     ahead = deque(chunks)
     # Chunks in progress, each with its room and its result to come.
     begun: deque[tuple[Item, int, Future[Result]]] = deque()

@@ -70,6 +70,7 @@ NO_FILTER: Final = "no filter"
 HAS_ONE: Final = "has a filter already"
 NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
+ENCRYPTED: Final = "encrypted"
 
 
 def words(literal: Any) -> tuple[str, ...]:

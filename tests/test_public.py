@@ -94,6 +94,8 @@ with pb.open("b.parquet") as file:
     found: bool = filter.check(pb.literal("42"))
 for result in pb.probe("b.parquet", "user_id", [42, pb.literal("0x2a", "bytes")]).results:
     print(result.value, result.verdict, result.rows_to_read)
+summary: pb.InspectionSummary = pb.inspect_summary(["a.parquet", "lake"], columns="user_id")
+share: float = summary.columns[0].filter_share + len(summary.to_dict())
 sound: bool = pb.validate("b.parquet", require="user_id", ignore=["PB301"]).ok
 columns: tuple[str, ...] = pb.advise("a.parquet", value_sample={"user_id": [1, 2]}).recommended
 pb.build("a.parquet", "b.parquet", columns=7)  # type: ignore[arg-type]
@@ -135,6 +137,7 @@ SEVERAL_NAMES = {
     "repair": lambda columns: pb.repair(FILE, columns=columns, dry_run=True),
     "report": lambda columns: pb.report(FILE, columns=columns),
     "strip": lambda columns: pb.strip(FILE, columns=columns, dry_run=True),
+    "inspect_summary": lambda columns: pb.inspect_summary(FILE, columns=columns),
     "validate": lambda columns: pb.validate(FILE, columns=columns),
     "validate --require": lambda columns: pb.validate(FILE, require=columns),
 }
@@ -169,6 +172,9 @@ SEVERAL_NUMBERS = {
         FILE, columns="int64", row_groups=groups, dry_run=True, existing="replace"
     ),
     "inspect": lambda groups: pb.inspect(FILE, row_groups=groups),
+    "inspect_summary": lambda groups: pb.inspect_summary(FILE, row_groups=groups),
+    "report": lambda groups: pb.report(FILE, row_groups=groups).inspection,
+    "diff": lambda groups: pb.diff(FILE, FILE, row_groups=groups),
     "repair": lambda groups: pb.repair(FILE, row_groups=groups, dry_run=True),
     "strip": lambda groups: pb.strip(FILE, row_groups=groups, dry_run=True),
 }

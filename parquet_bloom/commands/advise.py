@@ -59,7 +59,7 @@ def advise(
         write_advice,
         write_details,
     )
-    from parquet_bloom.render.many_files import Complaints, Summary
+    from parquet_bloom.render.many_files import Summary
     from parquet_bloom.render.terminal import progress
     from parquet_bloom.values.types import literal
     from parquet_bloom.verbs.advise import Advisor
@@ -72,7 +72,7 @@ def advise(
         with progress(path) as show:
             advisor.add(path, show)
 
-    complaints = Complaints(len(inputs.files), at_once=as_json or verbose)
+    complaints = inputs.complaints(at_once=as_json or verbose)
     code = inputs.each(work, complaints=complaints)
     reports = list(advisor.reports() if as_json else advisor.tables())
     if len(reports) < 2 or as_json or verbose or details:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -12,11 +13,13 @@ from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, columns_option
-from parquet_bloom.program import FINE
 
 if TYPE_CHECKING:
     from parquet_bloom.options import BuildOptions
     from parquet_bloom.verbs.build import BuildReport
+
+# The columns to build, None for all; or why a file has none.
+Choice: TypeAlias = "tuple[str, ...] | Exception | None"
 
 
 @click.command(cls=Command)
@@ -60,40 +63,46 @@ def build(
     if auto == bool(columns):
         raise click.UsageError("expected exactly one of --column and --auto")
     options = BuildOptions(columns=columns, dialect=dialect, **given)
-    code, chosen = FINE, dict.fromkeys((path for path, _ in inputs.files), columns)
+    chosen: Mapping[str, Choice] = dict.fromkeys((path for path, _ in inputs.files), columns)
     if auto:
-        code, chosen = _recommended(inputs, options, keys, at_once=as_json or verbose)
-        # Files that cannot be read were complained about.
-        inputs = Inputs(tuple(chosen))
+        chosen = _recommended(inputs, options, keys, at_once=as_json or verbose)
 
     def work(path: str) -> BuildReport:
-        wanted = replace(options, columns=chosen[path])
+        choice = chosen[path]
+        if isinstance(choice, Exception):
+            raise choice
+        wanted = replace(options, columns=choice)
         with progress(path) as show:
             return build_file(path, wanted, destination_of(path), keys=keys, progress=show)
 
     summed = summarize_build, total_built
     answers = Answers(inputs, write_build, summed, as_json=as_json, verbose=verbose)
-    sys.exit(max(code, answers.each(work)))
+    sys.exit(answers.each(work))
 
 
 def _recommended(
     inputs: Inputs, options: BuildOptions, keys: GivenKeys, at_once: bool
-) -> tuple[int, dict[str, tuple[str, ...] | None]]:
-    """The exit code, and the columns that `pbloom advise` would recommend, by file."""
+) -> Mapping[str, Choice]:
+    """By file, the columns that `pbloom advise` would recommend, or what went wrong with it."""
     from parquet_bloom.options import AdviseOptions
-    from parquet_bloom.render.many_files import Complaints
     from parquet_bloom.render.terminal import complain, progress
     from parquet_bloom.verbs.advise import Advisor
 
     wanted = AdviseOptions(fpp=options.fpp, max_bytes=options.max_bytes, threads=options.threads)
     advisor = Advisor(wanted, keys)
 
-    def work(path: str) -> None:
-        with progress(path) as show:
-            advisor.add(path, show)
+    failed: dict[str, Exception] = {}
 
-    code = inputs.each(work, complaints=Complaints(len(inputs.files), at_once))
+    def work(path: str) -> None:
+        try:
+            with progress(path) as show:
+                advisor.add(path, show)
+        except Exception as error:
+            failed[path] = error
+            raise
+
+    inputs.each(work, complaints=inputs.complaints(at_once))
     for table in advisor.tables():
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `pbloom advise` says why")
-    return code, {report.path: report.recommended for report in advisor.reports()}
+    return {**failed, **{report.path: report.recommended for report in advisor.reports()}}

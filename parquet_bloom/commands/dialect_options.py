@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -22,69 +22,59 @@ if TYPE_CHECKING:
     from parquet_bloom.legacy.murmur3.dialect import Murmur3
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
 
-# The options of each dialect, by the names of their parameters.
-_OF_DIALECT = {
-    "murmur3": ("header_layout", "seed", "placement", "publish_offset"),
-    "statistics": ("strategy", "expected_entries", "encoding", "field_id", "conf"),
+
+def _one_of(vocabulary: Any) -> dict[str, Any]:
+    return {"type": click.Choice(words(vocabulary))}
+
+
+def _number(least: int, most: int) -> dict[str, Any]:
+    return {"type": click.IntRange(least, most), "metavar": "N"}
+
+
+# The options of each dialect: the help, and what else click takes.
+_OF_DIALECT: Final[dict[str, dict[str, tuple[str, dict[str, Any]]]]] = {
+    "murmur3": {
+        "--header-layout": ("what precedes the bits.  [default: 12-byte]", _one_of(HeaderLayout)),
+        "--seed": ("seed of the hash.  [default: 1361930890]", _number(0, option.MAX_SEED)),
+        "--placement": (
+            "before the footer, or before the chunk's first page.  [default: footer]",
+            _one_of(Placement),
+        ),
+        "--publish-offset": (
+            "set bloom_filter_offset; DuckDB then fails to read the file.",
+            {"is_flag": True, "default": None},
+        ),
+    },
+    "statistics": {
+        "--strategy": ("how values are hashed.  [default: hive]", _one_of(Strategy)),
+        "--expected-entries": (
+            "size for this many distinct values per chunk.  [default: count them]",
+            _number(1, option.MAX_NDV),
+        ),
+        "--encoding": ("how the bits are stored.  [default: list]", _one_of(BitsetEncoding)),
+        "--field-id": (
+            "field of Statistics; some readers cannot open a file with 7 or 5.  [default: 31420]",
+            {"type": click.Choice(["31420", "7", "5"])},
+        ),
+        "--conf": (
+            "a key of Hive's configuration for such filters; repeatable.",
+            {"multiple": True, "metavar": "KEY=VALUE"},
+        ),
+    },
 }
 
 dialect_options = option.together(
     legacy_option(
         "--dialect",
-        type=click.Choice(words(Dialect)),
+        **_one_of(Dialect),
         default="xxhash",
         show_default=True,
         help="Dialect of the filters: today's, or a legacy one, which has the options below.",
     ),
-    legacy_option(
-        "--header-layout",
-        type=click.Choice(words(HeaderLayout)),
-        help="murmur3: what precedes the bits.  [default: 12-byte]",
-    ),
-    legacy_option(
-        "--seed",
-        type=click.IntRange(0, option.MAX_SEED),
-        metavar="N",
-        help="murmur3: seed of the hash.  [default: 1361930890]",
-    ),
-    legacy_option(
-        "--placement",
-        type=click.Choice(words(Placement)),
-        help="murmur3: before the footer, or before the chunk's first page.  [default: footer]",
-    ),
-    legacy_option(
-        "--publish-offset",
-        is_flag=True,
-        default=None,
-        help="murmur3: set bloom_filter_offset; DuckDB then fails to read the file.",
-    ),
-    legacy_option(
-        "--strategy",
-        type=click.Choice(words(Strategy)),
-        help="statistics: how values are hashed.  [default: hive]",
-    ),
-    legacy_option(
-        "--expected-entries",
-        type=click.IntRange(1, option.MAX_NDV),
-        metavar="N",
-        help="statistics: size for this many distinct values per chunk.  [default: count them]",
-    ),
-    legacy_option(
-        "--encoding",
-        type=click.Choice(words(BitsetEncoding)),
-        help="statistics: how the bits are stored.  [default: list]",
-    ),
-    legacy_option(
-        "--field-id",
-        type=click.Choice(["31420", "7", "5"]),
-        help="statistics: field of Statistics; with 7 and 5, some readers cannot open the file."
-        "  [default: 31420]",
-    ),
-    legacy_option(
-        "--conf",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="statistics: a key of Hive's configuration for such filters; repeatable.",
+    *(
+        legacy_option(name, help=f"{dialect}: {help}", **settings)
+        for dialect, options in _OF_DIALECT.items()
+        for name, (help, settings) in options.items()
     ),
 )
 
@@ -99,7 +89,8 @@ def take_dialect(
     """
     name = options.pop("dialect")
     given: dict[str, Any] = {}
-    for dialect, parameters in _OF_DIALECT.items():
+    for dialect, of_dialect in _OF_DIALECT.items():
+        parameters = [each.removeprefix("--").replace("-", "_") for each in of_dialect]
         taken = {each: options.pop(each) for each in parameters}
         taken = {each: value for each, value in taken.items() if value not in (None, ())}
         if dialect != name:

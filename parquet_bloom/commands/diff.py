@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import answer
-from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.program import FINE, NO
 
@@ -17,6 +19,7 @@ from parquet_bloom.program import FINE, NO
 @option.file_argument("a")
 @option.file_argument("b")
 @option.columns()
+@option.row_groups
 @output_option("--all", "with_same", is_flag=True, help="Show filters that are the same, too.")
 @output_option(
     "--diagnose",
@@ -25,10 +28,12 @@ from parquet_bloom.program import FINE, NO
     " them, and what its writer did instead.",
 )
 @output_option("--json", "as_json", is_flag=True, help="One JSON document.")
+@option.answer_options
+@option.threads_to_read
 @key_options
 def diff(
-    a: str, b: str, columns: tuple[str, ...] | None, with_same: bool, diagnose: bool,
-    keys: GivenKeys, as_json: bool,
+    a: str, b: str, columns: tuple[str, ...] | None, parts: tuple[int, ...] | None, with_same: bool,
+    keys: GivenKeys, as_json: bool, output: Path, overwrite: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Compare the filters of two files.
 
@@ -42,9 +47,16 @@ def diff(
     Example:
       pbloom diff events.parquet events.bloom.parquet
     """
+    from parquet_bloom.options import quoted_name
     from parquet_bloom.render.diff import write_diff
     from parquet_bloom.verbs.diff import diff as diff_files
 
-    report = diff_files(a, b, columns=columns, diagnose=diagnose, keys=keys)
-    answer(report, as_json, lambda report: write_diff(report, with_same))
-    sys.exit(FINE if report.same else NO)
+    again = [
+        *(word for name in columns or () for word in ("-c", quoted_name(name))),
+        *(word for part in parts or () for word in ("-g", str(part))),
+        *arguments_of(keys),
+    ]
+    with option.answering([a, b], output, overwrite):
+        report = diff_files(a, b, columns=columns, row_groups=parts, keys=keys, **given)
+        answer(report, as_json, lambda report: write_diff(report, with_same, again))
+        sys.exit(FINE if report.same else NO)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from parquet_bloom.program import FINE, TROUBLE, show_traceback
 
@@ -19,7 +20,13 @@ Summed: TypeAlias = "tuple[Callable[[Any], FileSummary], Callable[[Mapping[str, 
 Write = Callable[..., None]
 
 
-def _nothing(path: str, message: str) -> None: ...
+def _nothing(path: str, what: Any) -> None: ...
+
+
+class _Failure(NamedTuple):
+    """What became of a file instead of a result."""
+
+    error: Exception
 
 
 class Inputs:
@@ -29,20 +36,38 @@ class Inputs:
         from parquet_bloom.storage.paths import expand
 
         self.files, self._errors = expand(names)
+        self._told: set[str] = set()
+
+    def threads_for(self, threads: int | None) -> tuple[int, int | None]:
+        """How many files to read at a time, and how many threads each of them gets."""
+        from parquet_bloom.container.threads import threads_for_files
+
+        return threads_for_files(threads, [file.path for file in self.files])
+
+    def complaints(self, at_once: bool = False) -> Complaints:
+        """Where complaints about these files go: none is told twice."""
+        from parquet_bloom.render.many_files import Complaints
+
+        return Complaints(len(self.files), at_once, self._told)
 
     def each(
         self,
-        work: Callable[[str], None],
+        work: Callable[[str], Any],
         failed: Failed = _nothing,
         complaints: Complaints | None = None,
+        *,
+        take: Callable[[str, Any], None] = _nothing,
+        threads: int = 1,
     ) -> int:
-        """Do `work` for every file, complain about those that fail, and return the exit code.
+        """Do `work` for every file, pass on what it returns to `take`, in order, complain about files
+        that fail, and return the exit code.
 
         `complaints`: where complaints about many files are gathered; the default is to gather them.
+        `threads`: how many files to work on at a time; `take` is called by one thread.
         """
         from parquet_bloom.container import number_of
         from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
-        from parquet_bloom.render.many_files import Complaints
+        from parquet_bloom.parallel import work_in_order
         from parquet_bloom.render.terminal import (
             StandardOutputError,
             complain,
@@ -50,25 +75,43 @@ class Inputs:
             progress,
         )
 
-        complaints = complaints or Complaints(len(self.files))
+        complaints = complaints or self.complaints()
         code = TROUBLE if self._errors else FINE
         for missing in self._errors:
-            complain(complaint(missing))
+            if complaint(missing) not in complaints.told:
+                complain(complaint(missing))
+                complaints.told.add(complaint(missing))
             failed(str(missing.filename), complaint(missing))
         bar = progress if complaints.are_gathered else no_progress
-        with complaints, bar(number_of(len(self.files), "file")) as show:
-            for done, file in enumerate(self.files):
-                show(done, len(self.files))
+        troubles = (ParquetBloomError, OSError, ValueError, MemoryError)
+
+        def attempt(path: str) -> Any:
+            try:
+                return work(path)
+            except StandardOutputError:
+                raise
+            except troubles as error:
+                return _Failure(error)
+
+        paths = [file.path for file in self.files]
+        worked = work_in_order(paths, attempt, lambda _: 0, threads)
+        with complaints, bar(number_of(len(paths), "file")) as show, closing(worked) as results:
+            show(0, len(paths))
+            for done, (path, result) in enumerate(results, start=1):
                 try:
-                    work(file.path)
+                    if isinstance(result, _Failure):
+                        raise result.error
+                    take(path, result)
                 except StandardOutputError:
                     raise
-                except (ParquetBloomError, OSError, ValueError, MemoryError) as error:
-                    message = complaint_about(file.path, error)
-                    show_traceback(error)
-                    complaints.add(file.path, message)
-                    failed(file.path, message)
+                except troubles as error:
+                    message = complaint_about(path, error)
+                    if message not in complaints.told:
+                        show_traceback(error)
+                    complaints.add(path, message)
+                    failed(path, message)
                     code = TROUBLE
+                show(done, len(paths))
         return code
 
 
@@ -87,19 +130,18 @@ class Answers:
         self._is_short = len(inputs.files) > 1 and not as_json and not verbose
         self._summed = summed if self._is_short else None
 
-    def each(self, work: Callable[[str], Any], failed: Failed = _nothing) -> int:
+    def each(self, work: Callable[[str], Any], failed: Failed = _nothing, threads: int = 1) -> int:
         """Take the report that `work` returns for every file; otherwise as Inputs.each."""
-        from parquet_bloom.render.many_files import Complaints, Summary
+        from parquet_bloom.render.many_files import Summary
 
-        num_files = len(self._inputs.files)
-        complaints = Complaints(num_files, at_once=not self._is_short)
+        complaints = self._inputs.complaints(at_once=not self._is_short)
         if self._summed is None:
-            return self._inputs.each(self._writing(work, complaints), failed, complaints)
+            write = self._writing(complaints)
+            return self._inputs.each(work, failed, complaints, take=write, threads=threads)
         summarize, total = self._summed
-        summary = Summary(num_files, total)
+        summary = Summary(len(self._inputs.files), total)
 
-        def take(path: str) -> None:
-            report = work(path)
+        def take(path: str, report: Any) -> None:
             complaints.add_if_unverified(path, report)
             summary.add(path, summarize(report))
 
@@ -108,13 +150,12 @@ class Answers:
             failed(path, message)
 
         try:
-            return self._inputs.each(take, fail, complaints)
+            return self._inputs.each(work, fail, complaints, take=take, threads=threads)
         finally:
             summary.finish()
 
-    def _writing(self, work: Callable[[str], Any], complaints: Complaints) -> Callable[[str], None]:
-        def take(path: str) -> None:
-            report = work(path)
+    def _writing(self, complaints: Complaints) -> Callable[[str, Any], None]:
+        def take(path: str, report: Any) -> None:
             complaints.add_if_unverified(path, report)
             answer(report, self._as_json, partial(self._write, verbose=self._verbose))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
-from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, orc_option, output_option
 
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
 @option.as_json
 @option.answers
 @option.verbose
+@option.threads_to_read
 @key_options
 def inspect(
     inputs: Inputs, index_groups: bool, summary: bool, histogram: bool,
-    keys: GivenKeys, as_json: bool, verbose: bool, **given: Any,
+    keys: GivenKeys, as_json: bool, verbose: bool, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Show which column chunks have filters, and how good they are.
 
@@ -48,7 +50,7 @@ def inspect(
     if summary + histogram + index_groups > 1:
         raise click.UsageError("expected at most one of --summary, --histogram and --index-groups")
     from parquet_bloom.files import open as open_file
-    from parquet_bloom.options import Selection
+    from parquet_bloom.options import InspectOptions
     from parquet_bloom.render.inspect import (
         summarize_inspection,
         total_inspected,
@@ -56,11 +58,13 @@ def inspect(
     )
     from parquet_bloom.verbs.inspect import inspect_file
 
-    selection = Selection(**given)
+    # Each histogram is drawn while its file is read.
+    at_a_time, of_each = (1, threads) if histogram else inputs.threads_for(threads)
+    options = InspectOptions(index_groups=index_groups, threads=of_each, **given)
 
     def work(path: str) -> FileInspection:
         with open_file(path, keys) as file:
-            return inspect_file(file, selection, index_groups=index_groups)
+            return inspect_file(file, options)
 
     def draw(path: str) -> FileInspection:
         from parquet_bloom.render.histogram import HistogramWriter, write_histograms_json
@@ -70,7 +74,7 @@ def inspect(
         writer = HistogramWriter(path)
         with open_file(path, keys) as file:
             take = (lambda each, _: found.append(each)) if as_json else writer.take
-            report = inspect_occupancy(file, selection, take)
+            report = inspect_occupancy(file, options, take)
         if as_json:
             write_histograms_json(report, found)
         else:
@@ -78,37 +82,37 @@ def inspect(
         return report
 
     if summary:
-        sys.exit(_sum_up(inputs, work, as_json))
+        sys.exit(_sum_up(inputs, work, as_json, at_a_time))
     if histogram:
-        # Each is drawn while it is read.
         at_once = as_json or verbose
         drawn = Answers(inputs, lambda report, verbose: None, None, as_json=False, verbose=at_once)
         sys.exit(drawn.each(draw))
     summed = summarize_inspection, total_inspected
-    answers = Answers(inputs, write_inspection, summed, as_json=as_json, verbose=verbose)
-    sys.exit(answers.each(work))
+    write = partial(write_inspection, again=arguments_of(keys))
+    answers = Answers(inputs, write, summed, as_json=as_json, verbose=verbose)
+    sys.exit(answers.each(work, threads=at_a_time))
 
 
-def _sum_up(inputs: Inputs, work: Callable[[str], FileInspection], as_json: bool) -> int:
+def _sum_up(
+    inputs: Inputs, work: Callable[[str], FileInspection], as_json: bool, threads: int
+) -> int:
     """Write one table, or one document, about all files; the exit code."""
     from parquet_bloom.render.inspect import write_inspection_summary
-    from parquet_bloom.render.many_files import Complaints
     from parquet_bloom.render.terminal import write_json
     from parquet_bloom.verbs.documents import document_of
     from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
     summarizer = InspectionSummarizer()
-    complaints = Complaints(len(inputs.files), at_once=as_json)
+    complaints = inputs.complaints(at_once=as_json)
 
-    def add(path: str) -> None:
-        report = work(path)
+    def add(path: str, report: FileInspection) -> None:
         complaints.add_if_unverified(path, report)
         summarizer.add(document_of(report))
 
-    code = inputs.each(add, complaints=complaints)
+    code = inputs.each(work, complaints=complaints, take=add, threads=threads)
     found = summarizer.summary()
     if as_json:
-        write_json(found)
+        write_json(document_of(found))
     else:
         write_inspection_summary(found)
     return code

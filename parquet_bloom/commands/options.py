@@ -7,7 +7,8 @@ order of the help; it says what the command gets if that is not what was typed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,6 +165,13 @@ threads = general_option(
     metavar="N",
     help="Number of threads.  [default: one per processor]",
 )
+threads_to_read = general_option(
+    "--threads",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of files, or of filters in one file, to read at a time."
+    "  [default: one per processor behind URLs and for large filters, otherwise 1]",
+)
 no_verify = files_option(
     "--no-verify",
     "verify",
@@ -216,40 +224,49 @@ filters = together(
 )
 
 
-def answers(command: Any) -> Any:
-    """Where the answer goes: standard output, or with -o a file. The command gets its files as
-    `inputs`; its exit code does not keep the answer from being written."""
+answer_options = together(
+    output_option(
+        "-o",
+        "--output",
+        type=FILE,
+        default="-",
+        help="Write the answer to this file, once it is complete.  [default: stdout]",
+    ),
+    overwrite_answer,
+)
 
-    @together(
-        output_option(
-            "-o",
-            "--output",
-            type=FILE,
-            default="-",
-            help="Write the answer to this file, once it is complete.  [default: stdout]",
-        ),
-        overwrite_answer,
-    )
+
+@contextmanager
+def answering(paths: Sequence[str], output: Path, overwrite: bool) -> Iterator[None]:
+    """The answer about these files goes to standard output, or to a file; an exit code does not keep
+    it from being written."""
+    if output == Path("-"):
+        yield
+        return
+    from parquet_bloom.render.terminal import answering_to
+    from parquet_bloom.verbs.answer_file import answer_file
+
+    end = SystemExit(FINE)
+    with (
+        answer_file(output, paths, overwrite=overwrite) as written,
+        answering_to(written.append),
+    ):
+        try:
+            yield
+        except SystemExit as ended:
+            end = ended
+    raise end
+
+
+def answers(command: Any) -> Any:
+    """Where the answer goes. The command gets its files as `inputs`."""
+
+    @answer_options
     @wraps(command)
     def with_answer(files: tuple[str, ...], output: Path, overwrite: bool, **given: Any) -> None:
         inputs = Inputs(files)
-        if output == Path("-"):
+        with answering([path for path, _ in inputs.files], output, overwrite):
             command(inputs=inputs, **given)
-            return
-        from parquet_bloom.render.terminal import answering_to
-        from parquet_bloom.verbs.answer_file import answer_file
-
-        end = SystemExit(FINE)
-        paths = [path for path, _ in inputs.files]
-        with (
-            answer_file(output, paths, overwrite=overwrite) as written,
-            answering_to(written.append),
-        ):
-            try:
-                command(inputs=inputs, **given)
-            except SystemExit as ended:
-                end = ended
-        raise end
 
     return with_answer
 

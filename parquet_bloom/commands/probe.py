@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.inputs import Answers, Inputs, Summed
-from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.inputs import Answers, Inputs, Summed, Write
+from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.program import FINE, NO
 
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
 @option.answers
 @option.stored_dialect
 @option.verbose
+@option.threads_to_read
 @key_options
 def probe(
     inputs: Inputs, columns: tuple[str, ...], explain: bool, only_groups: bool, keys: GivenKeys,
-    as_json: bool, verbose: bool, **given: Any,
+    as_json: bool, verbose: bool, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
@@ -68,15 +70,18 @@ def probe(
         raise click.UsageError("expected --groups-to-read with one --column")
     absent: list[bool] = []
     summed: Summed | None = None
+    write: Write
     if explain:
         write = write_explanations
     elif only_groups:
         write = write_groups_to_read
     else:
-        write, summed = write_probe, (summarize_probe, total_probed)
+        write = partial(write_probe, again=arguments_of(keys))
+        summed = summarize_probe, total_probed
     code = FINE
+    at_a_time, of_each = inputs.threads_for(threads)
     for column in (names := dict.fromkeys(columns)):
-        options = ProbeOptions(column=column, explain=explain, **given)
+        options = ProbeOptions(column=column, explain=explain, threads=of_each, **given)
 
         def work(path: str, options: ProbeOptions = options) -> ProbeReport:
             with open_file(path, keys) as file:
@@ -87,7 +92,5 @@ def probe(
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {column}")
         answers = Answers(inputs, write, summed, as_json=as_json, verbose=verbose)
-        code = max(code, answers.each(work))
-        # Names without files were complained about.
-        inputs = Inputs(tuple(path for path, _ in inputs.files))
+        code = max(code, answers.each(work, threads=at_a_time))
     sys.exit(code or (NO if all(absent) else FINE))

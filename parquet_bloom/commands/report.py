@@ -20,12 +20,16 @@ from parquet_bloom.commands.sections import Command, output_option
 )
 @option.overwrite_answer
 @option.columns()
+@option.row_groups
 @check.deep
 @option.fpp
 @check.configured
 @option.threads
 @key_options
-def report(file: str, output: Path, overwrite: bool, fpp: float | None, **given: Any) -> None:
+def report(
+    file: str, output: Path, overwrite: bool, fpp: float | None, parts: tuple[int, ...] | None,
+    **given: Any,
+) -> None:  # fmt: skip
     """Write one HTML page about the filters of a Parquet file.
 
     It shows which columns have filters, their sizes beside the data, their false positive
@@ -49,7 +53,7 @@ def report(file: str, output: Path, overwrite: bool, fpp: float | None, **given:
         # A page that must not be written is not worth the wait.
         resolve_target(file, output, in_place=False, overwrite=overwrite)
     with progress(file) as show:
-        found = report_file(file, fpp=fpp or DEFAULT_FPP, progress=show, **given)
+        found = report_file(file, row_groups=parts, fpp=fpp or DEFAULT_FPP, progress=show, **given)
     page = render_report(found).encode()
     if to_standard_output:
         write_bytes(page)

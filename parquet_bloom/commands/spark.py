@@ -151,9 +151,8 @@ def _verb(*options: option.Decorator) -> option.Decorator:
                 for outcome in report.troubles:
                     complain(outcome.message or outcome.path)
                 if as_json:
-                    for outcome in report.outcomes:
-                        if outcome.document is not None:
-                            write_line(outcome.document)
+                    for line in report.lines():
+                        write_line(line)
                 else:
                     write_spark(report)
                 if report_to is not None:
@@ -216,7 +215,7 @@ def inspect() -> None:
 
 
 @_verb(
-    option.column,
+    option.columns(required=True),
     option.literals,
     option.stored_dialect,
     _inputs,

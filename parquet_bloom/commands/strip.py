@@ -10,7 +10,7 @@ import click
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
-from parquet_bloom.commands.sections import Command
+from parquet_bloom.commands.sections import Command, general_option
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.strip import StripReport
@@ -24,9 +24,16 @@ if TYPE_CHECKING:
 @key_options
 @option.as_json
 @option.verbose
+@general_option(
+    "--threads",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of files to work on at a time."
+    "  [default: one per processor behind URLs, otherwise 1]",
+)
 def strip(
     inputs: Inputs, destination_of: option.DestinationOf, keys: GivenKeys,
-    as_json: bool, verbose: bool, **given: Any,
+    as_json: bool, verbose: bool, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
@@ -48,4 +55,5 @@ def strip(
 
     summed = summarize_strip, total_stripped
     answers = Answers(inputs, write_strip, summed, as_json=as_json, verbose=verbose)
-    sys.exit(answers.each(work))
+    at_a_time, _ = inputs.threads_for(threads)
+    sys.exit(answers.each(work, threads=at_a_time))

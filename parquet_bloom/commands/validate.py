@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +12,7 @@ import click
 from parquet_bloom.commands import check_options as check
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs, Write
-from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.vocabulary import FindingsFormat, words
@@ -72,7 +74,7 @@ def validate(
     in_text = output_format == "text"
     answers = Answers(
         inputs,
-        _writer(output_format),
+        _writer(output_format, arguments_of(keys)),
         (summarize_validation, total_validated) if in_text else None,
         as_json=output_format == "json",
         verbose=verbose or not in_text,
@@ -82,8 +84,9 @@ def validate(
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
 
 
-def _writer(output_format: FindingsFormat) -> Write:
-    """Writes the report on one file, if the format allows it."""
+def _writer(output_format: FindingsFormat, again: Sequence[str]) -> Write:
+    """Writes the report on one file, if the format allows it; `again`: options that the next command
+    needs, too."""
     if output_format == "github":
         from parquet_bloom.render.findings_github import write_github
 
@@ -91,7 +94,7 @@ def _writer(output_format: FindingsFormat) -> Write:
     if output_format in ("text", "json"):
         from parquet_bloom.render.findings import write_validation
 
-        return write_validation
+        return partial(write_validation, again=again)
     return lambda report, verbose: None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.values.given import values_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class ColumnFilter:
     def __repr__(self) -> str:
         return (
             f"<{self.dialect} filter of column {self.column} in {self.place}:"
-            f" {self.num_bytes:,} bytes, {100 * self.fill:.0f} % full, FPP {100 * self.fpp:.2g} %>"
+            f" {self.num_bytes:,} bytes, {100 * self.fill:.0f} % full, FPP {percent(self.fpp)}>"
         )
 
     def check(self, value: Any) -> bool:

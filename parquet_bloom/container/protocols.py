@@ -82,6 +82,10 @@ class Container(Protocol):
     @property
     def unverified(self) -> str | None: ...
     @property
+    def key_arguments(self) -> tuple[str, ...]:
+        """The options that give a command the same keys; none if the file needs none."""
+
+    @property
     def num_rows(self) -> int: ...
     @property
     def num_parts(self) -> int: ...
@@ -157,6 +161,9 @@ class Container(Protocol):
         seed: int | None = None,
     ) -> ColumnFilter:
         """One filter, read whole, see ParquetFile and OrcFile."""
+
+    def room_for_filters(self, part: int, column: Any) -> int:
+        """The most memory that the filters of one Chunk take, in bytes, as far as the footers tell."""
 
     def read_filters(self, part: int, column: Any) -> Sequence[ReadFilter] | NoFilters:
         """The filters of the format's own kind of one Chunk, group by group."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from parquet_bloom.encryption.key_arguments import key_arguments
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keys_file import (
     Settings,
@@ -60,7 +61,7 @@ class KeyReferences:
         if self.keys_file is None and not self.settings:
             return None
         in_file = {} if self.keys_file is None else read_keys_file(self.keys_file)
-        return keys_of(merged(in_file, self.settings))
+        return keys_of(merged(in_file, self.settings), key_arguments(self.settings, self.keys_file))
 
 
 def _secrets(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from functools import partial
 
 from parquet_bloom.encryption.cipher import Key, Secretive
 from parquet_bloom.encryption.clients import Kms, KmsClient, as_bytes, ask
+from parquet_bloom.encryption.key_arguments import key_arguments
 from parquet_bloom.encryption.key_material import (
     ExternalMaterial,
     KeyCache,
@@ -41,6 +42,7 @@ class Keys(Secretive):
         "_retriever",
         "_uniform",
         "aad_prefix",
+        "arguments",
     )
 
     def __init__(
@@ -78,6 +80,20 @@ class Keys(Secretive):
         self._material_is_given = key_material is not None
         self._material = None if key_material is None else ExternalMaterial(os.fspath(key_material))
         self.aad_prefix = None if aad_prefix is None else prefix_of(aad_prefix)
+        # What gives a command the same keys; who reads them from somewhere else says so.
+        self.arguments = key_arguments(
+            {
+                "footer": footer,
+                "columns": columns,
+                "key_ids": key_ids,
+                "uniform": uniform,
+                "aad_prefix": aad_prefix,
+                "master_keys": master_keys,
+                "kms": None if kms_client is None else "MODULE:CLASS",
+                "key_retriever": None if key_retriever is None else "MODULE:FUNCTION",
+                "key_material": None if key_material is None else os.fspath(key_material),
+            }
+        )
 
     def __repr__(self) -> str:
         tables = (self._columns, self._key_ids, self._master_keys)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
+from parquet_bloom.encryption.key_arguments import key_arguments
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, text_of
 from parquet_bloom.errors import ConfigError, EncryptionError
@@ -97,7 +98,7 @@ def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnin
 
     Raises ConfigError for an invalid file, EncryptionError for a key that is missing or invalid.
     """
-    return keys_of(read_keys_file(path, warn))
+    return keys_of(read_keys_file(path, warn), key_arguments({}, os.fspath(path)))
 
 
 def read_keys_file(
@@ -153,8 +154,9 @@ def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
     return table
 
 
-def keys_of(settings: Mapping[str, Any]) -> Keys:
-    """Read the keys that the settings name, and create the KMS client. Raises EncryptionError."""
+def keys_of(settings: Mapping[str, Any], arguments: tuple[str, ...] | None = None) -> Keys:
+    """Read the keys that the settings name, and create the KMS client. `arguments`: what gives a
+    command the same keys, if not the settings. Raises EncryptionError."""
     given = dict(settings)
     connection = KmsConnection(
         kms_instance_id=given.pop("kms_instance_id", ""),
@@ -163,11 +165,13 @@ def keys_of(settings: Mapping[str, Any]) -> Keys:
         custom_kms_conf=given.pop("kms_conf", {}),
     )
     kms, retriever = given.pop("kms", None), given.pop("key_retriever", None)
-    return Keys(
+    keys = Keys(
         kms_client=None if kms is None else load_kms(kms, connection),
         key_retriever=None if retriever is None else load_callable(retriever, "key retriever"),
         **given,
     )
+    keys.arguments = key_arguments(settings) if arguments is None else arguments
+    return keys
 
 
 def _unique_names(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

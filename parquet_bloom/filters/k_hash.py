@@ -13,6 +13,7 @@ from math import floor, inf, log, log1p, log2
 from typing import TYPE_CHECKING, Final, Self
 
 from parquet_bloom.errors import FilterError
+from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
@@ -162,6 +163,6 @@ def _needed_bits(entries: int, fpp: float) -> int:
 def _checked(num_bits: int, entries: int, fpp: float) -> int:
     if num_bits > MAX_BITS:
         raise ValueError(
-            f"{entries} entries at FPP {fpp:g}: {num_bits} bits, expected at most {MAX_BITS}"
+            f"{entries} entries at FPP {exact_percent(fpp)}: {num_bits} bits, expected at most {MAX_BITS}"
         )
     return num_bits

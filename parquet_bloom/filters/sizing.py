@@ -18,6 +18,8 @@ from functools import lru_cache
 from math import ceil, exp, inf, lgamma, log, log1p, sqrt
 from typing import Protocol
 
+from parquet_bloom.filters.rates import exact_percent, percent
+
 WORD_BITS = 32
 WORDS_PER_BLOCK = 8
 BLOCK_BYTES = 32
@@ -130,6 +132,6 @@ class Size:
         if self.ndv or filter.fpp <= self.fpp:
             return ""
         return (
-            f"FPP {filter.fpp:.3g} at {filter.num_bytes} bytes, the most allowed: misses the"
-            f" target of {self.fpp:g}"
+            f"FPP {percent(filter.fpp, 3)} at {filter.num_bytes} bytes, the most allowed: misses the"
+            f" target of {exact_percent(self.fpp)}"
         )

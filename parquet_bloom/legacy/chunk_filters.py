@@ -14,7 +14,7 @@ from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.legacy.murmur3 import block_filter, headers
 from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, BlockFilter
 from parquet_bloom.legacy.murmur3.headers import LegacyHeader
-from parquet_bloom.legacy.murmur3.pointers import note_of
+from parquet_bloom.legacy.murmur3.pointers import Note, note_of
 from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.parquet.legacy_kind import UnusableLegacy
 
@@ -38,15 +38,15 @@ def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) ->
     """The legacy filter at bloom_filter_offset, if there is one.
 
     seed: of its hash; without it, a note or the chunk's values tell. Raises FilterError for a filter
-    that cannot be trusted to find every value, PageError and UnsupportedError if values cannot be
-    read.
+    that cannot be trusted to find every value, or has another seed by its note, PageError and
+    UnsupportedError if values cannot be read.
     """
     offset = chunk.bloom_filter_offset
     if offset is None or not headers_at(file, chunk):
         return None
-    note = None if seed is not None else note_of(file.footer, chunk)
+    note = _note(file, chunk, seed)
     if note is not None and note.offset == offset:
-        return noted(file, chunk)
+        return noted(file, chunk, seed)
     found = block_filter.headers_in_place(file, chunk, FIELD_POINTER, offset)
     readings = block_filter.places(FIELD_POINTER, offset, found, seed)
     if not readings:
@@ -56,13 +56,27 @@ def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) ->
     return block_filter.fitting(file, chunk, readings).checked()
 
 
-def noted(file: ParquetFile, chunk: ColumnChunk) -> BlockFilter | None:
-    """The filter that our own note leads to. Raises FilterError for a note that leads nowhere."""
-    note = note_of(file.footer, chunk)
+def noted(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) -> BlockFilter | None:
+    """The filter that our own note leads to. Raises FilterError for a note that leads nowhere, or has
+    another seed than the one that was given."""
+    note = _note(file, chunk, seed)
     if note is None:
         return None
+    if seed not in (None, note.seed):
+        where = f"{file.path}: {chunk.where}"
+        raise FilterError(f"{where}: legacy filter: expected seed {seed}, found {note.seed}")
     found = block_filter.headers_in_place(file, chunk, NOTE_POINTER, note.offset)
     return block_filter.read(file, chunk, block_filter.noted_place(file, chunk, note, found))
+
+
+def _note(file: ParquetFile, chunk: ColumnChunk, seed: int | None) -> Note | None:
+    """The chunk's note. Who gives a seed needs none, so that a damaged one does not matter."""
+    try:
+        return note_of(file.footer, chunk)
+    except FilterError:
+        if seed is None:
+            raise
+        return None
 
 
 def statistics_filter(file: ParquetFile, chunk: ColumnChunk) -> LegacyFilter | None:
@@ -77,7 +91,7 @@ def find(
     """The chunk's filter of this dialect; one with a note rather than a published one."""
     if dialect == "statistics":
         return statistics_filter(file, chunk)
-    return (noted(file, chunk) if seed is None else None) or published(file, chunk, seed)
+    return noted(file, chunk, seed) or published(file, chunk, seed)
 
 
 def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:

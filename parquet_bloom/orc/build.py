@@ -12,6 +12,7 @@ from typing import Final
 
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.orc.bloom import KeyForm, encode_filters
 from parquet_bloom.orc.columns import above
 from parquet_bloom.orc.compression import Compression
@@ -110,7 +111,7 @@ class OrcFilterBuilder:
         fpp = max(filter.fpp for filter in first)
         if not (self.force or self.size.allows(fpp)):
             return (
-                f"FPP {fpp:.3g}: index groups have up to {max(counts)} values, and filters are sized"
+                f"FPP {percent(fpp, 3)}: index groups have up to {max(counts)} values, and filters are sized"
                 f" for {self.size.entries}; set ndv to size them for more"
             )
         compression = self.file.tail.compression

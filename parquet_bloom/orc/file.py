@@ -18,9 +18,9 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.describe import describe, read_filter, stored_filter, stored_index
 from parquet_bloom.orc.probe import Asked, StripeProber
-from parquet_bloom.orc.reader import ENCRYPTED, OrcReader
-from parquet_bloom.orc.stripe import OrcChunk
-from parquet_bloom.vocabulary import NO_FILTER
+from parquet_bloom.orc.reader import OrcReader
+from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk
+from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Repairs
@@ -38,8 +38,9 @@ class OrcFile(DataFile, OrcReader):
 
     format: Literal["orc"] = "orc"
     units: Units = STRIPES
-    # Footers of ORC files are not signed.
+    # Footers of ORC files are not signed, and no keys open them.
     unverified: None = None
+    key_arguments: tuple[str, ...] = ()
 
     def close(self) -> None:
         self.source.close()
@@ -187,6 +188,11 @@ class OrcFile(DataFile, OrcReader):
         if unparsed:
             raise UnsupportedError(f"{self.path}: unparsed is not supported for ORC files")
         return stored_filter(self, self._chunk(part, column), group or 0)
+
+    def room_for_filters(self, part: int, column: OrcColumn) -> int:
+        """Twice the streams: stored, and as filters, since bits hardly shrink."""
+        streams = self.stripe(part).streams_of(column.id, FILTER_KINDS)
+        return 2 * sum(stream.length for stream in streams)
 
     def read_filters(self, part: int, column: OrcColumn) -> Sequence[ReadFilter] | NoFilters:
         """The filters of a chunk, by index group."""

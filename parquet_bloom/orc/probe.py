@@ -19,6 +19,7 @@ from parquet_bloom.filters.look_up import LookUp, in_k_hash
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.row_index import IndexEntry, fits
+from parquet_bloom.parallel import read_once
 from parquet_bloom.values.encode import plain_value
 from parquet_bloom.values.given import texts_of
 from parquet_bloom.values.types import literal
@@ -164,13 +165,14 @@ class StripeProber:
             unknown |= dict.fromkeys(asked.not_ascii, why)
         return _Question(stored, keys, unknown | dict(keys.unknown))
 
-    @cached_property
+    @read_once
     def _stored(self) -> tuple[StoredIndex | None, str]:
+        """The filters, or None and why there are none that can be used."""
         if self._given is not None:
             return self._given, ""
         return self._file.usable_filters(self._stripe.index, self._column)
 
-    @cached_property
+    @read_once
     def _row_index(self) -> tuple[tuple[IndexEntry, ...] | None, str]:
         """The entries, or why they cannot be read, which casts doubt on the filters, too."""
         try:

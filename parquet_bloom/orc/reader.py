@@ -26,12 +26,10 @@ from parquet_bloom.orc.stripe import (
 )
 from parquet_bloom.orc.tail import decode, expand, read_tail
 from parquet_bloom.orc.writers import generation_of
-from parquet_bloom.vocabulary import NO_FILTER
+from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
-
-ENCRYPTED: Final = "encrypted"
 
 # Only groups of fewer than ten rows in the largest stripe reach this, and no writer makes those.
 # Lists of groups must not exhaust memory.

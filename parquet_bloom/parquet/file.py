@@ -6,11 +6,12 @@ Every method imports what it needs when it is called, so that nothing is loaded 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from threading import local
 from typing import TYPE_CHECKING, Any, Literal
 
 from parquet_bloom.container import ROW_GROUPS, NoFilters, Place, ReadFilter
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import check_dialect
 from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -39,6 +40,11 @@ class ParquetFile(OpenFile):
     row_index_stride = None
     compression = None
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        """As OpenFile."""
+        super().__init__(*args, **settings)
+        self._windows = local()
+
     @property
     def created_by(self) -> str:
         return self.footer.created_by
@@ -46,6 +52,10 @@ class ParquetFile(OpenFile):
     @property
     def unverified(self) -> str | None:
         return self.footer.protection.unverified or None
+
+    @property
+    def key_arguments(self) -> tuple[str, ...]:
+        return self.keys.arguments if self.keys and self.is_encrypted else ()
 
     @property
     def num_rows(self) -> int:
@@ -134,10 +144,14 @@ class ParquetFile(OpenFile):
 
         return describe_chunks(self, self.window, part, columns, look)
 
-    @cached_property
+    @property
     def window(self) -> Window:
-        """The source for whoever reads one small filter or header after another, in one thread."""
-        return Window(self.source)
+        """The source for whoever reads one small filter or header after another: each thread has its
+        own."""
+        found: Window | None = getattr(self._windows, "of_thread", None)
+        if found is None:
+            found = self._windows.of_thread = Window(self.source)
+        return found
 
     def stored_filter(
         self,
@@ -165,6 +179,21 @@ class ParquetFile(OpenFile):
         from parquet_bloom.parquet.describe import stored_filter
 
         return stored_filter(self, self.chunk(part, column), dialect, seed, decrypt)
+
+    def room_for_filters(self, part: int, column: LeafColumn) -> int:
+        """The length of the filter; the limit if it is missing."""
+        # Without making a ColumnChunk: a file can have very many without filters.
+        offset, length, is_encrypted = (
+            self.footer.chunks.one(field, part, column.index)
+            for field in ("bloom_filter_offset", "bloom_filter_length", "has_crypto_metadata")
+        )
+        if is_encrypted:
+            chunk = self.footer.chunk(part, column)
+            offset = _kernel.ABSENT if chunk.bloom_filter_offset is None else 0
+            length = chunk.bloom_filter_length or _kernel.ABSENT
+        if offset == _kernel.ABSENT:
+            return 0
+        return MAX_BYTES if length == _kernel.ABSENT else max(0, min(length, MAX_BYTES))
 
     def read_filters(self, part: int, column: LeafColumn) -> Sequence[ReadFilter] | NoFilters:
         """The filter at a chunk's bloom_filter_offset, or why its bits cannot be read."""

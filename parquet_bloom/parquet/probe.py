@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container import Answer, Explanation, GroupAnswers
@@ -19,6 +18,7 @@ from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_block, unasked
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT
 from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
@@ -159,7 +159,7 @@ class ChunkProber:
             return unasked(_kernel.xxh64(plain))
         return LookUp("", ())
 
-    @cached_property
+    @read_once
     def _found(self) -> tuple[LegacyFilter | _StoredFilter | None, str]:
         """The filter, or None and why there is none that can be used. Raises TamperedError."""
         try:
@@ -215,7 +215,7 @@ class _StoredFilter:
         self._read = bloom.bits(source, stored)
         self.num_bytes = stored.num_bytes
 
-    @cached_property
+    @read_once
     def bits(self) -> SplitBlockBloomFilter:
         """The whole filter."""
         return SplitBlockBloomFilter.from_bytes(self._read(0, self.num_bytes))

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.many_files import FileSummary
 from parquet_bloom.render.terminal import Row, write_line, write_table, write_text
-from parquet_bloom.render.wording import percent, shortened, size, without_numbers
+from parquet_bloom.render.wording import shortened, size, without_numbers
 
 if TYPE_CHECKING:
     from parquet_bloom.advice.engines import EngineUse

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import command, with_hint
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import Row, write_table, write_text
-from parquet_bloom.render.wording import columns_alike, percent, size, where, without_numbers
+from parquet_bloom.render.wording import columns_alike, size, where, without_numbers
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.build import BuildReport

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.terminal import Row, write_table, write_text
-from parquet_bloom.render.wording import percent, size, where
+from parquet_bloom.render.wording import size, where
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FilterDescription
@@ -30,15 +31,17 @@ _GIVES = (
 )
 
 
-def write_diff(report: FileDiff, with_same: bool) -> None:
-    """What differs and what was not compared, if anything; `with_same`: also equal filters."""
+def write_diff(report: FileDiff, with_same: bool, again: Sequence[str] = ()) -> None:
+    """What differs and what was not compared, if anything; `with_same`: also equal filters. `again`:
+    options that the next command needs, too."""
     filters = [item for item in report.filters if with_same or item.status != "same"]
     units = UNITS[report.format]
     for what, a, b in (
         (f"{units.part}s", report.num_parts_a, report.num_parts_b),
         ("row index stride", report.row_index_stride_a, report.row_index_stride_b),
     ):
-        if a != b:
+        # Equal as far as was asked if the row groups were chosen.
+        if a != b and not report.same:
             write_text(f"{what}: {a} in a, {b} in b")
     for side, columns in (("a", report.columns_only_a), ("b", report.columns_only_b)):
         for column in columns:
@@ -50,7 +53,7 @@ def write_diff(report: FileDiff, with_same: bool) -> None:
         write_text(line)
     differing = (item for item in filters if item.bits_only_a or item.bits_only_b)
     if any(item.wrong_a is None for item in differing):
-        write_text(next_line("diff", report.path_a, report.path_b, "--diagnose"))
+        write_text(next_line("diff", report.path_a, report.path_b, "--diagnose", *again))
     for note in report.notes:
         write_text(f"note: {note}")
 

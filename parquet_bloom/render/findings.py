@@ -6,6 +6,7 @@ form a group if their messages differ only in numbers.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,18 +59,22 @@ class FindingGroup:
         lines = [f"{self.first.severity} {self.first.definition.heading}: {self.text}"]
         return lines if self.diagnosis is None else [*lines, f"    {self.diagnosis}"]
 
-    @property
-    def remark(self) -> Remark:
+    def remark(self, path: str) -> Remark:
         """For many files, where it does not matter in which places of each it is."""
         first = self.first
         column = where(first.column, [])
-        command = first.next and f"next: {first.definition.command}"
+        command = first.next and f"next: {_for_any_file(first.next, path)}"
         return Remark(
             what=f"{first.severity} {first.definition.heading}{': ' if column else ''}{column}",
             why="; ".join(filter(None, [first.statement, self.diagnosis, command])),
             text="; ".join([*map(str.strip, self.lines), *next_commands(self.findings)]),
             rank=first.rank,
         )
+
+
+def _for_any_file(command: str, path: str) -> str:
+    """The same command for any file, called FILE, as it is for the one at `path`."""
+    return shlex.join("FILE" if word == path else word for word in shlex.split(command))
 
 
 def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
@@ -143,9 +148,11 @@ def summary(report: ValidationReport) -> str:
     return f"{total_validated(numbers)}: {'ok' if report.ok else 'not ok'}"
 
 
-def write_validation(report: ValidationReport, verbose: bool = False) -> None:
+def write_validation(
+    report: ValidationReport, verbose: bool = False, again: Sequence[str] = ()
+) -> None:
     """One line about the file, then one per group of findings, all findings if `verbose`, and the
-    commands that help."""
+    commands that help. `again`: options that the next command needs, too."""
     write_text(f"{report.path}: {summary(report)}")
     found = grouped(report.findings)
     if verbose:
@@ -156,7 +163,7 @@ def write_validation(report: ValidationReport, verbose: bool = False) -> None:
     for command in next_commands(item for group in found for item in group.findings):
         write_line(f"  {command}")
     if not found and not report.checked.filters:
-        write_line(f"  {next_line('advise', report.path)}")
+        write_line(f"  {next_line('advise', report.path, *again)}")
 
 
 def summarize_validation(report: ValidationReport) -> FileSummary:
@@ -164,7 +171,7 @@ def summarize_validation(report: ValidationReport) -> FileSummary:
     return FileSummary(
         state="ok" if report.ok else "not ok",
         line=summary(report),
-        remarks=[group.remark for group in grouped(report.findings)],
+        remarks=[group.remark(report.path) for group in grouped(report.findings)],
         numbers=_numbers(report),
     )
 

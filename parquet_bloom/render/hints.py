@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Final
 
 from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY
@@ -24,6 +23,8 @@ def with_hint(message: str) -> str:
 
 def command(verb: str, *arguments: str) -> str:
     """`pbloom advise 'my data.parquet'`"""
+    import shlex
+
     return shlex.join(["pbloom", verb, *arguments])
 
 

@@ -8,10 +8,11 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.charts import Bin, bins
 from parquet_bloom.render.inspect import is_unusable, plain_reason
 from parquet_bloom.render.terminal import write_json, write_line
-from parquet_bloom.render.wording import percent, size
+from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.documents import document_of, plain
 
 if TYPE_CHECKING:

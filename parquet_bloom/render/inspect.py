@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.filters.rates import percent
+from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.many_files import FileSummary, Remark
-from parquet_bloom.render.terminal import write_table, write_text
-from parquet_bloom.render.wording import columns_alike, percent, shortened, size, where
-from parquet_bloom.vocabulary import NO_FILTER
+from parquet_bloom.render.terminal import write_line, write_table, write_text
+from parquet_bloom.render.wording import columns_alike, shortened, size, where
+from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FilterDescription, Place
@@ -40,9 +42,12 @@ _GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "
 _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 
-def write_inspection(report: FileInspection, verbose: bool = False) -> None:
+def write_inspection(
+    report: FileInspection, verbose: bool = False, again: Sequence[str] = ()
+) -> None:
     """One line about the file, then one row per column in each part that has filters, and a line for
-    those that have none, unless `verbose`; after these, if they were asked for, one row per group."""
+    those that have none, unless `verbose`; after these, if they were asked for, one row per group.
+    `again`: options that the next command needs, too."""
     units = UNITS[report.format]
     codec = "" if report.compression is None else f" {report.compression},"
     write_text(
@@ -71,6 +76,28 @@ def write_inspection(report: FileInspection, verbose: bool = False) -> None:
     if groups:
         header = (units.part, "column", units.group, *_OF_GROUP)
         write_table(header, groups, _GROUP_GIVES, verbose)
+    verb = _next_verb(report)
+    if verb:
+        write_line(next_line(verb, report.path, *again))
+
+
+def _next_verb(report: FileInspection) -> str | None:
+    """The command that helps: to say what is wrong with filters, or which there should be."""
+    chunks = [column for part in report.parts for column in part.columns]
+    if any(_is_damaged(column) for column in chunks):
+        return "validate"
+    has_any = any(
+        column.filter or column.legacy_filters or column.reason == NO_KEY for column in chunks
+    )
+    return None if has_any or not chunks else "advise"
+
+
+def _is_damaged(column: ChunkDescription) -> bool:
+    """Whether a filter cannot be used, and not just because it is encrypted."""
+    reasons = [legacy.reason for legacy in column.legacy_filters]
+    if is_unusable(column):
+        reasons.append(column.reason)
+    return any(reason and reason not in (NO_KEY, ENCRYPTED) for reason in reasons)
 
 
 def summarize_inspection(report: FileInspection) -> FileSummary:

@@ -96,15 +96,19 @@ class Summary:
 
 class Complaints:
     """Complains about files; about many with equal messages once, when all is done, unless `at_once`.
-    A context manager."""
+    A context manager. `told`: what was complained about before, and is not again."""
 
-    def __init__(self, num_files: int, at_once: bool = False) -> None:
+    def __init__(self, num_files: int, at_once: bool = False, told: set[str] | None = None) -> None:
         self._num_files = num_files
+        self.told = set() if told is None else told
         self.are_gathered = num_files > 1 and not at_once
         self._alike: dict[str, list[tuple[str, str]]] = {}
 
     def add(self, path: str, message: str) -> None:
         """`message` begins with this path, or with that of an output with the same name."""
+        if message in self.told:
+            return
+        self.told.add(message)
         if self.are_gathered:
             self._alike.setdefault(_without_path(message, path), []).append((path, message))
         else:

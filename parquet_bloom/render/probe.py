@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.options import quoted_name
 from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line, write_table, write_text
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 _EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes", "bits…")
 
 
-def write_probe(report: ProbeReport, verbose: bool = False) -> None:
-    """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC."""
+def write_probe(report: ProbeReport, verbose: bool = False, again: Sequence[str] = ()) -> None:
+    """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC. `again`:
+    options that the next command needs, too."""
     group = UNITS[report.format].group
     write_text(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
     write_table(
@@ -42,7 +44,8 @@ def write_probe(report: ProbeReport, verbose: bool = False) -> None:
     )
     reasons = {group.reason for result in report.results for group in result.groups}
     if reasons == {NO_FILTER}:
-        write_line(next_line("build", report.path, "-c", report.column, "--in-place"))
+        column = quoted_name(report.column)
+        write_line(next_line("build", report.path, "-c", column, "--in-place", *again))
 
 
 def summarize_probe(report: ProbeReport) -> FileSummary:

@@ -19,12 +19,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
 from parquet_bloom.filters.occupancy import FPP_PROBES
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.render import charts
-from parquet_bloom.render.findings import grouped_by_rule, summary
+from parquet_bloom.render.findings import FindingGroup, grouped_by_rule, next_commands, summary
 from parquet_bloom.render.terminal import write_text
-from parquet_bloom.render.wording import percent, size
+from parquet_bloom.render.wording import size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.verbs.advise import ColumnAdvice
+from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnSummary, FileReport, FilterPicture
 
@@ -68,6 +70,7 @@ def render_report(report: FileReport) -> str:
         pictures=list(_pictures(report)),
         # What to do first, what not to do last.
         advice=sorted(advice, key=lambda one: ["build", "optional", "skip"].index(one.verdict)),
+        chosen=_chosen(inspection),
         probes=FPP_PROBES,
         most_measured=_most_measured(report.columns),
         shades=charts.SHADES,
@@ -78,6 +81,12 @@ def render_report(report: FileReport) -> str:
 def write_report(report: FileReport, output: str, num_bytes: int) -> None:
     """One line about a page that was written."""
     write_text(f"{output}: {size(num_bytes)}; {summary(report.validation)}")
+
+
+def _chosen(inspection: FileInspection) -> str:
+    """The row groups that were asked for; empty for all."""
+    places = [part.place for part in inspection.parts]
+    return where(None, places) if len(places) < inspection.num_parts else ""
 
 
 def _most_measured(columns: Sequence[ColumnSummary]) -> int | None:
@@ -142,6 +151,11 @@ def _pictures(report: FileReport) -> Iterator[ColumnPictures]:
         yield ColumnPictures(column, trouble, few or place == 0 or bool(trouble), pictures)
 
 
+def _commands(groups: Sequence[FindingGroup]) -> list[str]:
+    """The commands that help about the findings of one rule."""
+    return next_commands(finding for group in groups for finding in group.findings)
+
+
 def _cells(occupancy: FilterOccupancy) -> str:
     """`512 cells of 128 blocks`"""
     cells, blocks = len(occupancy.map), occupancy.num_blocks
@@ -177,6 +191,7 @@ def _template() -> Template:
         "histogram_chart": charts.histogram_chart,
         "strip_chart": charts.strip_chart,
         "cells": _cells,
+        "commands": _commands,
         "engines": _engines,
     }
     return environment.get_template("report.html")

@@ -55,9 +55,9 @@ rebuilds all filters of a column."""
 def write_list() -> None:
     """A line for each rule."""
     rows = [(each.id, each.name, str(each.severity), each.title) for each in rules().values()]
-    write_table(
-        ("rule", "name", "severity", "what is wrong"), rows, ("severity", "what is wrong…", "name…")
-    )
+    # At 80 columns there is room for whole titles, and for nothing else.
+    gives = ("severity", "name", "what is wrong…")
+    write_table(("rule", "name", "severity", "what is wrong"), rows, gives)
 
 
 def write_rules(wanted: Sequence[Rule]) -> None:

@@ -76,13 +76,21 @@ def _findings(report: Report) -> tuple[Row, Sequence[Row]]:
 
 def _remaining(report: Report) -> tuple[Row, Sequence[Row]]:
     """The files that may have a value."""
+    documents = list(report.documents())
+    has_several = len({document["column"] for document in documents}) > 1
     rows = [
-        (document["path"], result["value"], result["verdict"], f"{result['rows_to_read']:,}")
-        for document in report.documents()
+        (
+            document["path"],
+            document["column"] if has_several else None,
+            result["value"],
+            result["verdict"],
+            f"{result['rows_to_read']:,}",
+        )
+        for document in documents
         for result in document["results"]
         if result["verdict"] != "absent"
     ]
-    return ("file", "value", "verdict", "rows to read"), rows
+    return ("file", "column", "value", "verdict", "rows to read"), rows
 
 
 def _advice(report: Report) -> tuple[Row, Sequence[Row]]:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 # So many files are named one by one.
 MOST_PATHS = 3
-# Smaller rates and shares are all the same to people.
-LEAST_SHARE = 1e-6
 
 _NUMBER = re.compile(r"\d+([.,]\d+)*")
 
@@ -34,13 +32,6 @@ def size(num_bytes: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     return f"{amount:.1f} TiB"
-
-
-def percent(fraction: float) -> str:
-    """`1.1 %`, with two significant digits; `< 0.0001 %` for less than one in a million."""
-    if 0 < fraction < LEAST_SHARE:
-        return f"< {100 * LEAST_SHARE:g} %"
-    return f"{float(f'{100 * fraction:.2g}'):g} %"
 
 
 def files_of(paths: Sequence[str], num_files: int) -> str:

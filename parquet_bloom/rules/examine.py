@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.options import ValidateOptions
-from parquet_bloom.parallel import MEMORY_BUDGET, Progress, of_all, work_in_order
+from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import portability, quality, truth
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
@@ -59,14 +60,14 @@ def _examine_items(
     all_twins: list[truth.Twin] = []
     all_right: set[tuple[int, int]] = set()
     items, options = examination.items(), examination.options
-    threads, report = options.threads, of_all(progress, items)
+    report = of_all(progress, items)
+    threads = options.threads
+    if not options.deep:
+        threads = threads_to_read(threads, [examination.file.source], items, examination.room)
 
     def work(item: Any) -> _Outcome:
         return _outcome(examination, item)
 
-    if not options.deep and sum(map(examination.room, items)) <= MEMORY_BUDGET:
-        # Handing a small filter to a thread takes longer than looking at it.
-        threads = 1
     outcomes = work_in_order(items, work, examination.room, threads)
     for done, (_, (of_item, right, twins)) in enumerate(outcomes, start=1):
         examined.add(of_item)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from parquet_bloom.container import Place
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.filters.rates import fraction_of
+from parquet_bloom.options import quoted_name
 from parquet_bloom.rules.finding import Finding
 
 
@@ -15,8 +17,9 @@ class NextCommands:
 
     def __init__(self, file: Container, columns: Sequence[str]) -> None:
         self._path = file.path
+        self._keys = file.key_arguments
         self._known = frozenset(file.columns)
-        self._columns = ",".join(map(_option, columns))
+        self._columns = ",".join(map(quoted_name, columns))
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None], str | None] = {}
 
@@ -39,23 +42,18 @@ class NextCommands:
         """None about a column that is not there, or no column in particular: nothing helps then."""
         values = {
             "FILE": self._path,
-            "COLUMN": _option(column) if column in self._known else None,
+            "COLUMN": quoted_name(column) if column in self._known else None,
             "COLUMNS": self._columns or None,
             "ROW_GROUP": None if place is None else str(place.part),
             "LIMIT": limit,
         }
         words = [values.get(word, word) for word in command.split()]
-        return None if None in words else shlex.join(filter(None, words))
-
-
-def _option(column: str | None) -> str:
-    """A column as `-c` takes it."""
-    return f'"{column}"' if column and "," in column else column or ""
+        return None if None in words else shlex.join([*filter(None, words), *self._keys])
 
 
 def _limit(found: Finding) -> str:
     """The FPP that `expected` names; half of it for k-hash filters, which are sized by a formula, so
     that their bits may miss the target a little."""
-    limit = (found.expected or "").removeprefix("at most ")
+    limit = fraction_of((found.expected or "").removeprefix("at most "))
     has_groups = found.place is not None and found.place.units.has_groups
-    return f"{float(limit) / 2:g}" if has_groups else limit
+    return f"{limit / 2 if has_groups else limit:g}"

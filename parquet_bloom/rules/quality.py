@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parquet_bloom.container import Place
+from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.rules.finding import Finding, finding
@@ -42,8 +43,8 @@ def _too_full(view: FilterView, rule: str, what: str, limit: float) -> Finding:
     return view.finding(
         rule,
         f"{what}: some {view.bits.ndv_estimate:,.0f} values in {view.bits.num_bytes} bytes",
-        expected=f"FPP of at most {limit:g}",
-        found=f"{view.bits.fpp:.3g}",
+        expected=f"FPP of at most {exact_percent(limit)}",
+        found=percent(view.bits.fpp),
     )
 
 
@@ -57,7 +58,8 @@ def _check_weight(view: FilterView, bits: SplitBlockBloomFilter) -> Iterator[Fin
     if folds >= LEAST_FOLDS and size > NEGLIGIBLE_BYTES:
         yield view.finding(
             "PB304",
-            f"the filter could be folded {folds} times and stay within an FPP of {target:g}",
+            f"the filter could be folded {folds} times and stay within an FPP of"
+            f" {exact_percent(target)}",
             expected=f"{size >> folds} bytes",
             found=size,
         )
@@ -92,8 +94,8 @@ def _check_limits(view: FilterView) -> Iterator[Finding]:
         yield view.finding(
             "PB311",
             "the FPP is above the limit",
-            expected=f"at most {max_fpp:g}",
-            found=f"{view.bits.fpp:.3g}",
+            expected=f"at most {exact_percent(max_fpp)}",
+            found=percent(view.bits.fpp, 3),
         )
     if max_bytes is not None and view.bits.num_bytes > max_bytes:
         yield view.finding(
@@ -147,7 +149,7 @@ def check_share(examination: Examination) -> Iterator[Finding]:
     if size > max(LARGE_SHARE * file_size, NEGLIGIBLE_SHARE_BYTES):
         yield finding(
             "PB309",
-            f"filters take {size / file_size:.1%} of the file",
-            expected=f"at most {LARGE_SHARE:.0%}",
+            f"filters take {percent(size / file_size)} of the file",
+            expected=f"at most {exact_percent(LARGE_SHARE)}",
             found=f"{size} of {file_size} bytes",
         )

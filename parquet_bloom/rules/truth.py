@@ -11,6 +11,7 @@ from parquet_bloom.container import record
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.view import FilterView
 
@@ -89,8 +90,8 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
             "PB406",
             f"of {FPP_PROBES:,} values that are not stored, the filter finds more than the stored"
             " ones explain",
-            expected=f"at most {explained:.3g}",
-            found=f"{measured:.3g}",
+            expected=f"at most {percent(explained)}",
+            found=percent(measured),
         )
 
 

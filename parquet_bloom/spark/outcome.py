@@ -35,7 +35,7 @@ class Outcome:
     not be changed; or there was an `error`. `message` says why. `filters`: how many were added,
     removed or found, in ORC files those of all index groups; `bytes`: how much the file grew.
     `seconds` on the executor, in task attempt `attempt` (from 0). `document`: what the same verb on
-    one file prints with `--json`, None for an error.
+    one file prints with `--json`, a line for each column of a probe; None for an error.
     """
 
     path: str
@@ -90,9 +90,13 @@ class Report:
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """What the same verb on one file prints with `--json`, for each file that has it."""
+        yield from map(json.loads, self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """The same as text; of a probe, one for each file and column."""
         for outcome in self.outcomes:
             if outcome.document is not None:
-                yield json.loads(outcome.document)
+                yield from outcome.document.split("\n")
 
     def summary(self) -> str:
         """One line."""

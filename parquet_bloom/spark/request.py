@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from parquet_bloom.encryption.key_references import KeyReferences
@@ -13,7 +14,7 @@ from parquet_bloom.options import Destination
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A verb and its options, a value of parquet_bloom.options.
+    """A verb and its options, a value of parquet_bloom.options, or for `probe` one for each column.
 
     keys: where the executors find the keys, which do not travel. destination: for verbs that write.
     only_missing: leave files alone in which each column has filters.
@@ -21,8 +22,8 @@ class Request:
 
     verb: str
     options: Any
-    keys: KeyReferences = KeyReferences()  # noqa: RUF009
-    destination: Destination = Destination(in_place=True)  # noqa: RUF009
+    keys: KeyReferences = field(default_factory=KeyReferences)
+    destination: Destination = field(default_factory=partial(Destination, in_place=True))
     only_missing: bool = False
 
 

@@ -13,11 +13,11 @@ from parquet_bloom.options import (
     AdviseOptions,
     BuildOptions,
     Destination,
+    InspectOptions,
     Names,
     ProbeOptions,
     Selection,
     ValidateOptions,
-    name_given,
     names_given,
 )
 from parquet_bloom.spark.job import check_tasks, run_job
@@ -115,7 +115,7 @@ def inspect(
     tasks: int | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
-    options = Selection(columns=names_given("columns", columns))
+    options = InspectOptions(columns=names_given("columns", columns), threads=1)
     request = Request("inspect", options, KeyReferences.of(keys, keys_file))
     return _report(spark, paths, since, tasks, request)
 
@@ -149,7 +149,7 @@ def validate(
 def probe(
     spark: SparkSession,
     paths: Paths,
-    column: str,
+    columns: Names,
     values: Any,
     *,
     dialect: Dialect | None = None,
@@ -159,12 +159,17 @@ def probe(
     keys: Mapping[str, Any] | None = None,
     tasks: int | None = None,
 ) -> Report:
-    """Ask the filters of every file about values, given as for parquet_bloom.probe. See build."""
+    """Ask the filters of each of `columns` in every file about the same values, given as for
+    parquet_bloom.probe. An outcome's `document` has a line for each column. See build."""
     asked = list(values_of(values))
     if not asked:
         raise ValueError("values: none, expected at least one")
-    options = ProbeOptions(
-        column=name_given("column", column), values=asked, dialect=dialect, seed=seed
+    names = dict.fromkeys(names_given("columns", columns) or ())
+    if not names:
+        raise ValueError("columns: none, expected at least one")
+    options = tuple(
+        ProbeOptions(column=name, values=asked, dialect=dialect, seed=seed, threads=1)
+        for name in names
     )
     request = Request("probe", options, KeyReferences.of(keys, keys_file))
     return _report(spark, paths, since, tasks, request)

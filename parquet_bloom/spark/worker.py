@@ -164,11 +164,14 @@ def _validate(path: str, request: Request) -> Outcome:
 def _probe(path: str, request: Request) -> Outcome:
     from parquet_bloom.verbs.probe import probe_file
 
-    with open_file(path, request.keys.read()) as file:
-        report = probe_file(file, request.options)
-    verdicts = [verdict for result in report.results for verdict in result.verdicts]
+    keys, reports = request.keys.read(), []
+    for options in request.options:
+        # Opened again, so that each says what it reads by itself.
+        with open_file(path, keys) as file:
+            reports.append(probe_file(file, options))
+    verdicts = [each for report in reports for result in report.results for each in result.verdicts]
     filters = sum(verdict != "unknown" for verdict in verdicts)
-    return Outcome(path, "read", filters=filters, document=text_of(report))
+    return Outcome(path, "read", filters=filters, document="\n".join(map(text_of, reports)))
 
 
 _VERBS: dict[str, Callable[[str, Request], Outcome]] = {

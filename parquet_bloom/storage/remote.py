@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -59,6 +60,7 @@ class RemoteSource:
     def __init__(self, url: str) -> None:
         self.path = url
         self.bytes_read = 0
+        self._counting = Lock()
         self._system, self._place = located(url)
         self._file = self._opened()
         self.size: int = self._file.size()
@@ -77,7 +79,8 @@ class RemoteSource:
     def read_at(self, offset: int, length: int) -> bytes:
         data: bytes = self._file.read_at(length, offset)
         check_length(self.path, offset, length, len(data))
-        self.bytes_read += length
+        with self._counting:
+            self.bytes_read += length
         return data
 
     def check_unchanged(self) -> None:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Protocol
 
@@ -106,6 +107,7 @@ class LocalSource:
         self.path = path or str(file)
         self.file = file
         self.bytes_read = 0
+        self._counting = Lock()
         # Without O_NONBLOCK, opening a named pipe waits for a writer.
         self.descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         self.status = os.fstat(self.descriptor)
@@ -124,7 +126,8 @@ class LocalSource:
             ):
                 data += more
         check_length(self.path, offset, length, len(data))
-        self.bytes_read += length
+        with self._counting:
+            self.bytes_read += length
         return data
 
     def check_unchanged(self) -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import (
@@ -21,10 +23,19 @@ from parquet_bloom.container import (
     Place,
     ReadFilter,
 )
+from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.difference import difference
-from parquet_bloom.options import Names, ValidateOptions, names_given
+from parquet_bloom.options import (
+    DiffOptions,
+    Names,
+    Numbers,
+    ValidateOptions,
+    names_given,
+    numbers_given,
+)
+from parquet_bloom.parallel import work_in_order
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import UNKNOWN
@@ -98,44 +109,53 @@ def diff(
     b: str | os.PathLike[str],
     *,
     columns: Names | None = None,
+    row_groups: Numbers | None = None,
     diagnose: bool = False,
+    threads: int | None = None,
     keys: Keys | None = None,
 ) -> FileDiff:
-    """Compare the filters of `columns` (dotted paths; default: all).
+    """Compare the filters of `columns` (dotted paths; default: all) in `row_groups` (default: all),
+    which are the stripes of ORC files.
 
     Row groups, stripes and index groups are matched by their ordinals. diagnose: where bits differ,
     look up the values that each file stores, and say what is wrong with its filter and what its
-    writer did instead. keys: for encrypted files,
-    the keys of both. Raises ColumnError for a column that neither file has, FormatError,
+    writer did instead. threads: how many filters to read at a time; by default, as many as pay off,
+    up to one per processor. keys: for encrypted files, the keys of both.
+
+    Raises ColumnError for a column or a row group that neither file has, FormatError,
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
     OSError. A filter that cannot be read is not an error.
     """
-    given = names_given("columns", columns)
+    options = DiffOptions(
+        columns=names_given("columns", columns),
+        parts=numbers_given("row_groups", row_groups),
+        diagnose=diagnose,
+        threads=threads,
+    )
     with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
         if file_a.format != file_b.format:
             raise UnsupportedError(
                 f"{file_a.path} and {file_b.path}: {file_a.format} and {file_b.format},"
                 " expected files of one format"
             )
-        wanted = _wanted(file_a, file_b, given)
+        wanted = _wanted(file_a, file_b, options.columns)
         side_a, side_b = _Side("a", file_a, wanted), _Side("b", file_b, wanted)
         names = list({**side_a.columns, **side_b.columns})
         only_a = tuple(name[0] for name in names if name not in side_b.columns)
         only_b = tuple(name[0] for name in names if name not in side_a.columns)
-        filters = tuple(
-            found
-            for part in range(max(file_a.num_parts, file_b.num_parts))
-            for name in names
-            for found in _diff_part(part, name, side_a, side_b)
-        )
-        if diagnose:
-            filters = _diagnosed(filters, file_a, file_b)
-        alike = file_a.num_parts == file_b.num_parts and not only_a + only_b
+        longer = max(file_a, file_b, key=lambda file: file.num_parts)
+        parts = longer.select_parts(options.parts)
+        filters = _diff_parts(list(product(parts, names)), side_a, side_b, options.threads)
+        if options.diagnose:
+            filters = _diagnosed(filters, file_a, file_b, options)
+        # How many there are is of no concern to who asks about some.
+        alike = options.parts is not None or file_a.num_parts == file_b.num_parts
         return FileDiff(
             path_a=file_a.path,
             path_b=file_b.path,
             format=file_a.format,
             same=alike
+            and not only_a + only_b
             and file_a.row_index_stride == file_b.row_index_stride
             and all(found.status == "same" for found in filters),
             num_parts_a=file_a.num_parts,
@@ -149,8 +169,24 @@ def diff(
         )
 
 
+def _diff_parts(
+    items: Sequence[tuple[int, _Name]], a: _Side, b: _Side, threads: int | None
+) -> tuple[FilterDiff, ...]:
+    """The diffs of some columns, each in one part."""
+
+    def room(item: tuple[int, _Name]) -> int:
+        return a.room(*item) + b.room(*item)
+
+    def compare(item: tuple[int, _Name]) -> list[FilterDiff]:
+        return list(_diff_part(*item, a, b))
+
+    threads = threads_to_read(threads, [a.file.source, b.file.source], items, room)
+    with closing(work_in_order(items, compare, room, threads)) as found:
+        return tuple(each for _, of_part in found for each in of_part)
+
+
 def _diagnosed(
-    filters: Sequence[FilterDiff], file_a: Container, file_b: Container
+    filters: Sequence[FilterDiff], file_a: Container, file_b: Container, options: DiffOptions
 ) -> tuple[FilterDiff, ...]:
     """The same with what is wrong with either side of those whose bits differ."""
 
@@ -160,7 +196,9 @@ def _diagnosed(
     columns = tuple(dict.fromkeys(found.column for found in filters if differs(found)))
     if not columns:
         return tuple(filters)
-    in_a, in_b = _wrong(file_a, columns), _wrong(file_b, columns)
+    parts = options.parts and tuple({found.place.part for found in filters if differs(found)})
+    wanted = ValidateOptions(columns=columns, parts=parts, diagnose=True, threads=options.threads)
+    in_a, in_b = _wrong(file_a, wanted), _wrong(file_b, wanted)
 
     def wrong(found: FilterDiff, by_place: _Findings) -> tuple[Finding, ...]:
         # What is wrong with a stripe is wrong with each of its groups.
@@ -175,9 +213,9 @@ def _diagnosed(
     )
 
 
-def _wrong(file: Container, columns: tuple[str, ...]) -> _Findings:
+def _wrong(file: Container, options: ValidateOptions) -> _Findings:
     found: defaultdict[tuple[Place | None, str | None], list[Finding]] = defaultdict(list)
-    for finding in examine(file, ValidateOptions(columns=columns, diagnose=True)).findings:
+    for finding in examine(file, options).findings:
         if finding.rule in SAID_BY_VALUES:
             found[finding.place, finding.column].append(finding)
     return found
@@ -196,7 +234,7 @@ class _Side:
 
     def __init__(self, letter: str, file: Container, wanted: set[str]) -> None:
         self._letter = letter
-        self._file = file
+        self.file = file
         self.columns: dict[_Name, Any] = {}
         seen: Counter[str] = Counter()
         for column in file.select(None):
@@ -204,20 +242,26 @@ class _Side:
                 self.columns[column.name, seen[column.name]] = column
             seen[column.name] += 1
 
+    def room(self, part: int, name: _Name) -> int:
+        """The most memory that `read` takes, in bytes."""
+        if part >= self.file.num_parts or name not in self.columns:
+            return 0
+        return self.file.room_for_filters(part, self.columns[name])
+
     def read(self, part: int, name: _Name) -> Sequence[ReadFilter] | NoFilters:
-        if part >= self._file.num_parts:
-            return NoFilters(f"no such {self._file.units.part}")
+        if part >= self.file.num_parts:
+            return NoFilters(f"no such {self.file.units.part}")
         if name not in self.columns:
             return NoFilters("no such column")
-        return self._file.read_filters(part, self.columns[name])
+        return self.file.read_filters(part, self.columns[name])
 
     def place(self, part: int, group: int) -> Place:
-        units = self._file.units
+        units = self.file.units
         return Place(part, group if units.has_groups else None, units)
 
     def notes(self) -> Iterator[str]:
         """What is not compared."""
-        found = self._file.private_filters(tuple(self.columns.values()))
+        found = self.file.private_filters(tuple(self.columns.values()))
         for dialect, count in sorted(found.items()):
             yield f"legacy filters in {self._letter}, which are not compared: {count} {dialect}"
 

@@ -74,7 +74,7 @@ class Report:
         tell."""
         if self._item is None:
             return {}
-        units = UNITS[self.format]  # type: ignore[attr-defined]
+        units = units_of(self)
         types: dict[str, str | None] = dict.fromkeys(_paths(self), "string")
         for each in fields(self._item):
             if each.name == "place":
@@ -85,7 +85,7 @@ class Report:
         return types
 
     def _items(self) -> Iterator[dict[str, Any]]:
-        units = UNITS[self.format]  # type: ignore[attr-defined]
+        units = units_of(self)
         outer, *inner = self._rows
         for item in getattr(self, outer):
             around = plain(item, units)
@@ -95,7 +95,8 @@ class Report:
 
     def __repr__(self) -> str:
         paths = " and ".join(_paths(self).values())
-        return f"<{type(self).__name__} {paths}: {', '.join(_facts(self))}>"
+        name = f"{type(self).__name__} {paths}".rstrip()
+        return f"<{name}: {', '.join(_facts(self))}>"
 
     def _repr_html_(self) -> str:
         """The first rows as a table, of the columns that have anything in them that fits a cell."""
@@ -124,6 +125,11 @@ class Report:
         return sum(max(1, len(getattr(item, *inner))) for item in items) if inner else len(items)
 
 
+def units_of(report: Any) -> Units:
+    """What the format of a report calls its parts; a report on files of both formats has none."""
+    return UNITS[getattr(report, "format", "parquet")]
+
+
 def _paths(report: Any) -> dict[str, str]:
     """The fields that name files."""
     names = ("path", "path_a", "path_b")
@@ -132,17 +138,18 @@ def _paths(report: Any) -> dict[str, str]:
 
 def _facts(report: Any) -> Iterator[str]:
     """What a report says, field by field, with the number of items instead of the items."""
+    units = units_of(report)
     for each in fields(report):
         value = getattr(report, each.name)
         if each.name.startswith("path") or value is None or isinstance(value, Report):
             continue
         if isinstance(value, _COLLECTIONS):
-            name = key_of(each.name, UNITS[report.format])
+            name = key_of(each.name, units)
             named = all(isinstance(item, str) for item in value) and len(str(value)) < LONGEST_SHOWN
             yield f"{name}={list(value)}" if named and value else f"{len(value):,} {name}"
         elif not isinstance(value, str) or len(value) <= LONGEST_SHOWN:
             shown = f"{value:.4g}" if isinstance(value, float) else repr(value)
-            yield f"{key_of(each.name, UNITS[report.format])}={shown}"
+            yield f"{key_of(each.name, units)}={shown}"
 
 
 def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -176,8 +183,8 @@ def _cell(value: Any) -> str:
 
 
 def document_of(report: Any) -> dict[str, Any]:
-    """The document of a report, a dataclass with a `format`."""
-    document: dict[str, Any] = plain(report, UNITS[report.format])
+    """The document of a report."""
+    document: dict[str, Any] = plain(report, units_of(report))
     return document
 
 

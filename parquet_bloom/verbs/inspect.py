@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from parquet_bloom.container import WHERE_KNOWN, Place
+from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Names, Numbers, Selection, names_given, numbers_given
+from parquet_bloom.options import InspectOptions, Names, Numbers, names_given, numbers_given
+from parquet_bloom.parallel import work_in_order
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format
 
@@ -22,6 +25,12 @@ if TYPE_CHECKING:
 # Called with a filter while its bits are in memory: its place, the position of its column among those
 # inspected, its description, and the bits.
 Visit = Callable[[Place, int, "ChunkDescription", "Bits"], None]
+
+# Some columns in one part.
+_Item: TypeAlias = "tuple[int, Sequence[Any]]"
+
+# One thread reads as much of a part at once.
+TOGETHER = 8 << 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -71,38 +80,40 @@ def inspect(
     columns: Names | None = None,
     row_groups: Numbers | None = None,
     index_groups: bool = False,
+    threads: int | None = None,
     keys: Keys | None = None,
 ) -> FileInspection:
     """Describe the filters of `columns` (dotted paths; default: all) in `row_groups`, which are the
     stripes of an ORC file.
 
-    index_groups: also describe each index group of an ORC file. keys: for encrypted files. Raises
-    ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong. A
-    filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.
+    index_groups: also describe each index group of an ORC file. threads: how many filters to read at
+    a time; by default, as many as pay off, up to one per processor. keys: for encrypted files.
+
+    Raises ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong.
+    A filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.
     """
-    selection = Selection(
-        columns=names_given("columns", columns), parts=numbers_given("row_groups", row_groups)
+    options = InspectOptions(
+        columns=names_given("columns", columns),
+        parts=numbers_given("row_groups", row_groups),
+        index_groups=index_groups,
+        threads=threads,
     )
     with open_file(path, keys) as file:
-        return inspect_file(file, selection, index_groups=index_groups)
+        return inspect_file(file, options)
 
 
 def inspect_file(
-    file: Container,
-    selection: Selection,
-    *,
-    index_groups: bool = False,
-    visit: Visit | None = None,
+    file: Container, options: InspectOptions, visit: Visit | None = None
 ) -> FileInspection:
     """The same for an open file. `visit` gets every filter that bloom_filter_offset leads to, so that
     nobody has to read it again."""
-    if index_groups:
+    if options.index_groups:
         file.check_has_groups()
-    columns = file.select(selection.columns)
-    parts = []
-    for part in file.select_parts(selection.parts):
-        described = tuple(_described(file, part, columns, index_groups, visit))
-        parts.append(replace(file.describe_part(part), columns=described))
+    columns = file.select(options.columns)
+    parts = [
+        replace(file.describe_part(part), columns=tuple(described))
+        for part, described in _described(file, options, columns, visit)
+    ]
     filter_bytes = sum(column.filter_bytes for part in parts for column in part.columns)
     return FileInspection(
         path=file.path,
@@ -122,6 +133,47 @@ def inspect_file(
 
 
 def _described(
+    file: Container, options: InspectOptions, columns: Sequence[Any], visit: Visit | None
+) -> Iterable[tuple[int, Iterable[ChunkDescription]]]:
+    """Each part with its chunks, to be taken in this order."""
+    groups = options.index_groups
+    parts = [(part, columns) for part in file.select_parts(options.parts)]
+
+    def room(item: _Item) -> int:
+        part, some = item
+        return sum(file.room_for_filters(part, column) for column in some)
+
+    threads = threads_to_read(options.threads, [file.source], parts, room)
+    if threads == 1:
+        return ((part, _one_by_one(file, part, columns, groups, visit)) for part, _ in parts)
+
+    def describe(item: _Item) -> tuple[Sequence[ChunkDescription], Sequence[Bits]]:
+        bits: list[Bits] = []
+        look = None if visit is None else bits.append
+        return tuple(file.describe_chunks(*item, groups, look)), bits
+
+    # Small filters are read together. Bits that are kept are those of one chunk at a time.
+    together = TOGETHER if visit is None else 0
+    items = [
+        item
+        for part, _ in parts
+        for item in (
+            [(part, columns)]
+            if room((part, columns)) <= together
+            else [(part, (column,)) for column in columns]
+        )
+    ]
+    by_part: dict[int, list[ChunkDescription]] = {part: [] for part, _ in parts}
+    with closing(work_in_order(items, describe, room, threads)) as done:
+        for (part, _), (found, kept) in done:
+            for bits in kept:
+                assert visit is not None
+                visit(Place(part, units=file.units), len(by_part[part]), found[0], bits)
+            by_part[part] += found
+    return by_part.items()
+
+
+def _one_by_one(
     file: Container, part: int, columns: Sequence[Any], groups: bool, visit: Visit | None
 ) -> Iterator[ChunkDescription]:
     if visit is None:

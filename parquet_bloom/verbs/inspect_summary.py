@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import UNITS
-from parquet_bloom.verbs.documents import key_of
+from parquet_bloom.container.threads import threads_for_files
+from parquet_bloom.files import open as open_file
+from parquet_bloom.options import InspectOptions, Names, Numbers, names_given, numbers_given
+from parquet_bloom.parallel import work_in_order
+from parquet_bloom.storage.paths import expand
+from parquet_bloom.verbs.documents import Report, document_of, key_of
+from parquet_bloom.verbs.inspect import inspect_file
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+
+# A file, a folder, a glob or a URL.
+Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +46,12 @@ class ColumnSummary:
     worst_fpp: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class InspectionSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class InspectionSummary(Report):
     """All files; `columns` in the order in which they were met. Sizes in bytes."""
+
+    _rows: ClassVar = ("columns",)
+    _item: ClassVar = ColumnSummary
 
     files: int
     files_with_filters: int
@@ -43,6 +61,47 @@ class InspectionSummary:
     filter_bytes: int
     filter_share: float
     columns: tuple[ColumnSummary, ...]
+
+
+def inspect_summary(
+    paths: Path | Iterable[Path],
+    *,
+    columns: Names | None = None,
+    row_groups: Numbers | None = None,
+    threads: int | None = None,
+    keys: Keys | None = None,
+) -> InspectionSummary:
+    """The filters of many files, by column; `columns` (dotted paths; default: all) in `row_groups`,
+    which are the stripes of ORC files.
+
+    paths: files, folders, globs or URLs, one or several; of folders, all Parquet and ORC files in
+    them. threads: how many files to read at a time; by default, one for local files, and one per
+    processor behind URLs. keys: for encrypted files.
+
+    Raises FileNotFoundError for a name without files, and as inspect for the first file that it
+    would raise for.
+    """
+    names = [paths] if isinstance(paths, str | os.PathLike) else paths
+    files, missing = expand(os.fspath(name) for name in names)
+    if missing:
+        raise missing[0]
+    found = [file.path for file in files]
+    at_a_time, of_each = threads_for_files(threads, found)
+    options = InspectOptions(
+        columns=names_given("columns", columns),
+        parts=numbers_given("row_groups", row_groups),
+        threads=of_each,
+    )
+
+    def describe(path: str) -> dict[str, Any]:
+        with open_file(path, keys) as file:
+            return document_of(inspect_file(file, options))
+
+    summarizer = InspectionSummarizer()
+    with closing(work_in_order(found, describe, lambda _: 0, at_a_time)) as described:
+        for _, document in described:
+            summarizer.add(document)
+    return summarizer.summary()
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from parquet_bloom.container import Bits, Located, Place
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.filters import occupancy
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.options import Selection
+from parquet_bloom.options import InspectOptions
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class FilterOccupancy(Located):
 Take = Callable[[FilterOccupancy, "ChunkDescription"], None]
 
 
-def inspect_occupancy(file: Container, selection: Selection, take: Take) -> FileInspection:
+def inspect_occupancy(file: Container, options: InspectOptions, take: Take) -> FileInspection:
     """As inspect_file. Each occupancy goes to `take` at once: all of them together could need more
     memory than the file. Also raises UnsupportedError for filters without blocks."""
     file.check_has_blocks("histogram")
@@ -62,7 +62,7 @@ def inspect_occupancy(file: Container, selection: Selection, take: Take) -> File
     def visit(place: Place, position: int, found: ChunkDescription, bits: Bits) -> None:
         take(occupancy_of(place, found.column, bits), found)
 
-    return inspect_file(file, selection, visit=visit)
+    return inspect_file(file, options, visit)
 
 
 def occupancy_of(place: Place, column: str, bits: Bits) -> FilterOccupancy:

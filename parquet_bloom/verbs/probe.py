@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation, GroupAnswers, record
+from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Numbers, ProbeOptions, name_given, numbers_given
+from parquet_bloom.parallel import work_in_order
 from parquet_bloom.values.given import texts_of, values_of
 from parquet_bloom.verbs.documents import Report
 
@@ -22,9 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_bloom.container import Picks
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Container, Prober
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import Dialect, Format, Verdict
+
+# What each group of a part answers, and what led to it if that was asked for.
+_Answered: TypeAlias = "tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation, ...]]]"
 
 
 @record
@@ -147,6 +153,7 @@ def probe(
     seed: int | None = None,
     keys: Keys | None = None,
     explain: bool = False,
+    threads: int | None = None,
 ) -> ProbeReport:
     """The verdicts on values of `column` (a dotted path) in one file.
 
@@ -158,10 +165,10 @@ def probe(
     it for many values; in an ORC file, all filters of the column.
 
     row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
-    dialect: ask the filters of this dialect; by default,
-    those that bloom_filter_offset leads to, of any dialect. seed: of the hash of `murmur3` filters,
-    if the file does not say. keys: for encrypted files. explain: give the hash and bits of every form
-    that a value may be stored in.
+    dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of
+    any dialect. seed: of the hash of `murmur3` filters, if the file does not say. keys: for encrypted
+    files. explain: give the hash and bits of every form that a value may be stored in. threads: how
+    many filters to read at a time; by default, as many as pay off, up to one per processor.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.
@@ -173,6 +180,7 @@ def probe(
         dialect=dialect,
         seed=seed,
         explain=explain,
+        threads=threads,
     )
     with open_file(path, keys) as file:
         return probe_file(file, options)
@@ -183,16 +191,24 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     column = file.column(options.column)
     probers = file.probers(column, options.dialect, options.seed, options.parts)
     asked = file.encode(column, options.values)
+    # Part by part, so that each filter is read once for all values.
+    items = list(zip(file.select_parts(options.parts), probers, strict=True))
+
+    def room(item: tuple[int, Prober]) -> int:
+        return file.room_for_filters(item[0], column)
+
+    def ask(item: tuple[int, Prober]) -> _Answered:
+        if options.explain:
+            return item[1].explained(asked)
+        return item[1].answers(asked), ()
+
     groups: list[GroupAnswers] = []
     explained: list[Sequence[tuple[Explanation, ...]]] = []
-    # Part by part, so that each filter is read once for all values.
-    for prober in probers:
-        if options.explain:
-            answers, explanations = prober.explained(asked)
+    threads = threads_to_read(options.threads, [file.source], items, room)
+    with closing(work_in_order(items, ask, room, threads)) as found:
+        for _, (answers, explanations) in found:
+            groups += answers
             explained.append(explanations)
-        else:
-            answers = prober.answers(asked)
-        groups += answers
     return ProbeReport(
         path=file.path,
         format=file.format,

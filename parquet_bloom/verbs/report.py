@@ -15,7 +15,15 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.options import AdviseOptions, Names, ValidateOptions, names_given
+from parquet_bloom.options import (
+    AdviseOptions,
+    InspectOptions,
+    Names,
+    Numbers,
+    ValidateOptions,
+    names_given,
+    numbers_given,
+)
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
@@ -111,6 +119,7 @@ def report(
     path: str | os.PathLike[str],
     *,
     columns: Names | None = None,
+    row_groups: Numbers | None = None,
     deep: bool = True,
     fpp: float = 0.01,
     policy: Policy | None = None,
@@ -118,7 +127,8 @@ def report(
     keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> FileReport:
-    """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file.
+    """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file, in
+    `row_groups` (default: all).
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
     the target of the advice, 0 to 1, exclusive. policy: as for validate. progress: called with
@@ -130,6 +140,7 @@ def report(
     """
     options = ValidateOptions(
         columns=names_given("columns", columns),
+        parts=numbers_given("row_groups", row_groups),
         deep=deep,
         diagnose=deep,
         policy=policy,
@@ -139,8 +150,11 @@ def report(
         file.check_has_blocks("report")
         validation = validate_file(file, options, progress)
         seen = _Seen(validation.findings, len(file.select(options.columns)))
-        inspection = inspect_file(file, options, visit=seen.take)
-        advised = AdviseOptions(columns=_advised(inspection), fpp=fpp, threads=threads)
+        looked_at = InspectOptions(columns=options.columns, parts=options.parts, threads=threads)
+        inspection = inspect_file(file, looked_at, seen.take)
+        advised = AdviseOptions(
+            columns=_advised(inspection), parts=options.parts, fpp=fpp, threads=threads
+        )
         advice, no_advice = _advice(file, advised, progress) if deep else (None, NOT_DEEP)
     chunks = zip(*(part.columns for part in inspection.parts), strict=True)
     summaries = tuple(

@@ -2,9 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 from make.commands import outcome
@@ -135,3 +139,61 @@ def test_plain_files_load_nothing_of_encryption(tmp_path):
         & ours
     )
     assert not {"cryptography", "hashlib", "numpy", "pyarrow"} & loaded
+
+
+# ------------------------------------------------------------------------------------------------
+# What the next command needs
+
+GIVEN = [
+    (["--keys", "keys.json"], "--keys keys.json"),
+    (
+        ["--footer-key", "env:FOOTER,hex", "--column-key", f"int64=ascii:{OWN.decode()}"],
+        "--footer-key env:FOOTER,hex --column-key int64=KEYSPEC",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "again"), GIVEN, ids=["file", "options"])
+def test_the_next_command_has_the_same_keys(options, again, folder):
+    def last(*command):
+        ran = outcome(*command, *options)
+        assert OWN.decode() not in ran.output
+        return ran.stdout.splitlines()[-1].strip()
+
+    advise = f"next: pbloom advise file.parquet {again}"
+    assert last("inspect", "file.parquet", "-c", "int64") == advise
+    assert last("probe", "file.parquet", "-c", "int64", "-v", "1") == (
+        f"next: pbloom build file.parquet -c int64 --in-place {again}"
+    )
+    checked = ("validate", "file.parquet", "--no-config", "-c", "int64")
+    assert last(*checked) == advise
+    build = f"next: pbloom build file.parquet -c int64 --in-place {again}"
+    assert last(*checked, "--require", "int64") == build
+    shutil.copy("file.parquet", "copy.parquet")
+    two = outcome(*checked, "--require", "int64", "copy.parquet", *options).stdout
+    assert f"{build}\n".replace("build file.parquet", "build FILE") in two
+    assert again in last(*checked, "--require", "int64", "--format", "json")
+    outcome("report", "file.parquet", "-o", "page.html", *options)
+    assert OWN.decode() not in (folder / "page.html").read_text()
+
+
+def test_a_difference_is_diagnosed_with_the_same_options(folder):
+    table = pq.read_table(PLAIN)
+    at = table.column_names.index("int64")
+    changed = table.set_column(at, table.schema.field(at), pc.add(table["int64"], 1))
+    pq.write_table(changed, "plain.parquet", row_group_size=table.num_rows // 3)
+    (folder / "other.parquet").write_bytes(encrypt(Path("plain.parquet").read_bytes(), RECIPE).data)
+    keys = pb.read_keys("keys.json")
+    pb.build("other.parquet", columns="int64", keys=keys, in_place=True)
+    options = ["-c", "int64", "-g", "0", "--keys", "keys.json"]
+    ran = outcome("diff", "filtered.parquet", "other.parquet", *options)
+    command = f"pbloom diff filtered.parquet other.parquet --diagnose {' '.join(options)}"
+    assert (ran.code, ran.stdout.splitlines()[-1]) == (1, f"next: {command}")
+    assert "nothing wrong is found" in outcome(*command.split()[1:]).stdout
+
+
+def test_a_keys_file_of_the_environment_is_there_again(folder):
+    ran = outcome(
+        "inspect", "file.parquet", "-c", "int64", environment={"PBLOOM_KEYS": "keys.json"}
+    )
+    assert ran.stdout.splitlines()[-1] == "next: pbloom advise file.parquet"

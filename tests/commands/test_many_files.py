@@ -1,6 +1,7 @@
 """Many files: a line at most for each, what is alike said once, and a total; one file: everything."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from make.commands import outcome
 from pyarrow import orc
 
+import parquet_bloom as pb
 from parquet_bloom.render.many_files import Complaints
 
 FILES = 24
@@ -154,12 +156,24 @@ def test_findings_in_many_files_are_one_line(built):
     assert lines == [
         (
             "24 files: error PB310 required-missing: column flag: a filter is required; next:"
-            " pbloom build FILE -c COLUMN --in-place"
+            " pbloom build FILE -c flag --in-place"
         ),
         "24 files: 24 not ok; 24 errors in 24 filters and 7,200 values",
     ]
     lines, _ = said("validate", built)
     assert lines == [f"24 files: 24 ok; no findings in 24 filters and {FILES * ROWS:,} values"]
+
+
+def test_the_next_command_is_for_any_file(ending, tmp_path, monkeypatch):
+    """Whose name may be part of other words."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "a b"):
+        (orc if ending == "orc" else pq).write_table(pa.table({"a data": range(ROWS)}), name)
+    lines, _ = said("validate", "a", "a b", "--no-config", "--require", "a data", code=1)
+    assert lines[-2] == (
+        "2 files: error PB310 required-missing: column a data: a filter is required; next: pbloom build"
+        " FILE -c 'a data' --in-place"
+    )
 
 
 def test_only_files_to_read_are_the_answer(built, ending):
@@ -189,9 +203,47 @@ def test_inspect_gives_each_file_a_line(built, ending):
 
 
 def test_a_file_without_filters_is_one_line(lake, ending):
-    lines, _ = said("inspect", f"{lake}/00.{ending}")
-    assert len(lines) == 1
-    assert lines[0].endswith("; no filters")
+    line, next_command = said("inspect", f"{lake}/00.{ending}")[0]
+    assert line.endswith("; no filters")
+    assert next_command == f"next: pbloom advise lake/00.{ending}"
+
+
+def test_what_fails_before_it_is_built_counts_as_failed(ending, tmp_path, monkeypatch):
+    """--auto reads the files twice, and complains once."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(7)
+    for number in range(3):
+        table = pa.table({"id": random.integers(0, 1 << 40, ROWS)})
+        (orc if ending == "orc" else pq).write_table(table, f"{number}.{ending}")
+    Path(f"bad.{ending}").write_bytes(b"neither of them")
+    command = ("build", ".", "missing", "--auto", "--dry-run")
+    lines, errors = said(*command, code=2)
+    # Filters of ORC files would be larger than such a column.
+    assert (
+        added(lines)[-1]
+        == f"5 files: 3 {'built' if ending == 'parquet' else 'unchanged'}, 2 failed"
+    )
+    named = [error.split(": ")[1] for error in errors]
+    assert sorted(named[:2]) == [f"bad.{ending}", "missing"]
+    assert len(errors) == (2 if ending == "parquet" else 3)
+    assert sorted(said(*command, "--json", code=2)[1]) == sorted(errors)
+    lines, _ = said("build", f"0.{ending}", f"bad.{ending}", "--auto", "--dry-run", code=2)
+    assert added(lines)[-1].endswith(", 1 failed")
+
+
+def test_a_file_is_complained_about_once_for_all_columns(built, ending):
+    Path(f"lake/bad.{ending}").write_bytes(b"neither of them")
+    lines, errors = said("probe", built, "-c", "user_id,nothing", "-v", "1", code=2)
+    bad, other = errors
+    assert bad.startswith(f"pbloom: lake/bad.{ending}: ")
+    assert other == (
+        f"pbloom: 24 of 25 files, such as lake/00.{ending}: no column nothing; the file has user_id,"
+        " flag"
+    )
+    assert [line.split("; ")[0] for line in lines if line.startswith("25 files")] == [
+        "25 files: 23 absent, 1 to read, 1 failed",
+        "25 files: 25 failed",
+    ]
 
 
 def test_the_summary_is_by_column(built, ending):
@@ -236,6 +288,24 @@ def test_the_summary_in_json_is_one_document(built):
         "fpp": pytest.approx(sum(each["fpp"] for each in chunks) / 24),
         "worst_fpp": max(each["worst_fpp"] for each in chunks),
     }
+
+
+def test_the_summary_in_python(built, ending):
+    (line,), _ = said("inspect", built, "--summary", "--json")
+    summary = pb.inspect_summary(built, threads=3)
+    assert summary.to_dict() == json.loads(line)
+    files = sorted(Path(built).glob(f"*.{ending}"))
+    assert pb.inspect_summary(files) == pb.inspect_summary(f"lake/*.{ending}") == summary
+    table = summary.to_arrow()
+    assert table.column_names[:3] == ["column", "files", "files_with_filters"]
+    assert table["num_filters"].to_pylist() == [24, 0]
+    assert repr(summary).startswith("<InspectionSummary: files=24, files_with_filters=24, size=")
+    assert "<td>user_id</td><td>24</td>" in summary._repr_html_()
+    with pytest.raises(FileNotFoundError, match=r"no Parquet or ORC files: 'nothing/\*'$"):
+        pb.inspect_summary([built, "nothing/*"])
+    with pytest.raises(pb.ColumnError, match=r"no column userid; did you mean user_id\?$"):
+        pb.inspect_summary(built, columns="userid")
+    assert pb.inspect_summary(built, columns="flag").num_filters == 0
 
 
 def test_the_summary_of_one_file(built, ending):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from conftest import ROOT
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome
 
 from parquet_bloom.rules.rule import Rule, Severity, find_rule, rules
 
@@ -79,3 +79,11 @@ def test_a_rule_has_words_that_there_are():
 def test_ids_are_not_names_and_names_are_unique():
     assert find_rule("PB101") is find_rule("offset-outside-data")
     assert len({rule.name for rule in rules().values()}) == len(rules())
+
+
+def test_on_a_terminal_of_80_columns_titles_are_whole():
+    """What has no room is left out, and said to be."""
+    heads, _, *lines, left_out = on_a_terminal(80, "rule")
+    assert heads.split() == ["rule", "what", "is", "wrong"]
+    assert [line[7:] for line in lines] == [each.title for each in rules().values()]
+    assert left_out == "Left out for lack of room: name, severity."

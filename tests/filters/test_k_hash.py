@@ -146,7 +146,7 @@ def test_sizes_of_guava():
         (
             2**31,
             0.01,
-            "2147483648 entries at FPP 0.01: 20583756160 bits, expected at most 2147483647",
+            "2147483648 entries at FPP 1 %: 20583756160 bits, expected at most 2147483647",
         ),
     ],
 )

@@ -16,7 +16,7 @@ from parquet_bloom.filters.occupancy import (
     occupancy_map,
     spread,
 )
-from parquet_bloom.options import Selection
+from parquet_bloom.options import InspectOptions
 from parquet_bloom.verbs.occupancy import MAP_CELLS, inspect_occupancy
 
 
@@ -164,7 +164,7 @@ def occupancies(path, **selection):
     with pb.open(path) as file:
         inspection = inspect_occupancy(
             file,
-            Selection(columns=selection.get("columns"), parts=selection.get("row_groups")),
+            InspectOptions(columns=selection.get("columns"), parts=selection.get("row_groups")),
             lambda one, _: found.append(one),
         )
     assert inspection == pb.inspect(path, **selection)

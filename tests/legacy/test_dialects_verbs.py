@@ -188,10 +188,33 @@ def test_who_finds_no_filter_is_told_of_older_ones(source, tmp_path, dialects, n
     assert [group.reason for group in result.groups] == ["no filter", "no filter"]
 
 
-def test_probe_reads_a_filter_by_another_seed_as_another(mixed):
-    """The filter has a note, so nobody need say a seed; whoever does is believed."""
-    results = pb.probe(mixed, "id", [17], dialect="murmur3", seed=7).results
-    assert results[0].verdict == "unknown"
+@pytest.mark.parametrize("publish_offset", [False, True], ids=["private", "published"])
+def test_a_seed_that_the_note_confirms_finds_the_filter(source, tmp_path, publish_offset):
+    """Another one is an error that says which it is."""
+    path = tmp_path / "a.parquet"
+    dialect = pb.Murmur3(seed=7, publish_offset=publish_offset)
+    pb.build(source, path, columns=["id"], dialect=dialect)
+    for seed in (None, 7):
+        (found, other) = pb.probe(path, "id", [17, -1], dialect="murmur3", seed=seed).results
+        assert (found.verdict, other.verdict) == ("maybe", "absent")
+        assert pb.dump(path, "id", 0, dialect="murmur3", seed=seed).stored.hash.startswith(
+            "MURMUR3 seed 7,"
+        )
+    told = f"{path}: row group 0, column id: legacy filter: expected seed 8, found 7"
+    (result,) = pb.probe(path, "id", [-1], dialect="murmur3", seed=8).results
+    assert (result.verdict, result.groups[0].reason) == ("unknown", told)
+    with pytest.raises(FilterError, match=f"^{told}$"):
+        pb.dump(path, "id", 0, dialect="murmur3", seed=8)
+
+
+def test_a_damaged_note_does_not_matter_to_who_gives_the_seed(source, tmp_path):
+    path = tmp_path / "a.parquet"
+    pb.build(source, path, columns=["id"], dialect=pb.Murmur3(seed=7, publish_offset=True))
+    path.write_bytes(path.read_bytes().replace(b'"seed":7', b'"seed":8'))
+    (result,) = pb.probe(path, "id", [-1], dialect="murmur3", seed=7).results
+    assert result.verdict == "absent"
+    (result,) = pb.probe(path, "id", [-1], dialect="murmur3").results
+    assert "checksum" in result.groups[0].reason
 
 
 @pytest.mark.parametrize(

@@ -523,5 +523,5 @@ def test_it_has_the_bits() -> None:
     assert (filter.num_bytes, filter.bits_set, filter.fill) == (96, 8, 8 / 768)
     assert (filter.fpp, filter.ndv_estimate) == (filter.bits.fpp, filter.bits.ndv_estimate)
     assert repr(filter) == (
-        "<xxhash filter of column a in row group 0: 96 bytes, 1 % full, FPP 3e-11 %>"
+        "<xxhash filter of column a in row group 0: 96 bytes, 1 % full, FPP < 0.0001 %>"
     )

@@ -6,7 +6,10 @@ import pytest
 from make.commands import outcome
 from make.defects_files import sound
 from make.defects_truth import murmur3
+from make.footers import with_pointer
+from pyarrow import orc
 
+import parquet_bloom as pb
 from parquet_bloom.render.hints import next_line, with_hint
 
 
@@ -60,3 +63,21 @@ def test_a_difference_leads_to_its_diagnosis(tmp_path, monkeypatch):
     command = "pbloom diff a.parquet b.parquet --diagnose"
     assert outcome("diff", "a.parquet", "b.parquet").stdout.splitlines()[-1] == f"next: {command}"
     assert "next: " not in outcome(*command.split()[1:]).stdout
+
+
+def test_inspect_leads_on(tmp_path, monkeypatch):
+    """To advice where there are no filters, to findings where some cannot be used."""
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"a": range(1000), "b": range(1000)}), "a.parquet")
+    orc.write_table(pa.table({"a": range(1000), "b": range(1000)}), "a.orc")
+    for name in ("a.parquet", "a.orc"):
+        assert outcome("inspect", name).stdout.splitlines()[-1] == f"next: pbloom advise {name}"
+        pb.build(name, columns="a", in_place=True)
+        assert "next: " not in outcome("inspect", name).stdout
+        assert outcome("inspect", name, "-c", "b").stdout.splitlines()[-1] == (
+            f"next: pbloom advise {name}"
+        )
+    (tmp_path / "b.parquet").write_bytes(with_pointer(sound(), 8, None))
+    *_, next_command = outcome("inspect", "b.parquet").stdout.splitlines()
+    assert next_command == "next: pbloom validate b.parquet"
+    assert outcome(*next_command.split()[2:]).code == 1

@@ -4,30 +4,7 @@ import pytest
 
 from parquet_bloom.container import Place
 from parquet_bloom.errors import no_column, similar
-from parquet_bloom.render.wording import columns_alike, files_of, percent
-
-
-@pytest.mark.parametrize(
-    ("fraction", "text"),
-    [
-        (0.0, "0 %"),
-        (1.8e-9, "< 0.0001 %"),
-        (9.9e-7, "< 0.0001 %"),
-        (1e-6, "0.0001 %"),
-        (1.234e-5, "0.0012 %"),
-        (0.0119, "1.2 %"),
-        (1.0, "100 %"),
-        (12.34, "1200 %"),
-        (-0.05, "-5 %"),
-    ],
-)
-def test_percent_has_no_exponent(fraction, text):
-    assert percent(fraction) == text
-
-
-@pytest.mark.parametrize("digits", range(1, 14))
-def test_no_rate_has_an_exponent(digits):
-    assert "e" not in percent(3.7 * 10**-digits)
+from parquet_bloom.render.wording import columns_alike, files_of
 
 
 def test_files_are_named_if_they_are_few():

@@ -116,6 +116,22 @@ def test_probe_tells_by_its_exit_code(lake):
     assert (absent.code, lines(absent)) == (1, ["probe: 2 read"])
 
 
+def test_a_probe_of_several_columns_says_which(spark, tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": range(100), "k": range(1000, 1100)}), path)
+    assert outcome("build", path, "-c", "id,k", "--in-place").code == 0
+    both = run("probe", path, "-c", "k", "-c", "id,k", "-v", "7", "-v", "1007")
+    assert lines(both)[1:] == [
+        "file\tcolumn\tvalue\tverdict\trows to read",
+        f"{path}\tk\t1007\tmaybe\t100",
+        f"{path}\tid\t7\tmaybe\t100",
+    ]
+    documents = run("probe", path, "-c", "k,id", "-v", "7", "--json").stdout.splitlines()
+    assert (
+        documents == outcome("probe", path, "-c", "k,id", "-v", "7", "--json").stdout.splitlines()
+    )
+
+
 def test_advise_by_column(lake):
     result = run("advise", lake, "-c", "id")
     assert result.code == 0

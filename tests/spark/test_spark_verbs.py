@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -245,6 +246,23 @@ def test_validate_says_what_it_found(spark, table):
     expected = pb.validate(path, policy=policy, diagnose=True, deep=False)
     assert json.loads(found["other.parquet"].document)["ok"] == expected.ok
     assert found["other.parquet"].filters == expected.checked.filters > 0
+
+
+def test_probe_asks_each_of_several_columns(spark, table):
+    """In one job, with a line in the document of a file for each of them."""
+    outcome("build", table, "--in-place", "-c", "id,name")
+    both = lake.probe(spark, table, ["name", "id", "name"], [pb.literal("5")])
+    assert [each.status for each in both.outcomes] == ["error", "read", "read"]
+    assert [each["column"] for each in both.documents()] == 2 * ["name", "id"]
+    by_file_and_column = itemgetter("path", "column")
+    expected = by_command(table, "probe", "-c", "id,name", "-v", "5")
+    assert sorted(both.documents(), key=by_file_and_column) == sorted(
+        expected, key=by_file_and_column
+    )
+    assert [each.filters for each in both.outcomes] == [0, 2 * GROUPS, 2 * GROUPS]
+    refused = lake.probe(spark, table, ["id", "nothing"], [5])
+    assert refused.counts == {"refused": 2, "error": 1}
+    assert "no column nothing" in refused.troubles[-1].message
 
 
 def test_probe_refuses_what_is_no_value(spark, table):

@@ -143,7 +143,7 @@ def test_a_saturated_filter_is_not_written_unless_forced(source, tmp_path):
     report = pb.build(source, tmp_path / "a.parquet", columns=["id"], max_bytes=64)
     assert report.filters == ()
     assert report.skipped[0].reason == (
-        "FPP 1 at 64 bytes, the most allowed: misses the target of 0.01"
+        "FPP 100 % at 64 bytes, the most allowed: misses the target of 1 %"
     )
     forced = pb.build(source, tmp_path / "b.parquet", columns=["id"], max_bytes=64, force=True)
     assert [item.num_bytes for item in forced.filters] == [64] * 3

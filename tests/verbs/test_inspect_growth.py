@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
-from parquet_bloom.options import Selection
+from parquet_bloom.options import InspectOptions
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.storage.source import WINDOW_BYTES
 from parquet_bloom.verbs.inspect import inspect_file
@@ -51,7 +51,7 @@ def test_the_footer_is_searched_once(tmp_path, columns, row_groups):
     path = many_chunks(tmp_path / "many.parquet", columns, row_groups)
     with pb.open(path) as file:
         raw = file.footer.raw = Searched(file.footer.raw)
-        assert inspect_file(file, Selection()).num_filters == columns * row_groups
+        assert inspect_file(file, InspectOptions()).num_filters == columns * row_groups
     assert raw.searches == 1
 
 
@@ -60,7 +60,7 @@ def test_neighbours_are_read_together(tmp_path, row_groups):
     path = many_chunks(tmp_path / "many.parquet", 50, row_groups)
     with pb.open(path) as file:
         source = file.source = Counted(file.source)
-        report = inspect_file(file, Selection())
+        report = inspect_file(file, InspectOptions())
     assert report.num_filters == 50 * row_groups
     assert source.reads <= 2 + report.size / WINDOW_BYTES + row_groups
 

@@ -204,7 +204,7 @@ def test_filters_that_miss_the_target(path, out):
     report = pb.build(path, out, columns=["tags._elem"])
     assert (report.filters, len(report.skipped)) == ((), 3)
     assert report.skipped[0].reason == (
-        "FPP 0.996: index groups have up to 10000 values, and filters are sized for 1000; set ndv to"
+        "FPP 99.6 %: index groups have up to 10000 values, and filters are sized for 1000; set ndv to"
         " size them for more"
     )
     forced = pb.build(path, out, columns=["tags._elem"], force=True, overwrite=True)

@@ -89,7 +89,7 @@ def test_other_bits(here):
     assert (first.bits_only_a, first.bits_only_b) == (only_a, only_b)
     assert first.reason == f"bits set only in a: {only_a}, only in b: {only_b}"
     lines = run(a, b, "-c", "id").output.splitlines()
-    assert lines.pop() == "next: pbloom diff a.orc b.orc --diagnose"
+    assert lines.pop() == "next: pbloom diff a.orc b.orc --diagnose -c id"
     assert [line.split("\t")[:4] for line in lines[1:]] == [
         ["0", "0", "id", "different"], ["0", "1", "id", "different"]
     ]  # fmt: skip

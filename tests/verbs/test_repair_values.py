@@ -257,7 +257,7 @@ def test_what_cannot_be_built_again_is_dropped_and_said(
     reasons = [item.reason.partition("; not rebuilt: ")[2] for item in report.repaired]
     assert reasons[0].startswith("page header at 4: ")
     assert reasons[1].startswith("FPP ")
-    assert "misses the target of 1e-06" in reasons[1]
+    assert "misses the target of 0.0001 %" in reasons[1]
     assert reasons[2] == "BOOLEAN: two values need no filter"
     assert report.left == ()
 

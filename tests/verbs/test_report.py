@@ -1,6 +1,7 @@
 """`pbloom report`: what it gathers, and the page that it writes."""
 
 import re
+import shlex
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -80,6 +81,14 @@ def test_all_is_gathered(path, found):
     assert {"PB102", "PB301", "PB307", "PB401"} <= rules
     assert [advice.column for advice in found.advice.columns] == list(COLUMNS)
     assert found.no_advice is None
+
+
+def test_the_page_says_what_to_do_next(path, found):
+    text = Document(render_report(found)).text
+    commands = {finding.next for finding in found.validation.findings} - {None}
+    assert shlex.join(["pbloom", "repair", str(path), "--rebuild", "--in-place"]) in commands
+    for command in commands:
+        assert f"next: {visible(command)}" in text
 
 
 def test_pictures_are_in_order_of_columns(found):

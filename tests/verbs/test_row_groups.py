@@ -147,3 +147,67 @@ def test_advise_judges_by_these(path):
     assert (whole[groups], some[groups]) == (3, 2)
     report = pb.advise(path, columns=["part"], row_groups=[0, 2])
     assert (report.num_rows, report.columns[0].ndv) == (2 * ROWS // PARTS, 2)
+
+
+# ------------------------------------------------------------------------------------------------
+# diff, report
+
+
+@pytest.fixture
+def other(path):
+    """The same with a filter in the last part only."""
+    other = path.with_name(f"b{path.suffix}")
+    pb.strip(path, other, row_groups=[1])
+    return other
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_diff_compares_only_these(path, other, part):
+    whole = documents("diff", path, other, "--all")[0]["filters"]
+    ran = outcome("diff", path, other, "--all", "-g", part, "--json")
+    expected = [each for each in whole if each[unit(path)] == part]
+    assert json.loads(ran.stdout)["filters"] == expected
+    assert [each["status"] for each in expected] == [[], ["only in a"], ["same"]][part]
+    assert ran.code == (1 if part == 1 else 0)
+    assert pb.diff(path, other, row_groups=part).to_dict() == json.loads(ran.stdout)
+
+
+def test_diff_of_some_does_not_mind_how_many_there_are(path, tmp_path):
+    """Nor does it with all of them, where there are more in one file."""
+    shorter = tmp_path / f"shorter{path.suffix}"
+    table = pa.table({"id": np.arange(ROWS), "part": np.arange(ROWS) * PARTS // ROWS})
+    if path.suffix == ".parquet":
+        pq.write_table(table, shorter, use_dictionary=False)
+    else:
+        orc.write_table(table, shorter)
+    assert outcome("diff", path, shorter, "-g", 0).code == 0
+    assert outcome("diff", path, shorter, "-g", 0).stdout == ""
+    unit_ = unit(path).replace("_", " ")
+    assert outcome("diff", path, shorter).stdout.splitlines()[0] == f"{unit_}s: 3 in a, 1 in b"
+    refused = outcome("diff", path, shorter, "-g", 3)
+    assert refused.complaint == f"{path}: {unit_} 3: expected 0 to 2"
+
+
+def test_diff_has_its_answer_in_a_file(path, other, tmp_path):
+    expected = outcome("diff", path, other)
+    ran = outcome("diff", path, other, "-o", tmp_path / "answer")
+    assert (ran.code, ran.stdout, ran.stderr) == (1, "", "")
+    assert (tmp_path / "answer").read_bytes() == expected.stdout_bytes != b""
+    again = outcome("diff", path, other, "-o", tmp_path / "answer")
+    assert again.complaint == f"{tmp_path}/answer: already exists: use overwrite to replace it"
+    assert outcome("diff", path, other, "-o", tmp_path / "answer", "--overwrite").code == 1
+    assert outcome("diff", path, other, "-o", path, "--overwrite").code == 2
+
+
+def test_report_shows_only_these(path, tmp_path):
+    if path.suffix == ".orc":
+        return
+    ran = outcome("report", path, "-g", 0, "-g", 2, "-o", tmp_path / "page.html")
+    assert ran.stdout.endswith("; 1 warning in 1 filter and 10,000 values: ok\n")
+    page = (tmp_path / "page.html").read_text()
+    assert "<p>Only row groups 0, 2 of 3 were looked at.</p>" in page
+    assert "<h4>Row group 2</h4>" in page
+    assert "<h4>Row group 1</h4>" not in page
+    report = pb.report(path, row_groups=2)
+    assert [part.row_group for part in report.inspection.row_groups] == [2]
+    assert report.advice.columns[0].num_values == ROWS // PARTS

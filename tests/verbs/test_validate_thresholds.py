@@ -36,9 +36,9 @@ def test_a_strict_fpp_is_nobodys_mistake(tmp_path, num_blocks, expected):
 
 def test_the_target_is_named(tmp_path):
     found = findings(with_bits(sound(), bits_of(VALUES, 1024)), tmp_path)["PB304"]
-    assert found.message == "the filter could be folded 3 times and stay within an FPP of 0.01"
+    assert found.message == "the filter could be folded 3 times and stay within an FPP of 1 %"
     found = findings(with_bits(sound(), bits_of(VALUES, 2048)), tmp_path, max_fpp=1e-4)["PB304"]
-    assert found.message == "the filter could be folded 3 times and stay within an FPP of 0.0001"
+    assert found.message == "the filter could be folded 3 times and stay within an FPP of 0.01 %"
 
 
 def test_a_page_of_memory_is_not_worth_a_word(tmp_path):
@@ -49,7 +49,7 @@ def test_a_page_of_memory_is_not_worth_a_word(tmp_path):
 def test_what_comes_with_the_footer_is_not_worth_a_word(tmp_path):
     assert "PB309" not in findings(tiny(1024), tmp_path)
     found = findings(tiny(2048), tmp_path)["PB309"]
-    assert found.message == "filters take 99.1% of the file"
+    assert found.message == "filters take 99 % of the file"
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0])

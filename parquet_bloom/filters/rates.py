@@ -1,0 +1,36 @@
+"""Rates and shares as people read them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Smaller ones are all the same to people.
+LEAST_SHARE: Final = 1e-6
+
+
+def percent(fraction: float, digits: int = 2) -> str:
+    """`1.1 %`, with two significant digits; `< 0.0001 %` for less than one in a million."""
+    if 0 < fraction < LEAST_SHARE:
+        return f"< {_decimal(LEAST_SHARE, 1)} %"
+    return f"{_decimal(fraction, digits)} %"
+
+
+def exact_percent(fraction: float) -> str:
+    """A rate that somebody chose: `1.25 %`, `0.00001 %`."""
+    return f"{_decimal(fraction, 12)} %"
+
+
+def fraction_of(percent: str) -> float:
+    """What exact_percent was given."""
+    return round(float(percent.removesuffix(" %")) / 100, 15)
+
+
+def _decimal(fraction: float, digits: int) -> str:
+    """As a percentage, without an exponent."""
+    text = f"{100 * fraction:.{digits}g}"
+    _, _, exponent = text.partition("e")
+    if not exponent:
+        return text
+    places = max(0, digits - 1 - int(exponent))
+    plain = f"{float(text):.{places}f}"
+    return plain.rstrip("0").rstrip(".") if places else plain
