@@ -19,7 +19,7 @@ def build_change(
 ) -> BuildChange:
     """The filters that `options` ask for, of whichever dialect. Raises TypeError if `dialect` is not
     one, and as Container.build."""
-    if options.dialect is None or not isinstance(file, ParquetFile):
+    if options.dialect in (None, "xxhash") or not isinstance(file, ParquetFile):
         return file.build(options, progress)
     # They import numpy, which takes longer than to build today's filters for most files.
     from parquet_bloom.legacy.murmur3.build import Murmur3Build
@@ -27,12 +27,19 @@ def build_change(
     from parquet_bloom.legacy.statistics.build import StatisticsBuild
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
 
-    match options.dialect:
+    usual = {"murmur3": Murmur3, "statistics": StatisticsFilter}
+    dialect = options.dialect
+    if isinstance(dialect, str) and dialect in usual:
+        dialect = usual[dialect]()
+    match dialect:
         case Murmur3():
-            return Murmur3Build(file, options.dialect, options, progress)
+            return Murmur3Build(file, dialect, options, progress)
         case StatisticsFilter():
-            return StatisticsBuild(file, options.dialect, options, progress)
-    raise TypeError(f"dialect: {options.dialect!r}, expected a Murmur3 or a StatisticsFilter")
+            return StatisticsBuild(file, dialect, options, progress)
+    raise TypeError(
+        f"dialect: {dialect!r}, expected a Murmur3, a StatisticsFilter or one of"
+        " xxhash, murmur3, statistics"
+    )
 
 
 def strip_change(file: Container, selection: Selection) -> StripChange:

@@ -27,7 +27,7 @@ from parquet_bloom.options import (
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.new_version import write_version
 from parquet_bloom.verbs.documents import Report
-from parquet_bloom.vocabulary import Existing, Format, OrcStreams
+from parquet_bloom.vocabulary import Dialect, Existing, Format, OrcStreams
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -83,7 +83,7 @@ def build(
     keys: Keys | None = None,
     expose_filter_location: bool = False,
     orc_streams: OrcStreams | None = None,
-    dialect: Murmur3 | StatisticsFilter | None = None,
+    dialect: Murmur3 | StatisticsFilter | Dialect | None = None,
     progress: Progress | None = None,
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`.
@@ -106,7 +106,7 @@ def build(
     `both`, for readers before ORC 1.3, too.
 
     dialect: write filters of a legacy dialect to an unencrypted Parquet file; readers ignore them
-    unless the dialect publishes them. A StatisticsFilter has its own size options, and fpp, ndv and
+    unless the dialect publishes them. Its name stands for its usual settings. A StatisticsFilter has its own size options, and fpp, ndv and
     max_bytes are refused with it.
 
     Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs,

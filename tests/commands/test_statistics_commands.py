@@ -242,9 +242,24 @@ def test_the_dialect_alone_says_how_large_filters_are(source, tmp_path, options)
     assert not output.exists()
 
 
-def test_a_dialect_is_more_than_its_name(source, tmp_path):
-    with pytest.raises(TypeError, match=r"^dialect: 'murmur3', expected a Murmur3 or"):
-        pb.build(source, tmp_path / "out.parquet", columns=["id"], dialect="murmur3")
+@pytest.mark.parametrize(
+    ("name", "dialect"),
+    [("murmur3", pb.Murmur3()), ("statistics", pb.StatisticsFilter()), ("xxhash", None)],
+)
+def test_a_name_stands_for_the_usual_settings(source, tmp_path, name, dialect):
+    outputs = [tmp_path / "named.parquet", tmp_path / "set.parquet"]
+    for output, given in zip(outputs, (name, dialect), strict=True):
+        pb.build(source, output, columns=["id"], dialect=given)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+def test_no_dialect_of_that_name(source, tmp_path):
+    message = (
+        r"^dialect: 'sha1', expected a Murmur3, a StatisticsFilter or one of xxhash, murmur3,"
+        r" statistics$"
+    )
+    with pytest.raises(TypeError, match=message):
+        pb.build(source, tmp_path / "out.parquet", columns=["id"], dialect="sha1")
 
 
 @pytest.mark.parametrize(
