@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz lint bench docs thrift proto clean
+.PHONY: demo test cluster asan fuzz faults lint bench docs thrift proto clean
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -32,6 +32,11 @@ fuzz: .venv/fuzz
 	  PYTHONPATH=tests $(BIN)/python tests/fuzz/run.py $$target .fuzz/$$target \
 	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=.fuzz/$$target- || exit 1; \
 	done
+
+# Each verb that writes, killed or failing at every system call; needs strace. FAULTS=--write puts the
+# table into docs/reliability.md.
+faults: .venv/installed
+	$(BIN)/python tests/fuzz/faults.py $(FAULTS)
 
 lint: .venv/dev
 	$(BIN)/ruff check .
