@@ -146,7 +146,9 @@ static int64_t patched_base(struct input *in, int width, size_t count, uint64_t 
     size_t position = 0;
     for (size_t i = 0; i < num_patches; i++) {
         uint64_t patch = patches[i] & low_bits(patch_width);
-        position += patches[i] >> patch_width & low_bits(gap_width);
+        uint64_t gap = patches[i] >> patch_width;
+        if (gap > low_bits(gap_width)) return DAMAGED;
+        position += gap;
         /* An empty patch only widens a gap. */
         if (patch && position >= count) return DAMAGED;
         if (patch) values[position] |= patch << width;
