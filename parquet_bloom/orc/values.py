@@ -78,9 +78,9 @@ def groups(file: OrcReader, chunk: OrcChunk) -> Iterator[GroupValues]:
         version = ".".join(map(str, file.generation.file_version))
         raise UnsupportedError(f"{file.path}: file version {version}: values cannot be read")
     stripe.check_index()
-    path = [*above(columns, chunk.column)][::-1]
-    streams = [ChunkStreams(file, stripe, each, chunk.where) for each in (*path, chunk.column)]
-    levels = [_level(*each) for each in zip(streams, [*path[1:], chunk.column], strict=False)]
+    path = [*[*above(columns, chunk.column)][::-1], chunk.column]
+    streams = [ChunkStreams(file, stripe, each, chunk.where) for each in path]
+    levels = [_level(each, below) for each, below in zip(streams[:-1], path[1:], strict=True)]
     present, decode = _present(streams[-1]), decoder(streams[-1])
     for group in range(stripe.num_index_groups):
         num_rows = stripe.group_num_rows(group)
