@@ -51,7 +51,6 @@ HOMES = {
     "pyarrow": {
         "parquet/pages/encodings.py",
         "encryption/clients.py",
-        "orc/",
         "spark/",
         "storage/remote.py",
         "verbs/documents.py",

@@ -20,11 +20,11 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal
 from math import isnan
-from typing import Any, Final
+from typing import Final
 
 from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, bounds_of
+from parquet_bloom.orc.arrays import Texts, Times, Values
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.timestamps import millis_of
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
 
 _INTEGERS: Final = ("BYTE", "SHORT", "INT", "LONG")
@@ -41,23 +41,19 @@ def is_ordered(column: OrcColumn) -> bool:
     return column.kind in _ORDERED
 
 
-def order_keys(column: OrcColumn, values: Any) -> list[OrderKey | None]:
+def order_keys(column: OrcColumn, values: Values) -> list[OrderKey | None]:
     """The places of values in the column's order, if it has one; None for NaN."""
-    kind = column.kind
-    if kind in _TIMESTAMPS:
-        return list(millis_of(values).tolist())
-    if kind == "DATE":
-        return list(values.cast("int32").to_pylist())
-    if kind in _FLOATS:
-        return [None if isnan(number) else number for number in values.to_pylist()]
-    if kind in _TEXTS:
-        return [_text_key(kind, text) for text in values.to_pylist()]
-    return list(values.to_pylist())
+    if isinstance(values, Times):
+        return list(values.millis.tolist())
+    if isinstance(values, Texts):
+        return [_text_key(column.kind, text) for text in values.tolist()]
+    if column.kind in _FLOATS:
+        return [None if isnan(number) else number for number in values.tolist()]
+    return list(values.tolist())
 
 
-def _text_key(kind: str, text: str | bytes) -> bytes:
-    stored = text if isinstance(text, bytes) else text.encode(errors="surrogateescape")
-    return (stored.rstrip(b" ") if kind == "CHAR" else stored)[:KEY_BYTES]
+def _text_key(kind: str, text: bytes) -> bytes:
+    return (text.rstrip(b" ") if kind == "CHAR" else text)[:KEY_BYTES]
 
 
 def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> Bounds | None:
@@ -79,7 +75,7 @@ def _bound(kind: str, shown: Shown) -> OrderKey | None:
         if kind in _FLOATS:
             return None if isnan(float(shown)) else float(shown)
         if kind in _TEXTS:
-            return _text_key(kind, str(shown))
+            return _text_key(kind, str(shown).encode(errors="surrogateescape"))
         return Decimal(str(shown)) if kind == "DECIMAL" else int(shown)
     except (ValueError, ArithmeticError):
         return None

@@ -23,15 +23,16 @@ from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.arrow_values import leaf_type, stored_value
+from parquet_bloom.orc.arrays import Values
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.build import OrcSize, room_of_values
 from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.footers import check_indexed, check_writable
+from parquet_bloom.orc.given_values import leaf_type, stored_values
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes, key_hashes, never_absent
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
-from parquet_bloom.orc.values import group_values, reason_unreadable
+from parquet_bloom.orc.values import groups, reason_unreadable
 from parquet_bloom.values.given import encode_given
 
 # The steps of MurmurHash3's finalizer.
@@ -114,8 +115,9 @@ class OrcSurveyor:
         form = KeyForm(writer_timezone=chunk.stripe.writer_timezone)
         entries = self.file.row_index(chunk.stripe.index, column) or ()
         smallest = DistinctHashes(self.num_drawn)
-        groups = []
-        for entry, values in zip(entries, group_values(self.file, chunk), strict=True):
+        surveys = []
+        for entry, group in zip(entries, groups(self.file, chunk), strict=True):
+            values = group.values
             filter = self._size.empty_filter()
             inserted = insertion_hashes(column, values, form)
             filter.insert_hashes(inserted)
@@ -127,19 +129,19 @@ class OrcSurveyor:
             counted.add(hashes)
             smallest.merge(counted)
             bounds = group_bounds(column, entry.statistics)
-            groups.append(
+            surveys.append(
                 GroupSurvey(len(values), counted, part, bounds, filter.num_bytes, filter.fpp)
             )
-        has_values = any(group.num_values for group in groups)
-        if not has_values or not self._size.allows(max(group.fpp for group in groups)):
+        has_values = any(each.num_values for each in surveys)
+        if not has_values or not self._size.allows(max(each.fpp for each in surveys)):
             # `build` would not write any filter into the stripe.
-            for group in groups:
-                group.filter_bytes, group.fpp = 0, 1.0
-        return groups
+            for each in surveys:
+                each.filter_bytes, each.fpp = 0, 1.0
+        return surveys
 
 
-def _keys_at(column: OrcColumn, values: Any, positions: Iterable[int]) -> list[OrderKey | None]:
-    return order_keys(column, values.take(list(positions)))
+def _keys_at(column: OrcColumn, values: Values, positions: Iterable[int]) -> list[OrderKey | None]:
+    return order_keys(column, values.take(np.array(list(positions), np.int64)))
 
 
 def _given_value(column: OrcColumn, value: Any) -> GivenValue:
@@ -150,7 +152,7 @@ def _given_value(column: OrcColumn, value: Any) -> GivenValue:
     key = None
     if is_ordered(column):
         plain = encode_given(leaf_type(column), value).plain[0]
-        (key,) = order_keys(column, stored_value(column, plain))
+        (key,) = order_keys(column, stored_values(column, [plain]))
     return GivenValue(spread(found.of(0)).tolist(), key, False)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.orc.arrow_values import selected
+from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values, selected
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys import wrong as wrong_keys
@@ -47,7 +47,7 @@ _Hypothesis = tuple[str, str, Callable[[], Hashes]]
 class Lacking:
     """An index group whose filter lacks values.
 
-    `values`: all that are not null, an Arrow array; `is_missing`: which are not found, bool, shape
+    `values`: all that are not null; `is_missing`: which are not found, bool, shape
     (n,); `first_row` is counted from the start of the file.
     """
 
@@ -55,7 +55,7 @@ class Lacking:
     key_form: KeyForm
     generation: Generation
     filter: KHashFilter
-    values: Any = field(repr=False)
+    values: Values = field(repr=False)
     is_missing: NDArray[np.bool_] = field(repr=False)
     first_row: int
     num_rows: int
@@ -90,8 +90,8 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
             "integers are hashed with logical shifts, as ORC C++ 1.6.0 to 1.6.11 and 1.7.0 did",
             lambda: hashed(replace(key_form, logical_shifts=not key_form.logical_shifts)),
         )
-    match column.kind:
-        case "TIMESTAMP" | "TIMESTAMP_INSTANT":
+    match missing:
+        case Times():
             yield (
                 "rounded-towards-1970",
                 "milliseconds before 1970 are rounded up, as pyarrow has them",
@@ -102,15 +102,9 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
                 "timestamps are hashed by the clock that belongs to the other kind of stream",
                 lambda: hashed(replace(key_form, utf8=not key_form.utf8)),
             )
-        # What shares a number with its neighbours is known only where there are no nulls.
-        case "BYTE" if len(lacking.values) == lacking.num_rows:
-            for rows in wrong_keys.BATCH_ROWS:
-                yield (
-                    "cpp-byte",
-                    "ORC C++ hashes the first eighth of each batch as eight values packed into one",
-                    partial(wrong_keys.packed_bytes, lacking.values, lacking.first_row, rows),
-                )
-        case "FLOAT":
+        case Numbers() if column.kind == "BYTE":
+            yield from _of_bytes(lacking)
+        case Numbers() if column.kind == "FLOAT":
             yield (
                 "shortest-double",
                 "a FLOAT is hashed as the double with the same digits, which the writer was given",
@@ -121,15 +115,28 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
                 "a FLOAT is hashed as its 32 bits, as the first specification has it",
                 lambda: wrong_keys.float_bits(missing),
             )
-        case "CHAR":
+        case Texts() if column.kind == "CHAR":
             yield (
                 "without-blanks",
                 "a CHAR is hashed without its padding",
                 lambda: wrong_keys.without_blanks(missing),
             )
-        case "DECIMAL":
+        case Decimals():
             yield (
                 "unscaled",
                 "a DECIMAL is hashed as its unscaled number, as in file version 1.9999",
                 lambda: wrong_keys.unscaled(missing),
             )
+
+
+def _of_bytes(lacking: Lacking) -> Iterator[_Hypothesis]:
+    values = lacking.values
+    # What shares a number with its neighbours is known only where there are no nulls.
+    if not isinstance(values, Numbers) or len(values) < lacking.num_rows:
+        return
+    for rows in wrong_keys.BATCH_ROWS:
+        yield (
+            "cpp-byte",
+            "ORC C++ hashes the first eighth of each batch as eight values packed into one",
+            partial(wrong_keys.packed_bytes, values, lacking.first_row, rows),
+        )

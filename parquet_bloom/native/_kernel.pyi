@@ -62,6 +62,11 @@ def hive64_slices(
 ) -> NDArray[np.uint64]:
     """The same for each data[starts[i]:starts[i + 1] - gap]."""
 
+def hive64_padded(
+    data: _Bytes, starts: NDArray[np.int64], characters: int, seed: int = ...
+) -> NDArray[np.uint64]:
+    """The same for text padded with blanks to so many characters of UTF-8."""
+
 def hive64_decimals(values: _Bytes, scale: int, seed: int = ...) -> NDArray[np.uint64]:
     """The same for the text of DECIMALs: `values` are 16-byte little-endian unscaled numbers with
     `scale` (0 to 38) digits after the point; no exponent, no trailing zeros."""
@@ -148,6 +153,40 @@ class DeltaDecoder:
 
     def __iter__(self) -> Iterator[NDArray[np.uint64]]: ...
     def __next__(self) -> NDArray[np.uint64]: ...
+
+class OrcIntegers:
+    """ORC's run-length encoding of integers, `version` 1 or 2, over the parts of a stream."""
+
+    def __init__(self, version: int, is_signed: bool) -> None: ...
+    def decode(self, data: _Bytes, start: int, values: NDArray[np.int64]) -> tuple[int, int]:
+        """Fill `values` from byte `start` of a part. Returns how many there were, fewer than asked for
+        only at the end of the part, and the byte from which on to prepend the rest to the next
+        part. Raises ValueError for a damaged run, as do the functions below for theirs."""
+
+class OrcBytes:
+    """The same for bytes."""
+
+    def __init__(self) -> None: ...
+    def decode(self, data: _Bytes, start: int, values: NDArray[np.uint8]) -> tuple[int, int]: ...
+
+def orc_decimals(data: _Bytes, start: int, values: NDArray[np.uint64]) -> tuple[int, int]:
+    """The same for zigzag numbers in base 128, each of which becomes two words, the low one first:
+    `values` has shape (n, 2)."""
+
+def orc_rescale(values: NDArray[np.uint64], scales: NDArray[np.int64], scale: int) -> None:
+    """Make these numbers, of shape (n, 2), with scales of shape (n,), those of one scale, in
+    place."""
+
+def orc_nanoseconds(values: NDArray[np.int64]) -> None:
+    """Nanoseconds from how they are stored, in place."""
+
+def orc_starts(lengths: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """The starts of values of these lengths, and the end of the last one, at most `limit`."""
+
+def orc_picked(
+    data: _Bytes, starts: NDArray[np.int64], picks: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Entries of a dictionary one after the other, at most `limit` bytes, and their starts."""
 
 def struct_end(data: _Bytes, start: int = 0) -> int:
     """The end of the Thrift struct at `start`. Raises ScanError, as do all functions below."""

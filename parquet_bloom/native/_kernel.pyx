@@ -27,6 +27,9 @@ cdef extern from "kernel.h" nogil:
     void c_hive64_slices "hive64_slices"(
         const uint8_t *data, const int64_t *starts, size_t count, int64_t gap, uint64_t seed,
         uint64_t *hashes)
+    void c_hive64_padded "hive64_padded"(
+        const uint8_t *data, const int64_t *starts, size_t count, int64_t characters,
+        uint64_t seed, uint64_t *hashes)
     void c_hive64_decimals "hive64_decimals"(
         const uint8_t *values, size_t count, int scale, uint64_t seed, uint64_t *hashes)
     void c_k_hash_insert "k_hash_insert"(
@@ -74,6 +77,31 @@ cdef extern from "kernel.h" nogil:
     int delta_start(const uint8_t *data, size_t size, delta_state *state)
     int64_t delta_next(
         const uint8_t *data, size_t size, delta_state *state, uint64_t *values, int64_t room)
+    struct orc_integer_runs:
+        int version, is_signed
+        int64_t at, next, count
+    struct orc_byte_runs:
+        int64_t at, left
+    int ORC_DAMAGED
+    int64_t orc_integers(
+        const uint8_t *data, size_t size, orc_integer_runs *runs, uint64_t *values, int64_t room)
+    int64_t orc_bytes(
+        const uint8_t *data, size_t size, orc_byte_runs *runs, uint8_t *values, int64_t room)
+    ctypedef struct orc_decimal:
+        pass
+    int64_t c_orc_decimals "orc_decimals"(
+        const uint8_t *data, size_t size, int64_t *at, orc_decimal *values, int64_t room)
+    int c_orc_rescale "orc_rescale"(
+        orc_decimal *values, const int64_t *scales, size_t count, int64_t scale)
+    int c_orc_nanoseconds "orc_nanoseconds"(int64_t *values, size_t count)
+    int64_t c_orc_starts "orc_starts"(
+        const int64_t *lengths, size_t count, int64_t limit, int64_t *starts)
+    int64_t c_orc_picked_starts "orc_picked_starts"(
+        const int64_t *starts, int64_t num_entries, const int64_t *picks, size_t count,
+        int64_t limit, int64_t *picked)
+    void c_orc_pick "orc_pick"(
+        const uint8_t *data, const int64_t *starts, const int64_t *picks, size_t count,
+        uint8_t *picked)
     int64_t thrift_struct_end(
         const uint8_t *data, int64_t size, int64_t start, int64_t *where)
     int64_t thrift_list_size(
@@ -268,6 +296,20 @@ def hive64_slices(
     if count:
         with nogil:
             c_hive64_slices(_bytes(data), &starts[0], count, gap, seed, &out[0])
+    return hashes
+
+
+def hive64_padded(
+        const uint8_t[::1] data not None, const int64_t[::1] starts not None, int64_t characters,
+        uint64_t seed=HIVE_SEED):
+    import numpy as np
+
+    cdef size_t count = _num_slices(data, starts, 0)
+    hashes = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if count:
+        with nogil:
+            c_hive64_padded(_bytes(data), &starts[0], count, characters, seed, &out[0])
     return hashes
 
 
@@ -573,6 +615,121 @@ cdef class DeltaDecoder:
         if decoded < 0:
             raise ValueError("DELTA_BINARY_PACKED: the bytes end too early")
         return values[:decoded]
+
+
+cdef int64_t _orc(int64_t answer, str what) except -1:
+    if answer == ORC_DAMAGED:
+        raise ValueError(f"{what} is damaged")
+    if answer < 0:
+        raise OverflowError(f"{what} is too large")
+    return answer
+
+
+cdef class OrcIntegers:
+    cdef orc_integer_runs _runs
+
+    def __init__(self, int version, bint is_signed):
+        if version not in (1, 2):
+            raise ValueError(f"version: {version}, expected 1 or 2")
+        self._runs.version = version
+        self._runs.is_signed = is_signed
+        self._runs.next = self._runs.count = 0
+
+    def decode(
+            self, const uint8_t[::1] data not None, int64_t start, int64_t[::1] values not None):
+        cdef int64_t decoded = 0
+        self._runs.at = _start(data, start)
+        if values.shape[0]:
+            with nogil:
+                decoded = orc_integers(
+                    _bytes(data), data.shape[0], &self._runs, <uint64_t *>&values[0],
+                    values.shape[0])
+        return _orc(decoded, "a run"), self._runs.at
+
+
+cdef class OrcBytes:
+    cdef orc_byte_runs _runs
+
+    def __init__(self):
+        self._runs.left = 0
+
+    def decode(
+            self, const uint8_t[::1] data not None, int64_t start, uint8_t[::1] values not None):
+        cdef int64_t decoded = 0
+        self._runs.at = _start(data, start)
+        if values.shape[0]:
+            with nogil:
+                decoded = orc_bytes(
+                    _bytes(data), data.shape[0], &self._runs, &values[0], values.shape[0])
+        return decoded, self._runs.at
+
+
+def orc_decimals(
+        const uint8_t[::1] data not None, int64_t start, uint64_t[:, ::1] values not None):
+    cdef int64_t at = _start(data, start), decoded = 0
+    if values.shape[1] != 2:
+        raise ValueError(f"values: {values.shape[1]} words, expected 2")
+    if values.shape[0]:
+        with nogil:
+            decoded = c_orc_decimals(
+                _bytes(data), data.shape[0], &at, <orc_decimal *>&values[0, 0], values.shape[0])
+    return _orc(decoded, "a number"), at
+
+
+def orc_rescale(uint64_t[:, ::1] values not None, const int64_t[::1] scales not None, int64_t scale):
+    cdef int answer
+    if values.shape[1] != 2 or values.shape[0] != scales.shape[0]:
+        raise ValueError(f"values: {values.shape[0]}, scales: {scales.shape[0]}")
+    if not 0 <= scale <= 38:
+        raise ValueError(f"scale: {scale}, expected 0 to 38")
+    if values.shape[0]:
+        with nogil:
+            answer = c_orc_rescale(
+                <orc_decimal *>&values[0, 0], &scales[0], values.shape[0], scale)
+        _orc(answer, "a number or its scale")
+
+
+def orc_nanoseconds(int64_t[::1] values not None):
+    cdef int answer
+    if values.shape[0]:
+        with nogil:
+            answer = c_orc_nanoseconds(&values[0], values.shape[0])
+        _orc(answer, "nanoseconds")
+
+
+def orc_starts(const int64_t[::1] lengths not None, int64_t limit):
+    import numpy as np
+
+    cdef int64_t end
+    starts = np.empty(lengths.shape[0] + 1, np.int64)
+    cdef int64_t[::1] out = starts
+    with nogil:
+        end = c_orc_starts(
+            &lengths[0] if lengths.shape[0] else NULL, lengths.shape[0], limit, &out[0])
+    _orc(end, "a length")
+    return starts
+
+
+def orc_picked(
+        const uint8_t[::1] data not None, const int64_t[::1] starts not None,
+        const int64_t[::1] picks not None, int64_t limit):
+    import numpy as np
+
+    cdef int64_t end, num_entries = _num_slices(data, starts, 0)
+    picked_starts = np.empty(picks.shape[0] + 1, np.int64)
+    cdef int64_t[::1] out = picked_starts
+    cdef const int64_t *first = &picks[0] if picks.shape[0] else NULL
+    with nogil:
+        end = c_orc_picked_starts(&starts[0], num_entries, first, picks.shape[0], limit, &out[0])
+    if end == ORC_DAMAGED:
+        raise ValueError(f"an entry is not among the {num_entries} of the dictionary")
+    _orc(end, "the size")
+    picked = np.empty(end, np.uint8)
+    cdef uint8_t[::1] bytes_out = picked
+    if end:
+        with nogil:
+            c_orc_pick(&data[0], &starts[0], first, picks.shape[0], &bytes_out[0])
+    return picked, picked_starts
 
 
 cdef int64_t _start(const uint8_t[::1] data, int64_t start) except -1:

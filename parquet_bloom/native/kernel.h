@@ -46,6 +46,10 @@ uint64_t hive64(const uint8_t *data, size_t size, uint64_t seed);
 void hive64_slices(const uint8_t *data, const int64_t *starts, size_t count, int64_t gap,
                    uint64_t seed, uint64_t *hashes);
 
+/* The same, each value padded with blanks to `characters` of UTF-8. */
+void hive64_padded(const uint8_t *data, const int64_t *starts, size_t count, int64_t characters,
+                   uint64_t seed, uint64_t *hashes);
+
 /* ---- decimal_text.c: the same for DECIMALs ---------------------------------------------------- */
 
 /* Hash `count` 16-byte little-endian unscaled numbers as text with `scale` (0 to 38) digits after the
@@ -164,6 +168,66 @@ int delta_start(const uint8_t *data, size_t size, struct delta_state *state);
  * or -1 if the data ends too early. */
 int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, uint64_t *values,
                    int64_t room);
+
+/* ---- orc_runs.c: the run-length encodings of ORC --------------------------------------------- */
+
+enum {
+    ORC_DAMAGED = -1,
+    ORC_TOO_LARGE = -2, /* a number or a size that we do not take */
+    ORC_MOST_RUN = 512,
+    ORC_MOST_RUN_BYTES = 4356
+};
+
+/* The state of a decoder: the part is decoded up to byte `at`; of the `count` values of a run, those
+ * from `next` on remain. `version` is 1 or 2. */
+struct orc_integer_runs {
+    int version, is_signed;
+    int64_t at, next, count;
+    uint64_t values[ORC_MOST_RUN];
+};
+
+/* The same: `left` bytes of a run remain, which follow in the data if `is_literal`, or else are
+ * `value`. */
+struct orc_byte_runs {
+    int64_t at, left;
+    int is_literal;
+    uint8_t value;
+};
+
+/* Decode up to `room` values from the part `data`. Returns their number, less than `room` only at the
+ * end of the part or before a run that it cuts, or ORC_DAMAGED. */
+int64_t orc_integers(const uint8_t *data, size_t size, struct orc_integer_runs *runs,
+                     uint64_t *values, int64_t room);
+int64_t orc_bytes(const uint8_t *data, size_t size, struct orc_byte_runs *runs, uint8_t *values,
+                  int64_t room);
+
+/* ---- orc_values.c: values of ORC columns ----------------------------------------------------- */
+
+/* Numbers in arrays of 64-bit words. */
+typedef __int128 orc_decimal __attribute__((aligned(8)));
+
+/* The same for zigzag numbers in base 128, from byte *at on. ORC_TOO_LARGE: more than 128 bits. */
+int64_t orc_decimals(const uint8_t *data, size_t size, int64_t *at, orc_decimal *values, int64_t room);
+
+/* Make all numbers those of `scale` (0 to 38), cutting off further digits. Returns 0, ORC_DAMAGED for a
+ * scale outside of 0 to 38, or ORC_TOO_LARGE for more than 38 digits. */
+int orc_rescale(orc_decimal *values, const int64_t *scales, size_t count, int64_t scale);
+
+/* Nanoseconds from how they are stored, in place. Returns 0, or ORC_DAMAGED for a second or more. */
+int orc_nanoseconds(int64_t *values, size_t count);
+
+/* Where values of these lengths start, and where the last one ends: count + 1. Returns the end, or
+ * ORC_DAMAGED for a negative length, or ORC_TOO_LARGE for an end beyond `limit`. */
+int64_t orc_starts(const int64_t *lengths, size_t count, int64_t limit, int64_t *starts);
+
+/* The same for the entries `picks` of a dictionary, whose entries start at `starts`; ORC_DAMAGED if it
+ * lacks one of them. */
+int64_t orc_picked_starts(const int64_t *starts, int64_t num_entries, const int64_t *picks,
+                          size_t count, int64_t limit, int64_t *picked);
+
+/* Copy these entries one after the other, after orc_picked_starts. */
+void orc_pick(const uint8_t *data, const int64_t *starts, const int64_t *picks, size_t count,
+              uint8_t *picked);
 
 /* ---- thrift_scan.c: byte spans in the compact protocol -------------------------------------- */
 

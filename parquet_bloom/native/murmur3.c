@@ -70,3 +70,35 @@ void hive64_slices(const uint8_t *data, const int64_t *starts, size_t count, int
     for (size_t i = 0; i < count; i++)
         hashes[i] = hive64(data + starts[i], (size_t)(starts[i + 1] - gap - starts[i]), seed);
 }
+
+/* All but continuation bytes begin a character. */
+static int64_t count_characters(const uint8_t *text, size_t size) {
+    int64_t count = 0;
+    for (size_t i = 0; i < size; i++) count += (text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static uint64_t hive64_with_blanks(const uint8_t *data, size_t size, size_t blanks, uint64_t seed) {
+    static const uint64_t BLANKS = 0x2020202020202020u;
+    uint64_t hash = seed;
+    size_t left = size;
+    for (; left >= 8; left -= 8, data += 8)
+        hash = rotl(hash ^ scramble_low(read_up_to_8(data, 8)), 27) * 5 + 0x52dce729;
+    /* The last bytes of the text and the blanks after them. */
+    uint64_t next = read_up_to_8(data, left) | (left ? BLANKS << 8 * left : BLANKS);
+    size_t rest = left + blanks;
+    for (; rest >= 8; rest -= 8, next = BLANKS)
+        hash = rotl(hash ^ scramble_low(next), 27) * 5 + 0x52dce729;
+    uint64_t tail = rest ? next & (~(uint64_t)0 >> (64 - 8 * rest)) : 0;
+    return finish(hash ^ scramble_low(tail) ^ (size + blanks));
+}
+
+void hive64_padded(const uint8_t *data, const int64_t *starts, size_t count, int64_t characters,
+                   uint64_t seed, uint64_t *hashes) {
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *text = data + starts[i];
+        size_t size = (size_t)(starts[i + 1] - starts[i]);
+        int64_t blanks = characters - count_characters(text, size);
+        hashes[i] = hive64_with_blanks(text, size, blanks > 0 ? (size_t)blanks : 0, seed);
+    }
+}

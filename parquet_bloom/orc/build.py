@@ -20,7 +20,7 @@ from parquet_bloom.orc.footers import FilterStreams, check_indexed
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes, never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
-from parquet_bloom.orc.values import group_values
+from parquet_bloom.orc.values import groups
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.vocabulary import NO_VALUES
 
@@ -84,7 +84,7 @@ class OrcFilterBuilder:
     def built(self, wanted: Sequence[OrcChunk]) -> Generator[tuple[OrcChunk, BuiltStreams | str]]:
         """Each chunk in turn with its filters, or with why it gets none.
 
-        Raises UnsupportedError for values that cannot be read, FormatError for damaged ones.
+        Raises FormatError for damaged values.
         """
         return work_in_order(wanted, self._build, self._room, self.threads)
 
@@ -93,17 +93,23 @@ class OrcFilterBuilder:
         return room_of_values(self.file, chunk) + self.size.empty_filter().num_bytes * num_filters
 
     def _build(self, chunk: OrcChunk) -> BuiltStreams | str:
+        try:
+            return self._built(chunk)
+        except UnsupportedError as error:
+            return without_place(error, chunk)
+
+    def _built(self, chunk: OrcChunk) -> BuiltStreams | str:
         stripe = chunk.stripe
         filters: dict[int, list[KHashFilter]] = {kind: [] for kind in self.kinds}
         counts = []
-        for values in group_values(self.file, chunk):
-            counts.append(len(values))
+        for group in groups(self.file, chunk):
+            counts.append(group.num_values)
             for kind in self.kinds:
                 key_form = KeyForm(
                     utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone
                 )
                 filter = self.size.empty_filter()
-                filter.insert_hashes(insertion_hashes(chunk.column, values, key_form))
+                filter.insert_hashes(insertion_hashes(chunk.column, group.distinct, key_form))
                 filters[kind].append(filter)
         if not any(counts):
             return NO_VALUES
@@ -126,8 +132,7 @@ class OrcFilterBuilder:
 
 
 class TolerantOrcFilterBuilder(OrcFilterBuilder):
-    """The same, but a column that cannot be read or can have no filters gets none for that
-    reason."""
+    """The same, but a column that is damaged or can have no filters gets none for that reason."""
 
     def _build(self, chunk: OrcChunk) -> BuiltStreams | str:
         if reason := never_absent(chunk.column):
@@ -137,6 +142,13 @@ class TolerantOrcFilterBuilder(OrcFilterBuilder):
             return super()._build(chunk)
         except (FormatError, UnsupportedError) as error:
             return str(error)
+
+
+def without_place(error: UnsupportedError, chunk: OrcChunk) -> str:
+    """What is not supported, without the names of file, stripe and column."""
+    where = (chunk.where, chunk.stripe.where.partition(": stripe")[0])
+    text = str(error)
+    return next((text.removeprefix(f"{each}: ") for each in where if text.startswith(each)), text)
 
 
 def room_of_values(file: OrcReader, chunk: OrcChunk) -> int:

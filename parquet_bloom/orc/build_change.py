@@ -18,12 +18,12 @@ from parquet_bloom.orc.build import (
     OrcFilterBuilder,
     OrcSize,
     TolerantOrcFilterBuilder,
+    without_place,
 )
 from parquet_bloom.orc.footers import FilterStreams, check_indexed, check_writable
 from parquet_bloom.orc.keys.key_hashes import never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, OrcChunk
-from parquet_bloom.orc.values import reason_unreadable
 from parquet_bloom.orc.writer import Streams, StripesChange
 from parquet_bloom.parallel import Progress, of_all
 from parquet_bloom.storage.new_version import Version
@@ -113,17 +113,14 @@ class OrcBuild(BuiltChange, BuildChange):
         return is_done and not self.filters and not self._dropped
 
     def _planned(self, file: OrcReader, options: BuildOptions) -> Iterator[OrcChunk]:
-        """The chunks that should get filters; the others are skipped. Raises ColumnError,
-        UnsupportedError, FilterError, RewriteError."""
+        """The chunks that should get filters; the others are skipped. Raises ColumnError, FilterError,
+        RewriteError."""
         columns = file.select(options.columns)
         for index in file.select_parts(options.parts):
             for chunk in file.chunks(index, columns):
                 if reason := _reason_to_skip(chunk, options):
                     self.skip(chunk, reason)
                     continue
-                check_indexed(chunk.stripe, chunk.column)
-                if unreadable := reason_unreadable(file.tail.columns, chunk.column):
-                    raise UnsupportedError(f"{file.path}: column {chunk.column.name}: {unreadable}")
                 yield chunk
 
     def compose(self, version: Version) -> None:
@@ -152,6 +149,10 @@ class OrcBuild(BuiltChange, BuildChange):
 def _reason_to_skip(chunk: OrcChunk, options: BuildOptions) -> str | None:
     if reason := never_absent(chunk.column):
         return reason
+    try:
+        check_indexed(chunk.stripe, chunk.column)
+    except UnsupportedError as error:
+        return without_place(error, chunk)
     if options.existing == "replace" or not chunk.has_filters:
         return None
     if options.existing == "error":

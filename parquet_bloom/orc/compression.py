@@ -10,7 +10,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Compression".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -61,16 +61,25 @@ class Compression:
         Raises FormatError for chunks that are damaged or expand to too much, UnsupportedError for
         an unknown codec.
         """
+        chunks = []
+        expanded = 0
+        for chunk in self.parts(data):
+            expanded += len(chunk)
+            if expanded > MAX_EXPANDED_BYTES and self.codec != NONE:
+                raise FormatError(f"expands to more than {MAX_EXPANDED_BYTES} bytes")
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def parts(self, stored: bytes) -> Iterator[memoryview | bytes]:
+        """Decompress chunk by chunk. Raises as expand."""
+        data = memoryview(stored)
         if self.codec == NONE:
-            return data
+            yield data
+            return
         if self.codec not in _FUNCTIONS:
             raise UnsupportedError(f"codec {self.name} is not supported")
-        return b"".join(self._chunks(memoryview(data)))
-
-    def _chunks(self, data: memoryview) -> list[memoryview | bytes]:
-        chunks: list[memoryview | bytes] = []
         room = bytearray(self.block_bytes)
-        at = expanded = 0
+        at = 0
         while at < len(data):
             header = int.from_bytes(data[at : at + _HEADER_BYTES], "little")
             start = at + _HEADER_BYTES
@@ -81,13 +90,8 @@ class Compression:
                 raise FormatError(
                     f"chunk at byte {at}: {end - start} bytes, expected at most {self.block_bytes}"
                 )
-            chunk = data[start:end] if header & 1 else self._decompress(data[start:end], at, room)
-            expanded += len(chunk)
-            if expanded > MAX_EXPANDED_BYTES:
-                raise FormatError(f"expands to more than {MAX_EXPANDED_BYTES} bytes")
-            chunks.append(chunk)
+            yield data[start:end] if header & 1 else self._decompress(data[start:end], at, room)
             at = end
-        return chunks
 
     def _decompress(self, chunk: memoryview, at: int, room: bytearray) -> bytes:
         try:

@@ -17,13 +17,13 @@ import numpy as np
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import Membership
-from parquet_bloom.orc.arrow_values import floats, selected
+from parquet_bloom.orc.arrays import Numbers, Values, selected
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import OrcChunk
-from parquet_bloom.orc.values import GroupValues, group_values, groups
+from parquet_bloom.orc.values import GroupValues, groups
 
 _FLOATS = ("FLOAT", "DOUBLE")
 
@@ -42,8 +42,8 @@ class GroupMembership(Membership):
     is_missing: Any = field(repr=False)
 
     @property
-    def values(self) -> Any:
-        """The non-null ones, an Arrow array."""
+    def values(self) -> Values:
+        """The ones that are not null."""
         return self.group.values
 
     @property
@@ -51,10 +51,10 @@ class GroupMembership(Membership):
         """The rows of the values that are not found."""
         if self.is_missing is None:
             return None
-        return missing_rows([(None, self.first_row + self.group.rows(), self.is_missing)])
+        return missing_rows([(None, self.first_row + self.group.rows, self.is_missing)])
 
-    def examples(self, at_most: int) -> Any:
-        """The first distinct values that are not found, an Arrow array."""
+    def examples(self, at_most: int) -> Values:
+        """The first distinct values that are not found."""
         return selected(self.values, self.is_missing, at_most)
 
 
@@ -102,15 +102,17 @@ def _check_group(
         num_values=len(values),
         missing=0 if is_missing is None else int(np.count_nonzero(is_missing)),
         foreign_bits=filter.bits_outside(explained),
-        lone_zero=_lone_zero(values, forms, filter) if column.kind in _FLOATS else None,
+        lone_zero=_lone_zero(column, values, forms, filter),
         group=group,
         first_row=first_row,
         is_missing=is_missing,
     )
 
 
-def _lone_zero(values: Any, forms: Hashes, filter: KHashFilter) -> str | None:
-    numbers = floats(values)
+def _lone_zero(column: OrcColumn, values: Values, forms: Hashes, filter: KHashFilter) -> str | None:
+    if column.kind not in _FLOATS or not isinstance(values, Numbers):
+        return None
+    numbers = values.numbers
     zeros = np.flatnonzero(numbers == 0)
     if not zeros.size:
         return None
@@ -124,4 +126,4 @@ def _lone_zero(values: Any, forms: Hashes, filter: KHashFilter) -> str | None:
 
 def stores_values(file: OrcReader, chunk: OrcChunk) -> bool:
     """Whether a chunk has non-null values."""
-    return any(len(values) for values in group_values(file, chunk))
+    return any(group.num_values for group in groups(file, chunk))

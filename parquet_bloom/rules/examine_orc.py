@@ -12,10 +12,10 @@ from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.arrow_values import literals
 from parquet_bloom.orc.build import room_of_values
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
+from parquet_bloom.orc.given_values import literals
 from parquet_bloom.orc.keys.key_hashes import never_absent
 from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_values
 from parquet_bloom.orc.row_index import IndexEntry

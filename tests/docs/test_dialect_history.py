@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pyorc
 import pytest
 from conftest import ROOT, SHARED, missing
+from make.orc_values import values_of
 from oracle import hashing
 from pyarrow import orc
 
@@ -35,6 +36,7 @@ from parquet_bloom.orc.columns import KINDS, OrcColumn
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes, lookup_hashes, never_absent
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
+from parquet_bloom.orc.values import groups
 from parquet_bloom.parquet.bloom import encode_header
 from parquet_bloom.parquet.pages.runs import Run, SlicedRun, run_of
 
@@ -60,7 +62,7 @@ def column(kind: str, **details) -> OrcColumn:
 
 def keys(kind: str, values: pa.Array, form: KeyForm = TODAY, **details) -> list[int]:
     """The first hash of each value."""
-    return lookup_hashes(column(kind, **details), values, form)[:, 0].tolist()
+    return lookup_hashes(column(kind, **details), values_of(values), form)[:, 0].tolist()
 
 
 def of_long(number: int) -> int:
@@ -105,7 +107,7 @@ def test_orc_double_zero():
     (negative,) = struct.unpack("<q", struct.pack("<d", -0.0))
     both = {of_long(0), of_long(negative)}
     for zero in (0.0, -0.0):
-        assert set(insertion_hashes(column("DOUBLE"), pa.array([zero]), TODAY)) == both
+        assert set(insertion_hashes(column("DOUBLE"), values_of(pa.array([zero])), TODAY)) == both
 
 
 def test_orc_murmur3():
@@ -187,12 +189,17 @@ def test_orc_timestamp():
     original = KeyForm(utf8=False, writer_timezone="America/New_York")
     assert keys("TIMESTAMP", values[:1], utf8) == [of_long(43_200_000)]
     assert keys("TIMESTAMP", values[:1], original) == [of_long(43_200_000 + 5 * 3_600_000)]
-    assert of_long(-2) in lookup_hashes(column("TIMESTAMP"), values[1:], utf8)
+    assert of_long(-2) in lookup_hashes(column("TIMESTAMP"), values_of(values[1:]), utf8)
 
 
-def test_orc_nulls():
+def test_orc_nulls(tmp_path):
     null = 2862933555777941757
-    with_null = insertion_hashes(column("LONG"), pa.array([7, None]), TODAY)
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"c": pa.array([7, None])}), path)
+    with pb.open(path) as file:
+        of = file.column("c")
+        (group,) = groups(file, next(file.chunks(0, [of])))
+    with_null = insertion_hashes(of, group.distinct, TODAY)
     assert with_null.tolist() == [of_long(7)]
     assert null not in with_null
 

@@ -19,6 +19,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.arrays import Numbers
 from parquet_bloom.orc.bloom import KeyForm, read_filters
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes
@@ -178,7 +179,7 @@ def filter_with(
 ) -> KHashFilter:
     """A filter of the size of the stored ones with these values of `a`."""
     made = KHashFilter.empty(num_bits, num_hashes)
-    made.insert_hashes(insertion_hashes(_column_a(), pa.array(numbers, pa.int64()), form))
+    made.insert_hashes(insertion_hashes(_column_a(), Numbers(np.array([*numbers], np.int64)), form))
     return made
 
 

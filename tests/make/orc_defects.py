@@ -308,12 +308,11 @@ def by_pyorc(type: str, *column: Any) -> bytes:
     return out.getvalue()
 
 
-def unbounded_decimals() -> bytes:
-    """As Hive 0.11 has them, which knew no precision."""
+def decimals_of_39_digits() -> bytes:
+    """Numbers of any length, as Hive 0.11 has them."""
 
     def change(stripes: list[Stripe], footer: dict[str, Any]) -> None:
-        footer["types"][A].ClearField("precision")
-        footer["types"][A].ClearField("scale")
+        footer["types"][A].scale = 39
 
     column = pa.array([Decimal(number) for number in range(ROWS)], pa.decimal128(18, 0))
     return edited(by_pyarrow(column), change)
@@ -348,7 +347,7 @@ TRUTH = (
     OrcDefect("no bit in ORC", "PB402", empty),
     OrcDefect("0.0 by pyarrow", "PB403", lambda: by_pyarrow(zeros()), deep=True),
     OrcDefect("50 values more", "PB405", with_more, deep=True),
-    OrcDefect("DECIMAL of Hive 0.11", "PB408", unbounded_decimals, index_group=None, deep=True),
+    OrcDefect("DECIMAL of 39 digits", "PB408", decimals_of_39_digits, index_group=None, deep=True),
 )  # fmt: skip
 
 ORC = (*STRUCTURE, *PORTABILITY, *QUALITY, *TRUTH)

@@ -12,7 +12,7 @@ from parquet_bloom.orc.bloom import StoredIndex
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys.key_hashes import insertion_hashes
 from parquet_bloom.orc.stripe import OrcChunk
-from parquet_bloom.orc.values import group_values
+from parquet_bloom.orc.values import groups
 
 STRIDE = 1000
 ROWS = 3 * STRIDE + 300
@@ -88,9 +88,9 @@ LEAVES = (
 
 def rebuilt(file: OrcFile, chunk: OrcChunk, stored: StoredIndex) -> Iterator[KHashFilter]:
     """The filters of a chunk from its values, of the stored ones' size and keys."""
-    for values, native in zip(group_values(file, chunk), stored.filters, strict=True):
+    for group, native in zip(groups(file, chunk), stored.filters, strict=True):
         filter = KHashFilter.empty(native.num_bits, native.num_hashes)
-        filter.insert_hashes(insertion_hashes(chunk.column, values, stored.key_form))
+        filter.insert_hashes(insertion_hashes(chunk.column, group.distinct, stored.key_form))
         yield filter
 
 

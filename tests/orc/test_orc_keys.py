@@ -3,7 +3,7 @@ specification.py and vectors that were taken from ORC Java."""
 
 import datetime
 import struct
-from decimal import Decimal
+from decimal import Context, Decimal
 from math import nan
 from typing import NamedTuple
 
@@ -12,10 +12,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make.orc_values import values_of
 from oracle.hashing import hive64, wang, wang_logical
 
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
+from parquet_bloom.orc.arrays import Decimals, Numbers, Times
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import KINDS, OrcColumn
 from parquet_bloom.orc.keys.key_hashes import (
@@ -29,6 +31,7 @@ from parquet_bloom.values.types import literal
 FORM = KeyForm()
 NTZ = {"spark.sql.catalyst.type": "timestamp_ntz"}
 SECOND = 1_000
+WIDE = Context(prec=60)
 
 
 class Encoded(NamedTuple):
@@ -66,7 +69,6 @@ RULES = {
     "float": (column("FLOAT"), pa.array([0.1, -2], pa.float32()), [bits(float(np.float32(0.1))), bits(-2)]),
     "double": (column("DOUBLE"), pa.array([0.1, -2]), [bits(0.1), bits(-2)]),
     "string": (column("STRING"), pa.array(["", "hello", "ü"]), [b"", b"hello", "ü".encode()]),
-    "large": (column("STRING"), pa.array(["", "hello"], pa.large_string()), [b"", b"hello"]),
     "binary": (column("BINARY"), pa.array([b"\x00\xff"]), [b"\x00\xff"]),
     "varchar": (column("VARCHAR", 5), pa.array(["ab"]), [b"ab"]),
     "char": (column("CHAR", 4), pa.array(["äb", "ab  ", "abcd"]), ["äb  ".encode(), b"ab  ", b"abcd"]),
@@ -77,7 +79,7 @@ RULES = {
     "instant": (column("TIMESTAMP_INSTANT"), pa.array([10**10 + 1]).cast(pa.timestamp("us", "UTC")), [10**7]),
     "list": (column("LIST"), pa.array([[], [1, None, 2]]), [0, 3]),
     "map": (column("MAP"), pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())), [1]),
-    "union": (column("UNION"), pa.UnionArray.from_sparse(pa.array([1, 0], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])]), [1, 0]),
+    "union": (column("UNION"), pa.array([1, 0], pa.uint8()), [1, 0]),
 }  # fmt: skip
 
 
@@ -87,20 +89,11 @@ def hashed(key):
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_rule_of_each_type(name):
-    of, values, keys = RULES[name]
+    of, array, keys = RULES[name]
+    values = values_of(array)
     expected = [[hashed(key)] for key in keys]
     assert lookup_hashes(of, values, FORM).tolist() == expected
     assert insertion_hashes(of, values, FORM).tolist() == [each for (each,) in expected]
-
-
-def test_parts_of_arrays_and_nulls():
-    """An array that is part of a larger one; nulls are not inserted."""
-    for of, values, keys in RULES.values():
-        if of.kind != "UNION":
-            longer = pa.concat_arrays([values, pa.nulls(1, values.type), values])
-            part = longer.slice(1, 2 * len(values) - 1)
-            expected = [hashed(key) for key in [*keys[1:], *keys[:-1]]]
-            assert insertion_hashes(of, part, FORM).tolist() == expected, of.kind
 
 
 def test_vectors_of_java():
@@ -113,14 +106,16 @@ def test_vectors_of_java():
 
 def test_logical_shifts():
     form = KeyForm(logical_shifts=True)
-    assert lookup_hashes(column("LONG"), pa.array([-5]), form).tolist() == [[wang_logical(-5)]]
+    assert lookup_hashes(column("LONG"), values_of(pa.array([-5])), form).tolist() == [
+        [wang_logical(-5)]
+    ]
     assert wang_logical(-5) != wang(-5)
 
 
 def test_zeros_and_nans():
     """Both zeros are inserted, and for a NaN with other bits the canonical one, too."""
     other_nan = 0x7FF8000000000001
-    values = pa.array(np.array([bits(0.0), bits(1.5), other_nan], np.int64).view(np.float64))
+    values = Numbers(np.array([bits(0.0), bits(1.5), other_nan], np.int64).view(np.float64))
     canonical = wang(0x7FF8000000000000)
     looked_up = lookup_hashes(column("DOUBLE"), values, FORM)
     assert looked_up.shape == (3, 3)
@@ -151,29 +146,18 @@ def test_zeros_and_nans():
     ],
 )
 def test_the_text_of_decimals(number, precision, scale, text):
-    values = pa.array(
-        [Decimal(1), Decimal(number)][scale == precision :], pa.decimal128(precision, scale)
-    )
     decimal = column("DECIMAL", precision=precision, scale=scale)
-    hash = hive64(text.encode())
-    assert insertion_hashes(decimal, values, FORM).tolist()[-1] == hash
-    assert insertion_hashes(decimal, values.slice(len(values) - 1), FORM).tolist() == [hash]
+    values = Decimals.of([10**scale % 10**38, int(Decimal(number).scaleb(scale, WIDE))], scale)
+    assert insertion_hashes(decimal, values, FORM).tolist()[-1] == hive64(text.encode())
 
 
 @given(st.lists(st.integers(1 - 10**38, 10**38 - 1), max_size=20), st.integers(0, 38))
 def test_decimals_as_text(numbers, scale):
     """As Python's decimals have it, in which no zero behind the point is lost."""
-    values = pa.array(
-        [
-            Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
-            for number in numbers
-        ],
-        pa.decimal128(38, scale),
-    )
-    texts = [f"{value:f}" for value in values.to_pylist()]
+    texts = [f"{Decimal(number).scaleb(-scale, WIDE):f}" for number in numbers]
     stripped = [text.rstrip("0").rstrip(".") if "." in text else text for text in texts]
     decimal = column("DECIMAL", precision=38, scale=scale)
-    assert insertion_hashes(decimal, values, FORM).tolist() == [
+    assert insertion_hashes(decimal, Decimals.of(numbers, scale), FORM).tolist() == [
         hive64(text.removeprefix("-" if text == "-0" else "").encode()) for text in stripped
     ]
 
@@ -187,7 +171,7 @@ def test_the_kernel_checks_decimals():
 
 def test_the_seconds_around_1970():
     """What lies within a second behind 1970 may be stored for what lies within one before."""
-    values = pa.array([500_000_000, 0, 999_999_999, 10**9 + 1, -(10**9)]).cast(pa.timestamp("ns"))
+    values = Times.of([500_000_000, 0, 999_999_999, 10**9 + 1, -(10**9)])
     looked_up = [set(row) for row in lookup_hashes(column("TIMESTAMP"), values, FORM).tolist()]
     assert looked_up == [
         {wang(500), wang(-500), wang(1500)},
@@ -202,7 +186,7 @@ def test_the_hours_around_1970_in_another_zone():
     """ORC C++ asks for the sign of the wall clock, ORC Java for that of the instant."""
     form = KeyForm(writer_timezone="America/New_York")
     hours = [-6, -4, -1, 1]
-    values = pa.array([hour * 3_600_000 + 500 for hour in hours]).cast(pa.timestamp("ms"))
+    values = Times.of([(hour * 3_600_000 + 500) * 1_000_000 for hour in hours])
     sizes = [len(set(row)) for row in lookup_hashes(column("TIMESTAMP"), values, form).tolist()]
     assert sizes == [1, 3, 3, 1]
     unknown = KeyForm(writer_timezone="Nowhere/At_All")
@@ -236,7 +220,7 @@ def test_instants_of_old_streams():
         "time zone Nowhere/At_All: not in the time zone database"
     )
     with pytest.raises(UnsupportedError, match="Nowhere"):
-        insertion_hashes(of, pa.array([0]).cast(pa.timestamp("ns")), nowhere)
+        insertion_hashes(of, Times.of([0]), nowhere)
 
 
 # Column, Python value, literal, what is hashed.
@@ -325,4 +309,4 @@ def test_types_that_are_never_absent():
         assert encode(column(kind), literal("1"), FORM).unknown == never_absent(column(kind))
     for kind in ("BOOLEAN", "STRUCT"):
         with pytest.raises(UnsupportedError, match=f"^{kind}: values have no keys$"):
-            insertion_hashes(column(kind), pa.array([True]), FORM)
+            insertion_hashes(column(kind), Numbers(np.array([True])), FORM)

@@ -4,7 +4,7 @@ import pyorc
 import pytest
 
 import parquet_bloom as pb
-from parquet_bloom.orc.values import group_values
+from parquet_bloom.orc.values import groups
 
 UNION = "uniontype<int,string>"
 SCHEMA = (
@@ -45,8 +45,8 @@ def test_a_union_beside_a_column_does_not_end_the_process(path, column, of_row):
     with pb.open(path) as file:
         (stripe,) = range(file.num_stripes)
         (chunk,) = file.chunks(stripe, [file.column(column)])
-        groups = [values.to_pylist() for values in group_values(file, chunk)]
-    assert groups == [
+        found = [group.values.tolist() for group in groups(file, chunk)]
+    assert found == [
         [value for number in range(start, min(start + STRIDE, ROWS)) for value in of_row(number)]
         for start in range(0, ROWS, STRIDE)
     ]

@@ -223,8 +223,8 @@ def test_the_rows_of_missing_values_of_orc(below, missing, tmp_path):
     with pb.open(path) as file:
         leaf = file.select(None)[-1]
         (group,) = groups(file, next(iter(file.chunks(0, [leaf]))))
-        lost = np.array([value in missing for value in group.values.to_pylist()])
-        found = missing_rows_of([(None, group.rows(), lost)])
+        lost = np.array([value in missing for value in group.values.tolist()])
+        found = missing_rows_of([(None, group.rows, lost)])
     first, last, count, only_at_end = rows_by_hand([*values, *values], missing, 0)
     assert found == MissingRows(first, last, count, only_at_end)
 

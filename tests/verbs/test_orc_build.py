@@ -14,9 +14,10 @@ import parquet_bloom as pb
 from parquet_bloom.container import LeftChunk, Place
 from parquet_bloom.errors import ColumnError, RewriteError, UnsupportedError
 from parquet_bloom.orc import wire
+from parquet_bloom.orc.arrays import Numbers
 from parquet_bloom.orc.keys.key_hashes import lookup_hashes
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, ROW_INDEX
-from parquet_bloom.orc.values import group_values
+from parquet_bloom.orc.values import groups
 from parquet_bloom.storage.local_output import Output
 
 STRIDE, STRIPE, ROWS = 1000, 2500, 6000
@@ -133,11 +134,11 @@ def test_every_value_is_found(path, out):
                 if stored is None:
                     continue
                 (chunk,) = file.chunks(stripe, [column])
-                for values, filter in zip(group_values(file, chunk), stored.filters, strict=True):
-                    hashes = lookup_hashes(column, values, stored.key_form)
+                for group, filter in zip(groups(file, chunk), stored.filters, strict=True):
+                    hashes = lookup_hashes(column, group.values, stored.key_form)
                     assert filter.check_hashes(hashes[:, 0].copy()).all()
     count = 100_000
-    strangers = pa.array(range(1 << 40, (1 << 40) + count))
+    strangers = Numbers(np.arange(1 << 40, (1 << 40) + count))
     pb.build(path, out, columns=["id"], fpp=0.02, overwrite=True)
     with pb.open(out) as file:
         filter = file.bloom_filter(0, "id", 0)

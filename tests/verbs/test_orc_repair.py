@@ -218,7 +218,7 @@ def of_lists():
 @pytest.mark.parametrize(
     ("data", "rule", "reason"),
     [
-        (lambda: edited(cut_data(), lambda stripes, _: damaged_stream(stripes[0])), "PB602", "values"),
+        (lambda: edited(cut_data(), lambda stripes, _: damaged_stream(stripes[0])), "PB602", "DATA: a run is damaged"),
         (lambda: edited(without_row_index(), lambda stripes, _: damaged_stream(stripes[0])), "PB602",
          "no row index"),
         (of_lists, "PB402", "index groups have up to 20000 values"),

@@ -42,6 +42,7 @@ import parquet_bloom as pb
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.diagnosis import orc_writers
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times
 from parquet_bloom.orc.bloom import KeyForm, read_filters
 from parquet_bloom.orc.columns import KINDS
 from parquet_bloom.orc.keys.key_hashes import lookup_hashes
@@ -173,7 +174,7 @@ def test_values_that_have_several_forms_are_found_in_any(checked):
     data = by_pyarrow(pa.array(numbers))
     column = opened(data, lambda file: file.column("a"))
     filter = KHashFilter.empty(9600, 7)
-    values = pa.array([number for number in numbers[:STRIDE] if number != 5])
+    values = Numbers(np.array([number for number in numbers[:STRIDE] if number != 5]))
     filter.insert_hashes(lookup_hashes(column, values, KeyForm())[:, 0].copy())
 
     def change(stripes, footer):
@@ -349,13 +350,20 @@ def test_every_hypothesis_is_documented():
 def hypothesis_names():
     """Of columns of every kind."""
     names = {name for name, _ in orc_writers._BY_CPP.values()}
+    values = {
+        "BYTE": Numbers(np.empty(0, np.int8)),
+        "FLOAT": Numbers(np.empty(0, np.float32)),
+        "CHAR": Texts.of([]),
+        "DECIMAL": Decimals.of([], 0),
+        "TIMESTAMP": Times.of([]),
+    }
     for kind in KINDS:
         lacking = orc_writers.Lacking(
             column=SimpleNamespace(kind=kind),
             key_form=KeyForm(),
             generation=None,
             filter=None,
-            values=pa.array([], pa.int64()),
+            values=values.get(kind, Numbers(np.empty(0, np.int64))),
             is_missing=np.zeros(0, np.bool_),
             first_row=0,
             num_rows=0,

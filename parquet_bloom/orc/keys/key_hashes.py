@@ -20,25 +20,23 @@ writers differ from it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.arrow_values import decimals, floats, integers, leaf_type, stored_value
+from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import UNKNOWN, OrcColumn
+from parquet_bloom.orc.given_values import leaf_type, stored_values
 from parquet_bloom.orc.keys.timestamps import (
     DAY,
     Keys,
     instant_keys,
     local_keys,
-    millis_of,
     wall_clock_keys,
 )
 from parquet_bloom.values.given import encode_given
@@ -60,6 +58,11 @@ _NEVER_ABSENT = {
     "UNION": "UNION: its filters hash only the tag of each value",
     UNKNOWN: f"{UNKNOWN}: unknown type",
 }
+
+_AS_NUMBERS: Final = ("BYTE", "SHORT", "INT", "LONG", "DATE", "LIST", "MAP", "UNION")
+
+# Hive allows 255. Blanks are hashed, too, and a file may claim any number.
+MOST_CHARACTERS: Final = 1 << 16
 
 # 1582-10-15 in days since 1970. Earlier days may be stored by the Julian calendar.
 GREGORIAN = -141_427
@@ -94,9 +97,8 @@ def never_absent(column: OrcColumn) -> str | None:
     return _NEVER_ABSENT.get(column.kind)
 
 
-def insertion_hashes(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashes:
-    """All hashes to insert for `values`, an Arrow array: shape (m,), at least one per non-null
-    value.
+def insertion_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashes:
+    """All hashes to insert for `values`: shape (m,), the first hash of each, then further ones.
 
     More than writers insert where equal values differ in their bits (zeros, NaN), or where readers
     see another timestamp than was written. Raises UnsupportedError for values without keys: BOOLEAN,
@@ -107,8 +109,8 @@ def insertion_hashes(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashe
     return np.concatenate([hashes.numbers, *others]) if others else hashes.numbers
 
 
-def lookup_hashes(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashes:
-    """The hashes of each value of an Arrow array without nulls: shape (n, variants), dtype uint64.
+def lookup_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashes:
+    """The hashes of each value: shape (n, variants), dtype uint64.
 
     A value may be present if any of its hashes is. Raises as insertion_hashes.
     """
@@ -122,7 +124,8 @@ def lookup_hashes(column: OrcColumn, values: Any, key_form: KeyForm) -> Hashes:
 def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> KeyHashes:
     """The hashes of values and literals. Raises ValueTypeError if the column cannot hold one."""
     unknown: dict[int, str] = {}
-    by_type: dict[Any, list[tuple[int, Any]]] = {}
+    owners: list[int] = []
+    plain: list[bytes] = []
     if reason := never_absent(column):
         unknown = dict.fromkeys(range(len(values)), reason)
     else:
@@ -131,67 +134,66 @@ def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> K
             encodings = encode_given(leaf, value)
             if encodings.unknown:
                 unknown[index] = encodings.unknown
-            for plain in encodings.plain:
-                stored = stored_value(column, plain)
-                by_type.setdefault(stored.type, []).append((index, stored))
-    hashes, owners = [np.empty(0, np.uint64)], [np.empty(0, np.intp)]
-    for items in by_type.values():
-        indices = np.array([index for index, _ in items], np.intp)
-        stored = pa.concat_arrays([each for _, each in items])
-        early = np.unique(indices[_are_before_gregorian(column, stored)])
-        unknown |= dict.fromkeys(early.tolist(), TWO_CALENDARS)
-        try:
-            found = _variants(column, stored, key_form)
-        except UnsupportedError as error:
-            unknown = dict.fromkeys(indices.tolist(), str(error)) | unknown
-            continue
-        hashes.append(found.ravel())
-        owners.append(np.repeat(indices, found.shape[1]))
-    return KeyHashes(len(values), np.concatenate(hashes), np.concatenate(owners), unknown)
+            owners += [index] * len(encodings.plain)
+            plain += encodings.plain
+    nothing = KeyHashes(len(values), np.empty(0, np.uint64), np.empty(0, np.intp), unknown)
+    if not plain:
+        return nothing
+    stored, of_each = stored_values(column, plain), np.array(owners, np.intp)
+    early = np.unique(of_each[_are_before_gregorian(column, stored)])
+    unknown |= dict.fromkeys(early.tolist(), TWO_CALENDARS)
+    try:
+        hashes = _variants(column, stored, key_form)
+    except UnsupportedError as error:
+        return replace(nothing, unknown=dict.fromkeys(owners, str(error)) | unknown)
+    owned = np.repeat(of_each, hashes.shape[1])
+    return KeyHashes(len(values), hashes.ravel(), owned, unknown)
 
 
-def _variants(column: OrcColumn, stored: Any, key_form: KeyForm) -> Hashes:
-    """The hashes of each value of an Arrow array: shape (n, variants)."""
+def _variants(column: OrcColumn, stored: Values, key_form: KeyForm) -> Hashes:
+    """The hashes of each value: shape (n, variants)."""
     hashes = lookup_hashes(column, stored, key_form)
-    if column.kind != "CHAR":
+    if column.kind != "CHAR" or not isinstance(stored, Texts):
         return hashes
     # Engines that trim a CHAR, such as Trino, may hash it without its padding.
     return np.column_stack([hashes, text_hashes(stored)])
 
 
-def _are_before_gregorian(column: OrcColumn, stored: Any) -> NDArray[np.bool_]:
-    """For each value of an Arrow array: shape (n,)."""
-    if column.kind == "DATE":
-        return integers(stored) < GREGORIAN
-    if column.kind in ("TIMESTAMP", "TIMESTAMP_INSTANT"):
-        return millis_of(stored) < GREGORIAN * DAY
+def _are_before_gregorian(column: OrcColumn, stored: Values) -> NDArray[np.bool_]:
+    """For each value: shape (n,)."""
+    if isinstance(stored, Times):
+        return stored.millis < GREGORIAN * DAY
+    if column.kind == "DATE" and isinstance(stored, Numbers):
+        return np.asarray(stored.numbers < GREGORIAN)
     return np.zeros(len(stored), np.bool_)
 
 
-def _hashed(column: OrcColumn, values: Any, key_form: KeyForm) -> Keys:
-    values = values.drop_null()
-    match column.kind:
-        case "BYTE" | "SHORT" | "INT" | "LONG" | "DATE":
-            return _wang(Keys(integers(values)), key_form)
-        case "FLOAT" | "DOUBLE":
-            return _wang(_double_bits(floats(values).astype(np.float64)), key_form)
-        case "STRING" | "VARCHAR" | "BINARY":
+def _hashed(column: OrcColumn, values: Values, key_form: KeyForm) -> Keys:
+    match values:
+        case Numbers(numbers) if column.kind in _AS_NUMBERS:
+            return _wang(Keys(numbers), key_form)
+        case Numbers(numbers) if column.kind in ("FLOAT", "DOUBLE"):
+            return _wang(_double_bits(numbers.astype(np.float64)), key_form)
+        case Texts() if column.kind == "CHAR":
+            return Keys(_char_hashes(column, values))
+        case Texts():
             return Keys(text_hashes(values))
-        case "CHAR":
-            return Keys(text_hashes(pc.utf8_rpad(values.cast(pa.string()), column.length, " ")))
-        case "DECIMAL":
-            return Keys(_kernel.hive64_decimals(decimals(values), values.type.scale))
-        case "TIMESTAMP":
+        case Decimals(words, scale):
+            return Keys(_kernel.hive64_decimals(words.view(np.uint8).ravel(), scale))
+        case Times() if column.kind == "TIMESTAMP_INSTANT":
+            return _wang(instant_keys(values), key_form)
+        case Times():
             keys_of = wall_clock_keys if key_form.utf8 else local_keys
             return _wang(keys_of(values, key_form.writer_timezone), key_form)
-        case "TIMESTAMP_INSTANT":
-            return _wang(instant_keys(values), key_form)
-        case "LIST" | "MAP":
-            return _wang(Keys(np.diff(integers(values.offsets))), key_form)
-        case "UNION":
-            return _wang(Keys(integers(values.type_codes)), key_form)
-        case _:
-            raise UnsupportedError(f"{column.kind}: values have no keys")
+    raise UnsupportedError(f"{column.kind}: values have no keys")
+
+
+def _char_hashes(column: OrcColumn, values: Texts) -> Hashes:
+    if column.length > MOST_CHARACTERS:
+        raise UnsupportedError(
+            f"{column.type}: {column.length} characters, expected at most {MOST_CHARACTERS}"
+        )
+    return _kernel.hive64_padded(values.data, values.starts, column.length)
 
 
 def _wang(keys: Keys, key_form: KeyForm) -> Keys:
@@ -219,12 +221,6 @@ def _double_bits(numbers: NDArray[np.float64]) -> Keys:
     return Keys(bits, others)
 
 
-def text_hashes(values: Any) -> Hashes:
-    """The hash of each value of an Arrow array of strings or bytes."""
-    is_large = pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type)
-    _, offsets, data = values.buffers()
-    if offsets is None or not len(values):
-        return np.empty(0, np.uint64)
-    starts = np.frombuffer(offsets, np.int64 if is_large else np.int32)
-    wanted = starts[values.offset : values.offset + len(values) + 1].astype(np.int64)
-    return _kernel.hive64_slices(memoryview(data or b"").cast("B"), wanted, 0)
+def text_hashes(values: Texts) -> Hashes:
+    """The hash of each value."""
+    return _kernel.hive64_slices(values.data, values.starts, 0)

@@ -18,17 +18,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.orc.arrow_values import integers
+from parquet_bloom.orc.arrays import Times
 from parquet_bloom.orc.keys.zones import SECOND, Millis, candidates, offset_in_1970
 
 DAY = 86_400 * SECOND
-
-# Units of Arrow's finer timestamps in a millisecond.
-PER_MILLI = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +36,25 @@ class Keys:
     others: Sequence[tuple[NDArray[np.int64], NDArray[Any]]] = ()
 
 
-def wall_clock_keys(values: Any, zone: str) -> Keys:
-    """The keys of timestamps (an Arrow array without nulls) as wall-clock times in `zone`."""
-    return _with_neighbours(values, millis_of(values), _unsigned_range(zone))
+def wall_clock_keys(values: Times, zone: str) -> Keys:
+    """The keys of timestamps as wall-clock times in `zone`."""
+    return _with_neighbours(values, values.millis, _unsigned_range(zone))
 
 
-def instant_keys(values: Any) -> Keys:
+def instant_keys(values: Times) -> Keys:
     """The keys of timestamps that are instants."""
-    return _with_neighbours(values, millis_of(values), (-SECOND, SECOND))
+    return _with_neighbours(values, values.millis, (-SECOND, SECOND))
 
 
-def local_keys(values: Any, zone: str) -> Keys:
+def local_keys(values: Times, zone: str) -> Keys:
     """The keys of wall-clock times in `zone`, converted to instants.
 
     A time that the clock showed twice has two keys. Raises UnsupportedError for an unknown zone.
     """
-    first, last = candidates(millis_of(values), zone)
+    first, last = candidates(values.millis, zone)
     keys = _with_neighbours(values, first, _unsigned_range(zone))
     twice = np.flatnonzero(first != last)
     return Keys(first, (*keys.others, *([(twice, last[twice])] if twice.size else [])))
-
-
-def millis_of(values: Any) -> Millis:
-    """Whole milliseconds since 1970, rounded down, of timestamps in an Arrow array without nulls."""
-    numbers = integers(values)
-    if values.type.unit == "s":
-        return numbers * SECOND
-    return numbers // PER_MILLI[values.type.unit]
 
 
 def _unsigned_range(zone: str) -> tuple[int, int]:
@@ -78,18 +66,11 @@ def _unsigned_range(zone: str) -> tuple[int, int]:
     return min(0, offset) - SECOND, max(0, offset) + SECOND
 
 
-def _with_neighbours(values: Any, keys: Millis, unsigned: tuple[int, int]) -> Keys:
+def _with_neighbours(values: Times, keys: Millis, unsigned: tuple[int, int]) -> Keys:
     """With the keys one second earlier and later of times that readers may take for each other."""
-    wall = millis_of(values)
+    wall = values.millis
     near = np.flatnonzero((wall >= unsigned[0]) & (wall < unsigned[1]))
-    if near.size:
-        near = near[_has_fraction(values.take(pa.array(near)))]
+    near = near[values.nanos[near] != 0]
     if not near.size:
         return Keys(keys)
     return Keys(keys, ((near, keys[near] - SECOND), (near, keys[near] + SECOND)))
-
-
-def _has_fraction(values: Any) -> NDArray[np.bool_]:
-    if values.type.unit == "s":
-        return np.zeros(len(values), np.bool_)
-    return np.asarray(integers(values) % (SECOND * PER_MILLI[values.type.unit]) != 0)

@@ -1,9 +1,9 @@
-"""Convert wall-clock times to instants as Java does.
+"""Convert wall-clock times to instants as Java does, and instants to wall-clock times as ORC C++ does.
 
-Times before 1900 use the offset of 1900. From 2038 on, the zone's last rule applies for ever, so
-changes repeat every 400 years, with the calendar.
+In Java, times before 1900 use the offset of 1900. From 2038 on, the zone's last rule applies for ever,
+so changes repeat every 400 years, with the calendar.
 
-Source: sun.util.calendar.ZoneInfoFile of OpenJDK.
+Sources: sun.util.calendar.ZoneInfoFile of OpenJDK; ORC C++, Timezone.cc.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -22,8 +23,16 @@ Millis = NDArray[np.int64]
 
 SECOND = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST, _RULE = (datetime(year, 1, 1, tzinfo=UTC) for year in (1900, 2038))
+_RULE = datetime(2038, 1, 1, tzinfo=UTC)
+# Before this year, Java has the offset of its start.
+_FIRST: Final = 1900
+# Before any clock was set by a zone.
+_FIRST_OF_ALL: Final = 1800
 _CYCLE = timedelta(days=146_097)
+
+# 2015-01-01 in UTC.
+_2015: Final = 1_420_070_400
+_ALWAYS_UTC: Final = ("UTC", "GMT", "Etc/UTC", "Etc/GMT")
 
 # Shorter than any time between two changes: Morocco's DST pauses for a month.
 _STEP = timedelta(days=10)
@@ -39,9 +48,15 @@ class _Clock:
 
     def instants(self, wall: Millis, before: NDArray[np.int64]) -> Millis:
         """The instants of wall-clock times, if changes take effect at the wall times `before`."""
-        late = np.maximum(0, wall - _millis(_RULE)) // _length(_CYCLE) * _length(_CYCLE)
-        index = np.searchsorted(before, wall - late, side="right")
-        return np.asarray(wall - self.offsets[index])
+        return np.asarray(wall - self._offsets(wall, before))
+
+    def walls(self, instants: Millis) -> Millis:
+        """The wall-clock times at these instants."""
+        return np.asarray(instants + self._offsets(instants, self.changes))
+
+    def _offsets(self, times: Millis, changes: NDArray[np.int64]) -> Millis:
+        late = np.maximum(0, times - _millis(_RULE)) // _length(_CYCLE) * _length(_CYCLE)
+        return np.asarray(self.offsets[np.searchsorted(changes, times - late, side="right")])
 
 
 def candidates(wall: Millis, zone: str) -> tuple[Millis, Millis]:
@@ -63,13 +78,37 @@ def offset_in_1970(zone: str) -> int:
     return _offset(_zone(zone), _EPOCH)
 
 
+def from_2015(seconds: NDArray[np.int64], zone: str) -> NDArray[np.int64]:
+    """The wall-clock times in `zone`, as if in UTC, in seconds since 1970, of `seconds` since 2015
+    began there, less than 2^53. Raises UnsupportedError for an unknown zone."""
+    if _zone(zone).key in _ALWAYS_UTC:
+        return seconds + _2015
+    instants = seconds + (_2015 - _offset(_zone(zone), _EPOCH + timedelta(seconds=_2015)) // SECOND)
+    return _clock_of_cpp(zone).walls(instants * SECOND) // SECOND
+
+
 @lru_cache(maxsize=16)
-def _clock(name: str) -> _Clock:
+def _clock_of_cpp(name: str) -> _Clock:
+    """It shows no local mean time, but what followed it, if only by name."""
+    clock = _clock(name, _FIRST_OF_ALL)
+    if not clock.changes.size:
+        return clock
+    zone = _zone(name)
+    before = _EPOCH + timedelta(milliseconds=int(clock.changes[0])) - timedelta(seconds=1)
+    start = datetime(_FIRST_OF_ALL, 1, 1, tzinfo=UTC)
+    if before.astimezone(zone).tzname() != start.astimezone(zone).tzname():
+        return clock
+    return _Clock(clock.changes[1:], clock.offsets[1:])
+
+
+@lru_cache(maxsize=16)
+def _clock(name: str, first: int = _FIRST) -> _Clock:
     zone = _zone(name)
     changes: list[int] = []
-    offsets = [_offset(zone, _FIRST)]
-    # The most common zone never changes: skip the search.
-    at = _RULE + _CYCLE if zone.key == "UTC" else _FIRST
+    start = datetime(first, 1, 1, tzinfo=UTC)
+    offsets = [_offset(zone, start)]
+    # The most common zones never change: skip the search.
+    at = _RULE + _CYCLE if zone.key in _ALWAYS_UTC else start
     while at < _RULE + _CYCLE:
         if _offset(zone, at + _STEP) != offsets[-1]:
             changes.append(_millis(_change(zone, at, at + _STEP)))

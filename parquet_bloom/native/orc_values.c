@@ -1,0 +1,111 @@
+/* Values of ORC columns from their decoded streams: decimals, timestamps, and text by its index in a
+ * dictionary.
+ *
+ * Spec: apache/orc-format, specification/ORCv1.md "Column Encodings".
+ */
+#include "kernel.h"
+
+/* ---- decimals: zigzag numbers in base 128 of any length, and the scale of each ------------------- */
+
+/* No writer stores more bytes for 128 bits. */
+enum { MOST_DECIMAL_BYTES = 32 };
+
+int64_t orc_decimals(const uint8_t *data, size_t size, int64_t *at, orc_decimal *values, int64_t room) {
+    const uint8_t *next = data + *at, *end = data + size;
+    int64_t decoded = 0;
+    for (; decoded < room; decoded++) {
+        const uint8_t *byte = next;
+        unsigned __int128 number = 0;
+        int shift = 0, is_last = 0;
+        for (; byte < end && !is_last; byte++, shift += 7) {
+            if (byte - next == MOST_DECIMAL_BYTES) return ORC_DAMAGED;
+            unsigned bits = *byte & 0x7f;
+            is_last = !(*byte & 0x80);
+            if (shift > 121 && bits >> (shift < 128 ? 128 - shift : 0)) return ORC_TOO_LARGE;
+            if (shift < 128) number |= (unsigned __int128)bits << shift;
+        }
+        if (!is_last) break;
+        values[decoded] = (__int128)((number >> 1) ^ (0 - (number & 1)));
+        next = byte;
+    }
+    *at = next - data;
+    return decoded;
+}
+
+/* As many digits always fit 128 bits. */
+enum { MOST_DIGITS = 38 };
+
+static __int128 power_of_ten(int64_t exponent) {
+    __int128 power = 1;
+    while (exponent-- > 0) power *= 10;
+    return power;
+}
+
+int orc_rescale(orc_decimal *values, const int64_t *scales, size_t count, int64_t scale) {
+    const __int128 limit = power_of_ten(MOST_DIGITS);
+    __int128 factor = 1;
+    int64_t last = scale;
+    for (size_t i = 0; i < count; i++) {
+        if (scales[i] != last) {
+            last = scales[i];
+            if (last < 0 || last > MOST_DIGITS) return ORC_DAMAGED;
+            factor = power_of_ten(last < scale ? scale - last : last - scale);
+        }
+        __int128 value = values[i];
+        if (last > scale)
+            value /= factor;
+        else if (__builtin_mul_overflow(value, factor, &value))
+            return ORC_TOO_LARGE;
+        if (value <= -limit || value >= limit) return ORC_TOO_LARGE;
+        values[i] = value;
+    }
+    return 0;
+}
+
+/* ---- timestamps --------------------------------------------------------------------------------- */
+
+/* A number without its trailing zeros, if there are two or more; the lowest 3 bits are their number
+ * less one, or 0. Writers of today store some times before 1970 with negative nanoseconds. */
+int orc_nanoseconds(int64_t *values, size_t count) {
+    static const int64_t powers[] = {1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    for (size_t i = 0; i < count; i++) {
+        int64_t digits = values[i] >> 3, power = powers[values[i] & 7];
+        if (digits <= -1000000000 || digits >= 1000000000) return ORC_DAMAGED;
+        values[i] = digits * power;
+        if (values[i] <= -1000000000 || values[i] >= 1000000000) return ORC_DAMAGED;
+    }
+    return 0;
+}
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+int64_t orc_starts(const int64_t *lengths, size_t count, int64_t limit, int64_t *starts) {
+    int64_t end = starts[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (lengths[i] < 0) return ORC_DAMAGED;
+        if (lengths[i] > limit - end) return ORC_TOO_LARGE;
+        starts[i + 1] = end += lengths[i];
+    }
+    return end;
+}
+
+int64_t orc_picked_starts(const int64_t *starts, int64_t num_entries, const int64_t *picks,
+                          size_t count, int64_t limit, int64_t *picked) {
+    int64_t end = picked[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (picks[i] < 0 || picks[i] >= num_entries) return ORC_DAMAGED;
+        int64_t length = starts[picks[i] + 1] - starts[picks[i]];
+        if (length > limit - end) return ORC_TOO_LARGE;
+        picked[i + 1] = end += length;
+    }
+    return end;
+}
+
+void orc_pick(const uint8_t *data, const int64_t *starts, const int64_t *picks, size_t count,
+              uint8_t *picked) {
+    for (size_t i = 0; i < count; i++) {
+        size_t length = (size_t)(starts[picks[i] + 1] - starts[picks[i]]);
+        if (length) memcpy(picked, data + starts[picks[i]], length);
+        picked += length;
+    }
+}

@@ -1,0 +1,240 @@
+"""Decode the values of a column from its streams, without its nulls.
+
+| type                          | DATA                      | other streams                        |
+|-------------------------------|---------------------------|--------------------------------------|
+| BOOLEAN                       | bits                      |                                      |
+| BYTE, UNION (tags)            | bytes                     |                                      |
+| SHORT INT LONG DATE           | integers                  |                                      |
+| FLOAT DOUBLE                  | IEEE 754, little-endian   |                                      |
+| STRING CHAR VARCHAR BINARY    | the bytes                 | LENGTH                               |
+| the same in a dictionary      | indices of entries        | LENGTH, DICTIONARY_DATA: its entries |
+| DECIMAL                       | numbers in base 128       | SECONDARY: scales                    |
+| DECIMAL in version 1.9999     | integers, up to 18 digits |                                      |
+| TIMESTAMP, TIMESTAMP_INSTANT  | seconds since 2015        | SECONDARY: nanoseconds               |
+| LIST MAP                      |                           | LENGTH: numbers of elements          |
+
+The year 2015 began at midnight by the writer's clock. Times are read as ORC C++ reads them, which takes
+a second from those before 1970 that have more than a millisecond of fraction; see keys.timestamps.
+
+Spec: apache/orc-format, specification/ORCv1.md and ORCv2.md "Column Encodings". Source: ORC C++,
+ColumnReader.cc, for timestamps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.native import _kernel
+from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values
+from parquet_bloom.orc.chunk_streams import (
+    DATA,
+    DICTIONARY_DATA,
+    LENGTH,
+    SECONDARY,
+    ChunkStreams,
+)
+from parquet_bloom.orc.keys.zones import from_2015
+from parquet_bloom.orc.streams import naming
+from parquet_bloom.orc.writers import LONG_DIGITS, UNSTABLE
+
+# Milliseconds of later and earlier times do not fit 64 bits.
+_MOST_SECONDS: Final = 1 << 53
+
+_WIDTHS: Final = {"SHORT": np.int16, "INT": np.int32, "LONG": np.int64, "DATE": np.int32}
+_FLOATS: Final[dict[str, np.dtype[np.floating[Any]]]] = {
+    "FLOAT": np.dtype("<f4"),
+    "DOUBLE": np.dtype("<f8"),
+}
+_TEXTS: Final = ("STRING", "CHAR", "VARCHAR", "BINARY")
+
+_MOST_SCALE: Final = 38
+
+# A dictionary of up to this many entries per value: most are used more than once.
+_WORTH_PICKING: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Decoded values."""
+
+    all: Values
+
+    def values(self) -> Values:
+        return self.all
+
+    def distinct(self) -> Values:
+        """Each value at least once."""
+        return self.all
+
+
+@dataclass(frozen=True, slots=True)
+class _Picked(Decoded):
+    """Entries of a dictionary, which is `all`."""
+
+    picks: NDArray[np.int64]
+    where: str
+
+    def values(self) -> Values:
+        return self._pick(self.picks)
+
+    def distinct(self) -> Values:
+        size = len(self.all)
+        if size > _WORTH_PICKING * len(self.picks):
+            return self.values()
+        picks = self.picks.view(np.uint64)
+        if len(picks) and int(picks.max()) >= size:
+            # Says what is wrong.
+            return self.values()
+        used = np.zeros(size, np.bool_)
+        used[self.picks] = True
+        return self._pick(np.flatnonzero(used))
+
+    def _pick(self, picks: NDArray[np.int64]) -> Values:
+        with naming(self.where):
+            return self.all.take(picks)
+
+
+Decoder = Callable[[int], Decoded]
+
+
+def decoder(streams: ChunkStreams) -> Decoder:
+    """Decodes the next values of a column. Raises FormatError for damage, UnsupportedError for values
+    that cannot be read, as does what it returns."""
+    column = streams.column
+    match column.kind:
+        case "SHORT" | "INT" | "LONG" | "DATE":
+            integers, width = streams.integers(DATA, signed=True), _WIDTHS[column.kind]
+            return lambda count: _numbers(integers.take(count).astype(width, copy=False))
+        case "BYTE":
+            tags = streams.tags()
+            return lambda count: _numbers(tags.take(count).view(np.int8))
+        case "UNION":
+            tags = streams.tags()
+            return lambda count: _numbers(tags.take(count))
+        case "BOOLEAN":
+            booleans = streams.booleans(DATA)
+            return lambda count: _numbers(booleans.take(count))
+        case "FLOAT" | "DOUBLE":
+            stream, dtype = streams.stream(DATA), _FLOATS[column.kind]
+            return lambda count: _numbers(
+                np.frombuffer(stream.take_bytes(count * dtype.itemsize), dtype)
+            )
+        case "LIST" | "MAP":
+            lengths = streams.integers(LENGTH, signed=False)
+            return lambda count: _numbers(lengths.take(count))
+        case "STRUCT":
+            return lambda count: _numbers(np.empty(0, np.int64))
+        case "DECIMAL":
+            return _decimals(streams)
+        case "TIMESTAMP" | "TIMESTAMP_INSTANT":
+            return _Times(streams)
+        case kind if kind in _TEXTS:
+            return _texts(streams)
+    raise UnsupportedError(f"{streams.where}: {column.kind}: values cannot be read")
+
+
+def _numbers(numbers: NDArray[np.generic]) -> Decoded:
+    return Decoded(Numbers(numbers))
+
+
+# ------------------------------------------------------------------------------------------------
+# Text
+
+
+def _texts(streams: ChunkStreams) -> Decoder:
+    if streams.encoding.startswith("DICTIONARY"):
+        return _Dictionary(streams)
+    stream, lengths = streams.stream(DATA), streams.lengths()
+
+    def decode(count: int) -> Decoded:
+        starts = lengths.take(count)
+        return Decoded(Texts(stream.take_bytes(int(starts[-1])), starts))
+
+    return decode
+
+
+class _Dictionary:
+    """Text by its index in the dictionary, which is read for the first value."""
+
+    def __init__(self, streams: ChunkStreams) -> None:
+        self._streams = streams
+        self._indices = streams.integers(DATA, signed=False)
+
+    def __call__(self, count: int) -> Decoded:
+        picks = self._indices.take(count)
+        if not count:
+            return Decoded(Texts.of([]))
+        return _Picked(self._entries, picks, self._indices.stream.where)
+
+    @cached_property
+    def _entries(self) -> Texts:
+        starts = self._streams.lengths().take(self._streams.dictionary_size)
+        data = self._streams.stream(DICTIONARY_DATA)
+        return Texts(data.take_bytes(int(starts[-1])), starts)
+
+
+# ------------------------------------------------------------------------------------------------
+# Decimals
+
+
+def _decimals(streams: ChunkStreams) -> Decoder:
+    column = streams.column
+    if not 0 <= column.scale <= _MOST_SCALE:
+        raise UnsupportedError(
+            f"{streams.where}: {column.type}: a scale of {column.scale}, expected at most"
+            f" {_MOST_SCALE}"
+        )
+    is_unstable = streams.file.generation.file_version == UNSTABLE
+    if is_unstable and 0 < column.precision <= LONG_DIGITS:
+        integers = streams.integers(DATA, signed=True, version=2)
+
+        def decode_short(count: int) -> Decoded:
+            low = integers.take(count)
+            words = np.column_stack([low, low >> 63]).view(np.uint64)
+            return Decoded(Decimals(words, column.scale))
+
+        return decode_short
+    numbers, scales = streams.long_numbers(), streams.integers(SECONDARY, signed=True)
+
+    def decode(count: int) -> Decoded:
+        words, of_each = numbers.take(count), scales.take(count)
+        # Without a precision (Hive 0.11), each number has a scale of its own.
+        scale = column.scale if column.precision else int(of_each.max(initial=0))
+        with naming(streams.where):
+            _kernel.orc_rescale(words, of_each, scale)
+        return Decoded(Decimals(words, scale))
+
+    return decode
+
+
+# ------------------------------------------------------------------------------------------------
+# Timestamps
+
+
+class _Times:
+    def __init__(self, streams: ChunkStreams) -> None:
+        self._where = streams.where
+        self._seconds = streams.integers(DATA, signed=True)
+        self._nanos = streams.integers(SECONDARY, signed=False)
+        is_local = streams.column.kind == "TIMESTAMP"
+        self._zone = streams.stripe.writer_timezone if is_local else ""
+
+    def __call__(self, count: int) -> Decoded:
+        stored, nanos = self._seconds.take(count), self._nanos.take(count)
+        if count and not -_MOST_SECONDS < int(stored.min()) <= int(stored.max()) < _MOST_SECONDS:
+            raise UnsupportedError(f"{self._where}: a time beyond 64 bits of milliseconds")
+        with naming(self._nanos.stream.where):
+            _kernel.orc_nanoseconds(nanos)
+        with naming(self._where):
+            seconds = from_2015(stored, self._zone)
+        seconds -= (seconds < 0) & (nanos > 999_999)
+        # As pyarrow writes some times before 1970.
+        negative = nanos < 0
+        return Decoded(Times(seconds - negative, nanos + negative * 1_000_000_000))
