@@ -21,7 +21,7 @@ from typing import Any
 from parquet_bloom.errors import NotSupportedFileError, ParquetBloomError, ValueTypeError
 from parquet_bloom.legacy import kind as legacy
 from parquet_bloom.native import _kernel
-from parquet_bloom.options import BuildOptions, Selection, ValidateOptions
+from parquet_bloom.options import BuildOptions, InspectOptions, ValidateOptions
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.storage.new_version import ImaginedVersion
@@ -75,7 +75,7 @@ def use(data: bytes) -> None:
         file = opened(data)
         columns = file.columns[:MOST_COLUMNS]
         with suppress(*ALLOWED):
-            inspect_file(file, Selection())
+            inspect_file(file, InspectOptions())
         with suppress(*ALLOWED):
             validate_file(file, ValidateOptions(threads=1, diagnose=True))
         for column in columns:

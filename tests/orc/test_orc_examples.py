@@ -118,21 +118,25 @@ def flat(column):
     ]
 
 
-FILES = sorted(path.name for path in EXAMPLES.glob("*.orc"))
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in FILES if "Lzo" not in name and "demo" not in name]
+# Without a STRUCT at the root, or empty: ORC C++ cannot read them. LZO has no library, and the demo files
+# are long.
+NOT_FOR_CPP = {
+    "TestOrcFile.testTimestamp.orc",
+    "TestOrcFile.testWithoutCompressionBlockSize.orc",
+    "zero.orc",
+}
+FILES = sorted(
+    path.name
+    for path in EXAMPLES.glob("*.orc")
+    if path.name not in NOT_FOR_CPP and "Lzo" not in path.name and "demo" not in path.name
 )
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_orc_cpp_reads_the_same(name):
-    """Of flat columns, in files that it reads."""
-    try:
-        table = orc.ORCFile(EXAMPLES / name).read()
-    except (OSError, pa.ArrowException):
-        pytest.skip("ORC C++ cannot read it")
+    """Of flat columns."""
+    table = orc.ORCFile(EXAMPLES / name).read()
     with pb.open(EXAMPLES / name) as file:
-        if name == "zero.orc" or file.tail.columns[0].kind != "STRUCT":
-            return
         for column in file.select(None):
             if column.parent or column.kind in ("LIST", "MAP", "STRUCT", "UNION"):
                 continue
