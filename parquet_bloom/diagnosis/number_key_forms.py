@@ -102,13 +102,26 @@ def _int96_as_int64(divisor: int, plain: bytes) -> bytes:
     return _int64(((day - JULIAN_EPOCH) * NANOS_PER_DAY + nanos) // divisor)
 
 
-INT96_KEY_FORMS = tuple(
+def _carried_int96(plain: bytes) -> bytes:
+    nanos, day = struct.unpack("<qi", plain)
+    days, nanos = divmod(nanos, NANOS_PER_DAY)
+    return struct.pack("<qi", nanos, day + days)
+
+
+INT96_KEY_FORMS = (
     key_form(
-        "int96-as-int64",
-        f"hashed as a timestamp of 8 bytes in {unit}",
-        partial(_int96_as_int64, divisor),
-    )
-    for unit, divisor in (("nanoseconds", 1), ("microseconds", 10**3), ("milliseconds", 10**6))
+        "int96-carried",
+        "hashed with the nanoseconds within the day, unlike the stored ones",
+        _carried_int96,
+    ),
+    *(
+        key_form(
+            "int96-as-int64",
+            f"hashed as a timestamp of 8 bytes in {unit}",
+            partial(_int96_as_int64, divisor),
+        )
+        for unit, divisor in (("nanoseconds", 1), ("microseconds", 10**3), ("milliseconds", 10**6))
+    ),
 )
 
 

@@ -9,22 +9,23 @@ result is bit for bit the filter that would have been built at its final size.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import ceil
+from typing import Any
 
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES, Size, largest_power_of_two
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.pages import ChunkRun
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
-from parquet_bloom.values.types import LeafType, canonical_nan, zeros
+from parquet_bloom.values.encode import longest_decimal, signed_bytes
+from parquet_bloom.values.types import LeafType, LogicalType, canonical_nan, zeros
 
 # More values than any chunk has.
 UNCOUNTED = 1 << 62
 
 # How much a filter of any size grows if its hashes are unlucky and miss the target FPP.
 GROWTH = 1.02
-
-_OTHER_FORMS = {"FLOAT16": FixedRun.widened_halves, "INTERVAL": FixedRun.normalized_intervals}
 
 Runs = Callable[[], Iterable[ChunkRun]]
 
@@ -120,11 +121,36 @@ def other_forms(run: Run, leaf: LeafType) -> Iterator[Run]:
     """The values in forms that are not stored, but that readers look for.
 
     DuckDB (2.0) hashes a FLOAT16 literal as FLOAT and, in files with its key for that, an INTERVAL
-    of 60 days as one of 2 months. Without these in the filter, it loses rows.
+    of 60 days as one of 2 months. Without these in the filter, it loses rows. A timestamp is looked
+    up as an INT96 with nanoseconds within the day, and a DECIMAL in few bytes; values that are
+    stored in another form than that, which is rare, are inserted in both.
     """
-    form = _OTHER_FORMS.get(leaf.logical_name)
-    if form and isinstance(run, FixedRun):
+    form = _form_of(leaf)
+    if form is not None:
         yield form(run)
+
+
+def _form_of(leaf: LeafType) -> Callable[[Any], Run] | None:
+    """What makes the other form of a run's values."""
+    match leaf.physical, leaf.logical:
+        case "INT96", _:
+            return FixedRun.carried_int96
+        case "BYTE_ARRAY", LogicalType(name="DECIMAL") as logical:
+            return partial(_shortened_decimals, longest_decimal(logical))
+        case "FIXED_LEN_BYTE_ARRAY", LogicalType(name="FLOAT16"):
+            return FixedRun.widened_halves
+        case "FIXED_LEN_BYTE_ARRAY", LogicalType(name="INTERVAL"):
+            return FixedRun.normalized_intervals
+    return None
+
+
+def _shortened_decimals(longest: int, run: Run) -> Run:
+    """The DECIMAL values of more than `longest` bytes in as few as they take."""
+    too_long = (run.lengths() > longest).nonzero()[0].tolist()
+    numbers = [int.from_bytes(plain, "big", signed=True) for plain in run.take(too_long)]
+    return run_of(
+        [number.to_bytes(signed_bytes(number), "big", signed=True) for number in numbers], None
+    )
 
 
 def reason_for_none(leaf: LeafType) -> str | None:
@@ -134,7 +160,12 @@ def reason_for_none(leaf: LeafType) -> str | None:
 
 def has_other_forms(leaf: LeafType) -> bool:
     """Whether other_forms yields any."""
-    return leaf.logical_name in _OTHER_FORMS
+    return _form_of(leaf) is not None
+
+
+def is_stored_unusually(leaf: LeafType) -> bool:
+    """Whether only unusual values have another form: one that any reader may look for."""
+    return has_other_forms(leaf) and leaf.physical != "FIXED_LEN_BYTE_ARRAY"
 
 
 def special_values(specials: int, leaf: LeafType) -> Iterator[bytes]:
@@ -151,11 +182,13 @@ def special_values(specials: int, leaf: LeafType) -> Iterator[bytes]:
 
 
 def with_specials(runs: Iterable[ChunkRun], leaf: LeafType) -> Iterator[Run]:
-    """The values of `runs`, and after them the special ones."""
+    """The values of `runs`, those that are stored unusually also as usual, and the special ones."""
     specials = 0
     for part in runs:
         if leaf.is_float:
             specials |= part.run.float_specials()
         yield part.run
+        if is_stored_unusually(leaf):
+            yield from other_forms(part.run, leaf)
     if specials:
         yield run_of(list(special_values(specials, leaf)), leaf.width)

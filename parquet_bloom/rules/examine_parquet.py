@@ -20,6 +20,7 @@ from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.presence import candidates
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.build import is_stored_unusually
 from parquet_bloom.parquet.chunk_values import (
     dictionary_bytes,
     is_all_dictionary,
@@ -209,6 +210,8 @@ class ParquetExamination(Examination):
             return None
         if chunk.leaf.type.logical_name == "FLOAT16":
             return "PB209"
+        if is_stored_unusually(chunk.leaf.type):
+            return "PB211"
         return "PB210" if portability.DUCKDB_INTERVALS in self.file.footer.keys else None
 
     def _diagnosis(self, item: StoredChunk, membership: ChunkMembership | None) -> Diagnosis | None:

@@ -37,6 +37,8 @@ _LACKING_FORMS = {
     " two bytes",
     "PB210": f"with the key {DUCKDB_INTERVALS}, DuckDB looks up 60 days as 2 months, and loses rows"
     " if a filter only has the stored form",
+    "PB211": "values are stored in an unusual form, and only that is in the filter: readers that hash"
+    " the usual one lose their rows",
 }
 
 

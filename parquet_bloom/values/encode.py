@@ -10,8 +10,8 @@
 | FIXED_LEN_BYTE_ARRAY, UUID, INTERVAL    | the bytes                                            |
 | DECIMAL                                 | as INT32 or INT64; else two's complement, big-endian |
 
-A value can have several encodings: the two zeros are equal, and a DECIMAL in a BYTE_ARRAY may be
-padded to any length. NaN has too many to try.
+A value can have several encodings: the two zeros are equal, a DECIMAL in a BYTE_ARRAY may be padded
+to any length, and the nanoseconds of an INT96 may lie outside their day. NaN has too many to try.
 
 Spec: parquet-format, BloomFilter.md "Hash Function", Encodings.md "PLAIN", LogicalTypes.md.
 """
@@ -48,6 +48,11 @@ BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
 # Far more digits than any stored DECIMAL has; bounds the work for a literal.
 MOST_DIGITS = 1_000
 LONGEST_SHOWN = 200
+
+# How many days too late an INT96 may be, with nanoseconds that make up for it. pyarrow up to 21 wrote
+# moments before 1970 a day too late, with negative nanoseconds; other writers did not carry whole
+# days. What is further off is only found in filters that build wrote, which have the first form.
+INT96_DAY_SHIFTS = (0, 1, -1)
 
 # Why a value cannot be looked up.
 NAN = "NaN has many encodings"
@@ -217,9 +222,21 @@ def _encode_int96(leaf: LeafType, value: Any) -> Encodings:
         raise not_a_value(leaf, value, "a timestamp or 12 bytes")
     days, nanos_of_day = divmod(nanos, NANOS_PER_DAY)
     julian_day = days + UNIX_EPOCH_JULIAN_DAY
-    if not -(1 << 31) <= julian_day < 1 << 31:
+    if not _fits_32_bits(julian_day):
         raise not_a_value(leaf, value, "a day that fits 32 bits")
-    return Encodings((struct.pack("<qi", nanos_of_day, julian_day),))
+    # ORC's TIMESTAMP passes through here too, but is not stored as INT96.
+    shifts = INT96_DAY_SHIFTS if leaf.logical is None else (0,)
+    return Encodings(
+        tuple(
+            struct.pack("<qi", nanos_of_day - shift * NANOS_PER_DAY, julian_day + shift)
+            for shift in shifts
+            if _fits_32_bits(julian_day + shift)
+        )
+    )
+
+
+def _fits_32_bits(number: int) -> bool:
+    return -(1 << 31) <= number < 1 << 31
 
 
 def _encode_float(leaf: LeafType, value: Any) -> Encodings:
@@ -251,9 +268,16 @@ def _encode_decimal(leaf: LeafType, value: Any) -> Encodings:
             raise not_a_value(leaf, value, f"a number that fits {width} bytes")
         widths = range(width, width + 1)
     else:
-        widths = range(shortest, max(16, signed_bytes(10 ** _precision(logical)), shortest) + 1)
+        # No bytes at all are zero, too.
+        widths = range(shortest if unscaled else 0, longest_decimal(logical) + 1)
     order: Literal["little", "big"] = "little" if leaf.physical in INTEGERS else "big"
     return Encodings(tuple(unscaled.to_bytes(width, order, signed=True) for width in widths))
+
+
+def longest_decimal(logical: LogicalType) -> int:
+    """The most bytes in a BYTE_ARRAY that a DECIMAL is looked up with: as many as Arrow C++ takes."""
+    precision = _precision(logical)
+    return 16 if precision <= 38 else max(32, signed_bytes(10**precision))
 
 
 def signed_bytes(number: int) -> int:

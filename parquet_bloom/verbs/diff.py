@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 # The rules about what the stored values say of the bits, or why they say nothing.
 SAID_BY_VALUES = frozenset(
-    ["PB116", "PB401", "PB402", "PB403", "PB404", "PB405", "PB406", "PB408", "PB611"]
+    ["PB116", "PB211", "PB401", "PB402", "PB403", "PB404", "PB405", "PB406", "PB408", "PB611"]
 )
 
 _Findings = Mapping[tuple["Place | None", "str | None"], "Sequence[Finding]"]

@@ -22,6 +22,7 @@ from make.filters import (
 from make.footers import footer_start, with_created_by, with_key, with_meta, without_lengths
 from make.pages import data_page
 from make.parquet_files import Column, built, forge, written
+from make.unusual_forms import days_late, hashed_as, timestamps
 
 from parquet_bloom.parquet.thrift import ttypes
 
@@ -162,6 +163,13 @@ TYPES = (
     Defect("pyarrow", "PB209", making(halves), deep=True),
     Defect(
         "with DuckDB's key", "PB210", making(intervals), column="interval", issue="B31", deep=True
+    ),
+    Defect(
+        "pyarrow 21",
+        "PB211",
+        making(lambda: hashed_as(timestamps([days_late(1)]), [days_late(1)], 2)),
+        column="t",
+        deep=True,
     ),
 )
 

@@ -56,6 +56,16 @@ def i12(nanos_of_day: int, julian_day: int) -> bytes:
     return struct.pack("<qi", nanos_of_day, julian_day)
 
 
+def int96_forms(spelling: str, stored: bytes) -> tuple[bytes, ...]:
+    """What is looked up for a value that is stored so: of an INT96 also the day after and the day
+    before, with nanoseconds that make up for it."""
+    if spelling != "INT96":
+        return (stored,)
+    nanos, day = struct.unpack("<qi", stored)
+    whole_day = 86_400 * 10**9
+    return stored, i12(nanos - whole_day, day + 1), i12(nanos + whole_day, day - 1)
+
+
 def big(number: int, length: int) -> bytes:
     return number.to_bytes(length, "big", signed=True)
 

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from parquet_bloom.filters.hashers import Hasher, Hashes
 
 MILLIS_PER_DAY = 86_400_000
+NANOS_PER_DAY = 86_400_000_000_000
 DAYS_PER_MONTH = 30
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# | nanoseconds of the day (8) | Julian day (4) |
+INT96 = [("nanos", "<i8"), ("day", "<i4")]
 
 # The length before each value of a PLAIN BYTE_ARRAY.
 LENGTH_BYTES = 4
@@ -56,6 +60,12 @@ class Run(ABC):
     def float_specials(self) -> int:
         """HAS_ZERO | HAS_NAN, if the values are floating point numbers."""
         return 0
+
+    def lengths(self) -> NDArray[np.int64]:
+        """The bytes that each value takes: shape (len,)."""
+        import numpy as np
+
+        return np.fromiter(map(len, self.values()), np.int64, len(self))
 
 
 class FixedRun(Run):
@@ -108,6 +118,19 @@ class FixedRun(Run):
         parts = (months, days % DAYS_PER_MONTH, millis % MILLIS_PER_DAY)
         return FixedRun(np.stack(parts, axis=1).astype("<u4").data.cast("B"), 12)
 
+    def carried_int96(self) -> FixedRun:
+        """The INT96 values whose nanoseconds lie outside their day, with whole days carried over to
+        the day; without those whose day would not fit 32 bits."""
+        import numpy as np
+
+        stored = np.frombuffer(self._data, INT96)
+        days = stored["day"] + stored["nanos"] // NANOS_PER_DAY
+        is_other = (days != stored["day"]) & (days == days.astype(np.int32))
+        carried = stored[is_other]
+        carried["nanos"] %= NANOS_PER_DAY
+        carried["day"] = days[is_other]
+        return FixedRun(memoryview(carried.tobytes()), self._width)
+
 
 def checked(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Call a function of the kernel, whose ValueError is a PageError."""
@@ -140,6 +163,11 @@ class PrefixedRun(Run):
         starts = checked(_kernel.byte_array_starts, self._data)
         for position in positions:
             yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES])
+
+    def lengths(self) -> NDArray[np.int64]:
+        import numpy as np
+
+        return np.diff(checked(_kernel.byte_array_starts, self._data)) - LENGTH_BYTES
 
 
 def run_of(values: Sequence[bytes], width: int | None) -> Run:
@@ -175,3 +203,8 @@ class SlicedRun(Run):
     def take(self, positions: Iterable[int]) -> Iterator[bytes]:
         for position in positions:
             yield bytes(self._data[self._offsets[position] : self._offsets[position + 1]])
+
+    def lengths(self) -> NDArray[np.int64]:
+        import numpy as np
+
+        return np.diff(self._offsets)

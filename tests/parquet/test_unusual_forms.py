@@ -1,0 +1,204 @@
+"""Values that are stored in another form than readers look up: build inserts both, probe asks for
+both, validate tells which filter lacks the usual one."""
+
+import struct
+from decimal import Decimal
+
+import pytest
+from make.filters import bits_of, bitset
+from make.pages import byte_arrays, data_page
+from make.parquet_files import Column, forge
+from make.unusual_forms import (
+    JULIAN_1970,
+    NANOS_PER_DAY,
+    days_late,
+    decimals,
+    hashed_as,
+    int96,
+    timestamps,
+)
+
+import parquet_bloom as pb
+from parquet_bloom.parquet.thrift.ttypes import ConvertedType, Type
+
+OLD = "1938-05-26T13:58:52.36Z"
+NEW = "2000-01-01T12:00:00Z"
+NEW_INT96 = int96(NANOS_PER_DAY // 2, 2_451_545)
+LOST = (
+    "values are stored in an unusual form, and only that is in the filter: readers that hash the"
+    " usual one lose their rows"
+)
+
+
+def file(tmp_path, data):
+    path = tmp_path / "unusual.parquet"
+    path.write_bytes(data)
+    return path
+
+
+def verdicts(path, column, *literals):
+    answers = pb.probe(path, column, [pb.literal(text) for text in literals]).results
+    return [answer.verdict for answer in answers]
+
+
+def rules(path, **options):
+    return [(found.rule, found.message) for found in pb.validate(path, **options).findings]
+
+
+def built(tmp_path, data, column):
+    path = file(tmp_path, data)
+    pb.build(path, in_place=True, columns=[column])
+    return path
+
+
+# --- INT96 ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("late", [1, -1, 2, -3, 4000])
+def test_build_inserts_both_forms_of_an_int96(tmp_path, late):
+    path = built(tmp_path, timestamps([days_late(late), NEW_INT96]), "t")
+    assert verdicts(path, "t", OLD, NEW) == ["maybe", "maybe"]
+    both = bits_of([days_late(late), days_late(0), NEW_INT96], 2)
+    assert bitset(path.read_bytes()) == both
+    assert rules(path) == []
+
+
+def test_build_adds_nothing_to_usual_ones(tmp_path):
+    path = built(tmp_path, timestamps([days_late(0), NEW_INT96]), "t")
+    assert bitset(path.read_bytes()) == bits_of([days_late(0), NEW_INT96], 2)
+
+
+@pytest.mark.parametrize("late", [0, 1, -1])
+def test_an_int96_is_found_in_whichever_form_it_was_hashed(tmp_path, late):
+    path = file(tmp_path, hashed_as(timestamps([days_late(late)]), [days_late(late)]))
+    assert verdicts(path, "t", OLD, NEW) == ["maybe", "absent"]
+    many = pb.probe(path, "t", [pb.literal(OLD)] * 300).results
+    assert {answer.verdict for answer in many} == {"maybe"}
+    assert rules(path) == ([("PB211", LOST)] if late else [])
+
+
+def test_the_forms_that_are_asked_for(tmp_path):
+    path = file(tmp_path, hashed_as(timestamps([NEW_INT96]), [NEW_INT96]))
+    explained = pb.probe(path, "t", [pb.literal(OLD)], explain=True).explanations
+    assert [each.plain for each in explained] == [days_late(late).hex() for late in (0, 1, -1)]
+
+
+def test_days_that_do_not_fit_are_left_as_they_are(tmp_path):
+    stored = [int96(NANOS_PER_DAY, 2**31 - 1), int96(-1, -(2**31))]
+    path = built(tmp_path, timestamps(stored), "t")
+    assert bitset(path.read_bytes()) == bits_of(stored, 2)
+
+
+def test_repair_inserts_the_usual_form(tmp_path):
+    path = file(tmp_path, hashed_as(timestamps([days_late(1)]), [days_late(1)]))
+    pb.repair(path, in_place=True, rebuild=True)
+    assert rules(path) == []
+    assert bitset(path.read_bytes()) == bits_of([days_late(1), days_late(0)], 2)
+
+
+def test_diagnosis_of_a_filter_with_only_the_usual_form(tmp_path):
+    moments = [(1_000_000 * row - NANOS_PER_DAY, JULIAN_1970 - 50 * row) for row in range(1, 40)]
+    stored = [int96(*moment) for moment in moments]
+    usual = [int96(nanos + NANOS_PER_DAY, day - 1) for nanos, day in moments]
+    path = file(tmp_path, hashed_as(timestamps(stored), usual))
+    [found] = pb.validate(path, diagnose=True).findings
+    assert found.rule == "PB401"
+    assert found.diagnosis is not None
+    assert found.diagnosis.hypothesis == "int96-carried"
+
+
+def test_diff_tells_which_filter_lacks_the_usual_form(tmp_path):
+    lacking = file(tmp_path, hashed_as(timestamps([days_late(1)]), [days_late(1)], 2))
+    whole = tmp_path / "whole.parquet"
+    pb.build(lacking, whole, columns=["t"], existing="replace")
+    [found] = pb.diff(lacking, whole, diagnose=True).filters
+    assert [each.rule for each in found.wrong_a] == ["PB211"]
+    assert found.wrong_b == ()
+    assert found.bits_only_a == 0
+    assert found.bits_only_b > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "dialect"),
+    [(pb.Murmur3(), "murmur3"), (pb.StatisticsFilter(), "statistics")],
+)
+def test_legacy_filters_have_both_forms(tmp_path, options, dialect):
+    path = file(tmp_path, timestamps([days_late(1)]))
+    out = tmp_path / "legacy.parquet"
+    pb.build(path, out, columns=["t"], dialect=options)
+    stored_bytes = [days_late(0), days_late(1), days_late(2)]
+    answers = pb.probe(out, "t", stored_bytes, dialect=dialect).results
+    assert [answer.verdict for answer in answers] == ["maybe", "maybe", "absent"]
+
+
+# --- DECIMAL in BYTE_ARRAY ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stored", "number"),
+    [
+        (b"", "0.00"),
+        (b"\0", "0.00"),
+        (bytes(16), "0.00"),
+        (b"\x05", "0.05"),
+        (bytes(11) + b"\x05", "0.05"),
+        (b"\xff" * 15 + b"\xfb", "-0.05"),
+    ],
+)
+def test_a_decimal_is_found_at_any_length_up_to_16(tmp_path, stored, number):
+    path = file(tmp_path, hashed_as(decimals([stored]), [stored]))
+    assert verdicts(path, "d", number, "123.45") == ["maybe", "absent"]
+    pb.build(path, in_place=True, columns=["d"], existing="replace")
+    assert bitset(path.read_bytes()) == bits_of([stored], 2)
+    assert verdicts(path, "d", number) == ["maybe"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "usual"),
+    [(bytes(17) + b"\x05", b"\x05"), (b"\xff" * 40, b"\xff"), (bytes(40), b"\0")],
+)
+def test_longer_decimals_are_also_inserted_short(tmp_path, stored, usual):
+    path = file(tmp_path, hashed_as(decimals([stored]), [stored]))
+    assert ("PB211", LOST) in rules(path)
+    pb.build(path, in_place=True, columns=["d"], existing="replace")
+    assert bitset(path.read_bytes()) == bits_of([stored, usual], 2)
+    number = Decimal(int.from_bytes(stored, "big", signed=True)).scaleb(-2)
+    assert verdicts(path, "d", str(number)) == ["maybe"]
+    assert [rule for rule, _ in rules(path)] == ["PB208"]
+
+
+def test_decimals_of_high_precision_are_asked_for_at_their_length(tmp_path):
+    number = 10**59
+    stored = number.to_bytes(30, "big", signed=True)
+    path = file(tmp_path, hashed_as(decimals([stored], 60), [stored]))
+    assert verdicts(path, "d", f"{number}E-2") == ["maybe"]
+    assert [rule for rule, _ in rules(path)] == ["PB208"]
+
+
+# --- what needs nothing ---------------------------------------------------------------------------
+
+
+def test_a_nan_is_never_absent(tmp_path):
+    """Whatever its payload: there are too many to ask for."""
+    odd = struct.pack("<Q", 0xFFF8_0000_0000_0001)
+    stored = [odd, struct.pack("<d", 1.5)]
+    column = Column([data_page(b"".join(stored), 2)], 2, "x", Type.DOUBLE)
+    path = file(tmp_path, hashed_as(forge(column), stored))
+    assert verdicts(path, "x", "nan", "1.5", "2.5") == ["unknown", "maybe", "absent"]
+
+
+def test_text_is_compared_byte_by_byte(tmp_path):
+    """Parquet has no padded CHAR: a reader that pads asks for the padded text."""
+    stored = [b"ab  "]
+    path = file(tmp_path, hashed_as(forge(text_column(stored)), stored))
+    assert verdicts(path, "s", "ab  ", "ab") == ["maybe", "absent"]
+
+
+def text_column(stored):
+    return Column(
+        [data_page(byte_arrays(*stored), len(stored))],
+        len(stored),
+        "s",
+        Type.BYTE_ARRAY,
+        element={"converted_type": ConvertedType.UTF8},
+    )
