@@ -62,17 +62,25 @@ VERIFY_BYTES = 4 << 20
 
 
 def check_rewritable(file: OpenFile) -> None:
-    """Raise MissingKeyError for a signed footer that cannot be signed again."""
+    """Raise MissingKeyError for a signed footer that cannot be signed again, UnsupportedError for one
+    with an extension, of which nobody could say whether it is still true."""
+    if file.footer.has_extension:
+        raise UnsupportedError(
+            f"{file.path}: footer: field 32767 is an extension, such as a second footer in"
+            " FlatBuffers, which an edited footer would contradict"
+        )
     with named(file.path):
         file.footer.protection.check_writable()
 
 
 def check_unencrypted(file: OpenFile) -> None:
-    """Raise UnsupportedError for an encrypted file: filters in its footer would reveal values."""
+    """Raise UnsupportedError for an encrypted file: filters in its footer would reveal values; else
+    as check_rewritable."""
     if file.is_encrypted:
         raise UnsupportedError(
             f"{file.path}: is encrypted: legacy filters are only written to unencrypted files"
         )
+    check_rewritable(file)
 
 
 def check_pages(file: OpenFile) -> None:

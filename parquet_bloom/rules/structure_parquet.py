@@ -41,6 +41,18 @@ def check_footer(
             f"row groups {groups} do not have unique ordinals: anyone who can write to the file can"
             " swap what is encrypted in them, filters included",
         )
+    if footer.has_extension:
+        yield finding(
+            "PB117",
+            "field 32767 of the footer is an extension, such as a second footer in FlatBuffers:"
+            " whether it agrees about filters is not checked, and the file cannot be changed",
+        )
+    if footer.has_file_references:
+        yield finding(
+            "PB118",
+            "a column of type FILE may refer to bytes of the file by their offset: whatever moves"
+            " bytes breaks that",
+        )
     wanted, groups_wanted = {leaf.index for leaf in leaves}, set(row_groups)
     for chunk, found in lengths_without_offset(file):
         if chunk.leaf.index in wanted and chunk.row_group in groups_wanted:

@@ -22,7 +22,16 @@ from make.filters import (
     with_filter_bytes,
     with_header,
 )
-from make.footers import edited, footer_start, pointer, with_created_by, with_meta, without_lengths
+from make.footers import (
+    edited,
+    footer_start,
+    pointer,
+    with_created_by,
+    with_extension,
+    with_file_type,
+    with_meta,
+    without_lengths,
+)
 from make.pages import data_page, int64s
 from make.parquet_files import Column, built, forge, written
 
@@ -231,6 +240,8 @@ REST = (
     ),
     Defect("checksum", "PB116", making(lambda: damaged(checksum=True)), deep=True),
     Defect("page header", "PB116", making(lambda: damaged(checksum=False)), deep=True),
+    Defect("FlatBuffers", "PB117", making(lambda: with_extension(sound())), None, None),
+    Defect("FILE", "PB118", making(lambda: with_file_type(sound())), None, None),
 )
 
 

@@ -6,6 +6,7 @@ file     | PAR1 | pages | filters | FileMetaData | length | PAR1 |
 from collections.abc import Callable
 from typing import Any
 
+from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 
@@ -95,3 +96,34 @@ def without_lengths(data: bytes) -> bytes:
                 assert raw.count(with_length) == 1
                 raw = raw.replace(with_length, compact.encode(chunk.meta_data))
     return with_footer(data[:start], raw)
+
+
+def with_meta_field(data: bytes, number: int, value: tuple[int, bytes]) -> bytes:
+    """The same file with one field of the first ColumnMetaData: its type and its bytes."""
+    start = footer_start(data)
+    raw = data[start:-8]
+
+    def inside(struct: int, wanted: int) -> int:
+        return next(field[3] for field in _kernel.fields(raw, struct) if field[0] == wanted)
+
+    [group, *_] = _kernel.elements(raw, inside(0, 4))
+    [chunk, *_] = _kernel.elements(raw, inside(group, 1))
+    meta = inside(chunk, 3)
+    new = compact.splice(raw, meta, {number: value})
+    return with_footer(data[:start], raw[:meta] + new + raw[_kernel.struct_end(raw, meta) :])
+
+
+def with_extension(data: bytes) -> bytes:
+    """The same file with four bytes of another format in its footer."""
+    start = footer_start(data)
+    extension = {32767: (compact.TYPE_BINARY, b"\4abcd")}
+    return with_footer(data[:start], compact.splice(data[start:-8], 0, extension))
+
+
+def with_file_type(data: bytes) -> bytes:
+    """The same file with a root of the logical type FILE."""
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        footer.schema[0].logicalType = ttypes.LogicalType(FILE=ttypes.FileType())
+
+    return edited(data, edit)

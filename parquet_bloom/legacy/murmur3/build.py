@@ -14,6 +14,7 @@ from contextlib import closing
 import numpy as np
 
 from parquet_bloom.container import BuildChange
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes, distinct
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -54,6 +55,11 @@ class Murmur3Build(ParquetChange, BuildChange):
         self._notes = {chunk.key: note for chunk, note in every_note(file.footer)}
         plan = plan_of(file, options, self._has_one)
         self._is_inserted = dialect.placement == "chunk" and bool(plan.chunks)
+        if self._is_inserted and file.footer.has_file_references:
+            raise UnsupportedError(
+                f"{file.path}: has a column of type FILE, whose values may refer to bytes of the"
+                " file: filters in front of the pages would move them"
+            )
         self._chunks = in_order_of_pages(file, plan.chunks) if self._is_inserted else plan.chunks
         self._progress = of_all(progress, self._chunks)
         self._edit: FooterEdit | None = None

@@ -21,6 +21,21 @@ from parquet_bloom.native import _kernel
 
 Struct = TypeVar("Struct")
 
+TYPE_NAMES = {
+    1: "a boolean",
+    2: "a boolean",
+    3: "a byte",
+    4: "an integer",
+    5: "an integer",
+    6: "an integer",
+    7: "a double",
+    8: "bytes",
+    9: "a list",
+    10: "a set",
+    11: "a map",
+    12: "a struct",
+    13: "a UUID",
+}
 TYPE_I16 = 4
 TYPE_I32 = 5
 TYPE_I64 = 6

@@ -45,6 +45,7 @@ _FILE_FIELDS = {
     6: ("created_by", compact.TYPE_BINARY),
     8: ("encryption_algorithm", compact.TYPE_STRUCT),
     9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
+    32767: ("extension", compact.TYPE_BINARY),
 }
 _ROW_GROUP_FIELDS = {
     1: ("columns", compact.TYPE_LIST),
@@ -52,6 +53,9 @@ _ROW_GROUP_FIELDS = {
     7: ("ordinal", compact.TYPE_I16),
 }
 _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
+
+# LogicalType with its member FILE, an empty struct: the header of field 19 takes two bytes.
+_FILE_TYPE = bytes([compact.TYPE_STRUCT, 2 * 19, 0, 0])
 
 # The edit that removes a filter from a ColumnMetaData.
 NO_POINTER: Fields = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
@@ -126,6 +130,20 @@ class Footer:
             return frozenset()
         pairs = self._decoded(ttypes.KeyValue, "key_value_metadata")
         return frozenset(pair.key or "" for pair in pairs)
+
+    @property
+    def has_extension(self) -> bool:
+        """Whether bytes of another format are attached to the FileMetaData, such as a second copy of
+        it in FlatBuffers. Spec: parquet-format, BinaryProtocolExtensions.md."""
+        return "extension" in self._fields
+
+    @cached_property
+    def has_file_references(self) -> bool:
+        """Whether values of a column may refer to ranges of bytes in this file."""
+        return self.mentions(_FILE_TYPE) and any(
+            element.logicalType is not None and element.logicalType.FILE is not None
+            for element in self._decoded(ttypes.SchemaElement, "schema")
+        )
 
     def _decoded(self, struct_class: type[Struct], name: str) -> list[Struct]:
         """The elements of a list in the FileMetaData."""

@@ -34,6 +34,13 @@ _KINDS = {
     _ENCRYPTED_COLUMN_METADATA: compact.TYPE_BINARY,
 }
 
+# What an edit may replace or drop in a ColumnMetaData: Statistics, and the place of a filter.
+_REPLACEABLE = {
+    12: ("statistics", "a struct"),
+    14: ("bloom_filter_offset", "an integer"),
+    15: ("bloom_filter_length", "an integer"),
+}
+
 # The rest of a ColumnChunk with nothing but a ColumnMetaData, for the kernel to scan.
 _BEFORE = bytes([_META_DATA << 4 | compact.TYPE_STRUCT])
 _AFTER = b"\0"
@@ -152,9 +159,22 @@ class OpenedChunks:
             done = end
         return b"".join([*pieces, self._raw[done:]])
 
+    def _check_types(self, key: ChunkKey, start: int, fields: Fields) -> None:
+        """Raise UnsupportedError if a field that is to go has been used for something else: what
+        another writer put there could not be brought back."""
+        for number, kind, _, _, _ in _kernel.fields(self.text, start):
+            name, expected = _REPLACEABLE.get(number, ("", ""))
+            found = compact.TYPE_NAMES[kind]
+            if number in fields and name and found != expected:
+                raise UnsupportedError(
+                    f"{self._named(key)}: ColumnMetaData field {number}, {name}: expected"
+                    f" {expected}, found {found}, which would be lost"
+                )
+
     def _edit(self, key: ChunkKey, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
         """The start and end of the bytes to replace, and the new bytes."""
         start, end = (self.table.one(field, *key) for field in ("meta_start", "meta_end"))
+        self._check_types(key, start, edit.fields)
         meta_data = compact.splice(self.text, start, edit.fields)
         if key not in self._copies:
             return start, end, meta_data
