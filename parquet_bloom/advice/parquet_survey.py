@@ -17,7 +17,7 @@ from parquet_bloom.advice.parquet_statistics import KeyOf, bounds, key_of
 from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
 from parquet_bloom.advice.settings import WantedFilter, WriterSettings, writer_settings
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
@@ -25,7 +25,7 @@ from parquet_bloom.parquet.build import build_filter, reason_for_none
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
-from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, located
+from parquet_bloom.parquet.pages.pages import ChunkRun, check_readable, chunk_runs, located
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.given import encode_given
@@ -85,12 +85,18 @@ class ParquetSurveyor:
         return BLOCK_BYTES * self._size.blocks_for(_max_values(chunk)) + HASHES_BYTES
 
     def read(self, chunk: ColumnChunk, sample: Sample) -> tuple[GroupSurvey]:
-        """Raises PageError for damage, UnsupportedError for codecs, encodings and encryption."""
+        """Raises PageError for damage, UnsupportedError for codecs, encodings and encryption, and where
+        the footer contradicts itself."""
         if chunk.is_locked:
             raise UnsupportedError(NO_KEY)
         file, size, type = self.file, self._size, chunk.leaf.type
         found = GroupSurvey(chunk.num_values or 0, DistinctHashes(), sample.begin())
         with located(file.footer, chunk):
+            try:
+                check_readable(file.footer, chunk)
+            except FormatError as error:
+                # What the footer says of this column is impossible; the others may be sound.
+                raise UnsupportedError(str(error)) from None
             filter = build_filter(
                 lambda: _watched(chunk_runs(file.source, file.footer, chunk), found, key_of(type)),
                 type,

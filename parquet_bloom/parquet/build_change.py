@@ -47,7 +47,6 @@ class ParquetBuild(FilterChange, BuildChange):
     ) -> None:
         refuse(file.path, options, ("orc_streams",), "a Parquet file")
         check_rewritable(file)
-        file.footer.check_row_counts()
         self._options = options
         fpp, max_bytes = options.fpp or DEFAULT_FPP, options.max_bytes or MAX_BYTES
         size = Size(fpp, max_bytes, options.ndv, options.exact_blocks)
@@ -83,6 +82,8 @@ class ParquetBuild(FilterChange, BuildChange):
 
     def _notes(self) -> Iterator[str]:
         """Source: docs/encryption.md."""
+        if doubt := self.file.footer.row_count_doubt:
+            yield f"{doubt}: `probe` will answer `unknown`"
         if self._any_encrypted(self.filters):
             yield OF_DUCKDB
             if self.file.footer.protection.has_untagged_pages:

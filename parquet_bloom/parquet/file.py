@@ -107,9 +107,8 @@ class ParquetFile(OpenFile):
         parts: Sequence[int] | None = None,
     ) -> Iterator[ChunkProber]:
         """One for the filter of each row group, or of these: the one of this dialect, or for None the
-        one at bloom_filter_offset. Raises ColumnError, FooterError if row groups are missing from
-        the footer."""
-        self.footer.check_row_counts()
+        one at bloom_filter_offset. All answer `unknown` if row groups may be missing from the footer.
+        Raises ColumnError."""
         wanted = set(self.select_parts(parts))
         first_row = 0
         for row_group in range(self.num_row_groups):

@@ -162,6 +162,8 @@ class ChunkProber:
     @read_once
     def _found(self) -> tuple[LegacyFilter | _StoredFilter | None, str]:
         """The filter, or None and why there is none that can be used. Raises TamperedError."""
+        if doubt := self._file.footer.row_count_doubt:
+            return None, doubt
         try:
             return self._find()
         except MissingKeyError:

@@ -208,6 +208,13 @@ class Footer:
         return compact.read_zigzag(self.raw, spans[name][0])
 
     @cached_property
+    def compresses_always(self) -> bool:
+        """Whether data pages of version 2 are compressed even if their header denies it. Source:
+        Arrow C++ before 2.0, ARROW-10353, ARROW-17100."""
+        application, _, version = self.created_by.partition(" version ")
+        return application == "parquet-cpp" and version[:2] in ("0.", "1.")
+
+    @cached_property
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaf columns. Raises FooterError if the schema is damaged."""
         elements = self._decoded(ttypes.SchemaElement, "schema")
@@ -228,14 +235,19 @@ class Footer:
     def row_group_num_rows(self, row_group: int) -> int:
         return self._integer(self._row_groups[row_group], "num_rows")
 
-    def check_row_counts(self) -> None:
-        """Raise FooterError if the rows of the row groups do not add up to the file's: a lost row
-        group must not make a value seem absent."""
+    @cached_property
+    def row_count_doubt(self) -> str:
+        """What is wrong if the rows of the row groups do not add up to the file's; empty if they do:
+        a lost row group must not make a value seem absent."""
         held = sum(self.row_group_num_rows(group) for group in range(self.num_row_groups))
-        if held != self.num_rows:
-            raise FooterError(
-                f"{self.where}: footer: the row groups hold {held} rows, the file {self.num_rows}"
-            )
+        if held == self.num_rows:
+            return ""
+        return f"footer: the row groups hold {held} rows, the file {self.num_rows}"
+
+    def check_row_counts(self) -> None:
+        """Raise FooterError if there is a row_count_doubt."""
+        if self.row_count_doubt:
+            raise FooterError(f"{self.where}: {self.row_count_doubt}")
 
     @property
     def chunks(self) -> ChunkTable:

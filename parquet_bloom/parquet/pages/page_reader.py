@@ -42,10 +42,18 @@ class PageReader:
             self._expected = _DICTIONARY_FIRST[::-1]
 
     def check_end(self) -> None:
-        """Raise PageError if the pages take less than the footer says; more is harmless, as old
-        writers did not count the dictionary page's header."""
-        if self.position < self._chunk_end:
-            raise PageError(f"pages end at {self.position}, the footer says {self._chunk_end}")
+        """Raise PageError if there is another data page with values before the end that the footer
+        states. More than that is harmless, as old writers did not count the dictionary page's header,
+        and so is less, as Impala counted pages that it did not write."""
+        end = self.position
+        while self.position < self._chunk_end:
+            try:
+                page = self.next_page()
+            except PageError:
+                return
+            details = page.header.data_page_header or page.header.data_page_header_v2
+            if page.header.type not in DATA_PAGES or details is None or details.num_values:
+                raise PageError(f"pages end at {end}, the footer says {self._chunk_end}")
 
     def next_page(self) -> Page:
         """The next page; reads its header only."""

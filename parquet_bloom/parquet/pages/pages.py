@@ -109,7 +109,7 @@ def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[C
             continue
         _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
-            section = _value_section(reader, page, chunk)
+            section = _value_section(reader, footer, page, chunk)
             for run in _data_runs(section, page, chunk, encoding):
                 yield ChunkRun(page.ordinal, run)
         elif not has_dictionary:
@@ -138,7 +138,7 @@ def page_rows(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[Pa
             dictionary = _dictionary_run(reader, page, chunk)
             continue
         _, encoding = _num_values_and_encoding(page)
-        section = _value_section(reader, page, chunk)
+        section = _value_section(reader, footer, page, chunk)
         rows, num_rows = section.rows(num_rows)
         if encoding not in DICTIONARY_ENCODINGS:
             for run in _data_runs(section, page, chunk, encoding):
@@ -169,7 +169,7 @@ def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries
             continue
         _, encoding = _num_values_and_encoding(page)
         if encoding in DICTIONARY_ENCODINGS:
-            _mark_used(_value_section(reader, page, chunk), page, used)
+            _mark_used(_value_section(reader, footer, page, chunk), page, used)
     return used
 
 
@@ -272,9 +272,10 @@ class _Section:
         return rows[is_stored], num_before + int(begins.sum())
 
 
-def _value_section(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
-    section = _section_v1 if page.header.type == PageType.DATA_PAGE else _section_v2
-    return section(reader.body(page), page, chunk)
+def _value_section(reader: PageReader, footer: Footer, page: Page, chunk: ColumnChunk) -> _Section:
+    if page.header.type == PageType.DATA_PAGE:
+        return _section_v1(reader.body(page), page, chunk)
+    return _section_v2(reader.body(page), page, chunk, footer.compresses_always)
 
 
 def _section_v1(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
@@ -307,7 +308,9 @@ def _split_levels(
     return Levels(count, highest, data[start:end], encoding == Encoding.BIT_PACKED), data[end:]
 
 
-def _section_v2(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
+def _section_v2(
+    body: memoryview, page: Page, chunk: ColumnChunk, is_always_compressed: bool
+) -> _Section:
     header, leaf = page.header.data_page_header_v2, chunk.leaf
     if header is None:
         raise PageError(f"page at {page.start}: no data_page_header_v2")
@@ -319,7 +322,8 @@ def _section_v2(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
     size = page.header.uncompressed_page_size - end
     if size < 0:
         raise PageError(f"levels take {end} bytes, the whole page {size + end}")
-    if header.is_compressed is not False and (size or len(values)):
+    is_compressed = is_always_compressed or header.is_compressed is not False
+    if is_compressed and (size or len(values)):
         values = decompress(chunk.codec, values, size)
     return _Section(
         values,

@@ -1,0 +1,81 @@
+"""Files that other readers read although their writers did not keep to the format."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import SHARED, missing
+from make.footers import edited
+from make.pages import byte_arrays, data_page
+from make.parquet_files import forged, written
+
+import parquet_bloom as pb
+
+ODD = SHARED / "data" / "odd"
+DOUBT = "footer: the row groups hold 6 rows, the file 0"
+
+
+def odd(name):
+    if not ODD.exists():
+        missing("../shared/data/odd")
+    return ODD / name
+
+
+def test_pages_that_deny_their_compression(tmp_path):
+    path, out = odd("ARROW-17100.parquet"), tmp_path / "out.parquet"
+    pb.build(path, out, columns=["col1", "col2", "col3", "col4"])
+    table = pq.read_table(path)
+    assert table.num_rows == 5
+    for name in table.column_names:
+        results = pb.probe(out, name, table[name].to_pylist()).results
+        assert {each.verdict for each in results} == {"maybe"}
+    assert not {each.rule for each in pb.validate(out).findings} & {"PB116", "PB401", "PB408"}
+
+
+def test_pages_that_end_before_the_footer_says(tmp_path):
+    path, out = odd("alltypes_empty_pages.parquet"), tmp_path / "out.parquet"
+    pb.build(path, out, columns=["string_col"])
+    results = pb.probe(out, "string_col", [str(n) for n in range(12)]).results
+    assert [each.verdict for each in results] == ["maybe"] * 10 + ["absent"] * 2
+
+
+def test_another_page_with_values_is_not_left_out(tmp_path):
+    pages = [data_page(byte_arrays(b"a"), 1), data_page(byte_arrays(b"b"), 1)]
+    path = forged(tmp_path / "x.parquet", pages, 1)
+    with pytest.raises(pb.PageError, match="pages end at"):
+        pb.build(path, columns=["values"], in_place=True)
+
+
+def test_an_empty_page_at_the_end(tmp_path):
+    pages = [data_page(byte_arrays(b"a"), 1), data_page(b"", 0)]
+    path = forged(tmp_path / "x.parquet", pages, 1)
+    pb.build(path, columns=["values"], in_place=True)
+    results = pb.probe(path, "values", ["a", "b"]).results
+    assert [each.verdict for each in results] == ["maybe", "absent"]
+
+
+def test_columns_that_cannot_be_read_are_skipped_with_their_reason(tmp_path):
+    path, out = odd("nested-unsigned-malformed.parquet"), tmp_path / "out.parquet"
+    reasons = {each.column: (each.verdict, each.reason) for each in pb.advise(path).columns}
+    assert reasons["g.c1"] == (
+        "skip",
+        "row group 0, column g.c1: num_values is 4, expected 2",
+    )
+    assert reasons["a"][1] != reasons["g.c1"][1]
+    pb.build(path, out, columns=["a", "m1.key_value.key"])
+    with pytest.raises(pb.FormatError, match=r"g\.c1: num_values is 4, expected 2"):
+        pb.build(path, tmp_path / "none.parquet", columns=["a", "g.c1"])
+
+
+def test_rows_that_do_not_add_up(tmp_path):
+    def edit(footer):
+        footer.num_rows = 0
+
+    path = tmp_path / "x.parquet"
+    path.write_bytes(edited(written(pa.table({"a": list(range(6))})), edit))
+    report = pb.build(path, columns=["a"], in_place=True)
+    assert report.notes == (f"{DOUBT}: `probe` will answer `unknown`",)
+    assert [each.num_filters for each in report.filters] == [1]
+    for values in ([0, 100], list(range(300))):
+        results = pb.probe(path, "a", values).results
+        assert {(each.verdict, each.groups[0].reason) for each in results} == {("unknown", DOUBT)}
+    assert [(each.rule, each.message) for each in pb.validate(path).findings] == [("PB115", DOUBT)]
