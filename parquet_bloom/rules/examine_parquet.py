@@ -36,6 +36,7 @@ from parquet_bloom.parquet.membership import (
     rows_of_missing,
     stores_values,
 )
+from parquet_bloom.parquet.pages.pages import pages_room
 from parquet_bloom.parquet.sealed import exposure
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
@@ -148,7 +149,11 @@ class ParquetExamination(Examination):
         return items
 
     def room(self, item: list[StoredChunk]) -> int:
-        return sum(membership_room(each.stored.num_bytes) for each in item)
+        room = sum(membership_room(each.stored.num_bytes) for each in item)
+        if not self.options.deep:
+            return room
+        file = self.file
+        return room + sum(pages_room(file.source, file.footer, each.chunk) for each in item)
 
     def look(self, item: list[StoredChunk]) -> Look:
         source = self.file.source if len(item) == 1 else Window(self.file.source)

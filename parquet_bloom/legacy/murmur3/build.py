@@ -27,7 +27,7 @@ from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import chunk_runs, located
+from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
 from parquet_bloom.parquet.writer import ParquetChange, check_end, check_unencrypted, kept_end
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
@@ -91,7 +91,7 @@ class Murmur3Build(ParquetChange, BuildChange):
         )
 
     def compose(self, version: Version) -> None:
-        filters = work_in_order(self._chunks, self._filter, _room, self._options.threads)
+        filters = work_in_order(self._chunks, self._filter, self._room, self._options.threads)
         with closing(filters):
             added = write_filters(
                 self.file, version, filters, self._dialect, self._progress, self._is_inserted
@@ -105,6 +105,11 @@ class Murmur3Build(ParquetChange, BuildChange):
         self.filters = added.filters
         self.skipped += added.skipped
         self.notes = self._dialect.notes if added.filters else ()
+
+    def _room(self, chunk: ColumnChunk) -> int:
+        """All hashes, twice, and pages."""
+        hashes = 16 * (chunk.num_values or 0)
+        return hashes + pages_room(self.file.source, self.file.footer, chunk)
 
     def _filter(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
@@ -127,8 +132,3 @@ class Murmur3Build(ParquetChange, BuildChange):
     def check(self, new: OpenFile) -> None:
         if self._edit is not None:
             check_version(self._edit, new)
-
-
-def _room(chunk: ColumnChunk) -> int:
-    """All hashes, twice."""
-    return 16 * (chunk.num_values or 0)

@@ -25,7 +25,7 @@ from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import chunk_runs, located
+from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
 from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
@@ -67,7 +67,7 @@ class StatisticsBuild(FieldsChange, BuildChange):
         return not self.edits and not self._ahead
 
     def compose(self, version: Version) -> None:
-        with closing(work_in_order(self._ahead, self._filter, _room, self._threads)) as built:
+        with closing(work_in_order(self._ahead, self._filter, self._room, self._threads)) as built:
             for done, (chunk, filter) in enumerate(built, 1):
                 self._take(chunk, filter)
                 self._progress(done)
@@ -105,6 +105,11 @@ class StatisticsBuild(FieldsChange, BuildChange):
         for key in self.edits:
             read_stored(new.footer, new.chunk_at(key))
 
+    def _room(self, chunk: ColumnChunk) -> int:
+        """Hashes of 128 bits, twice, and pages."""
+        hashes = 32 * (chunk.num_values or 0)
+        return hashes + pages_room(self.file.source, self.file.footer, chunk)
+
     def _filter(self, chunk: ColumnChunk) -> KHashFilter | str:
         """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
         leaf = chunk.leaf.type
@@ -136,11 +141,6 @@ class StatisticsBuild(FieldsChange, BuildChange):
         for some in hashes:
             filter.insert_hashes(some)
         return filter if filter.bits_set else NO_VALUES
-
-
-def _room(chunk: ColumnChunk) -> int:
-    """Hashes of 128 bits, twice."""
-    return 32 * (chunk.num_values or 0)
 
 
 def _num_distinct(hashes: Sequence[Hashes]) -> int:
