@@ -71,10 +71,10 @@ def set_memory(num_bytes: int) -> None:
 
 
 def check_fits(what: str, num_bytes: int) -> None:
-    """Raise UnsupportedError if `what` alone would exceed the memory budget."""
+    """Raise UnsupportedError if that alone exceeds the memory budget; `what`: such as `a page takes`."""
     if num_bytes > memory():
         raise UnsupportedError(
-            f"{what} takes {num_bytes} bytes, expected at most {memory()}: {NO_MEMORY}"
+            f"{what} {num_bytes} bytes, expected at most {memory()}: {NO_MEMORY}"
         )
 
 

@@ -5,14 +5,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.footers import pointer, with_meta
 from make.runaway_files import claims, numbers, strings
 
 import parquet_bloom as pb
 from parquet_bloom.parallel import DEFAULT_MEMORY, LEAST_MEMORY, memory
+from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
+from parquet_bloom.rules import examine_parquet
 
 MOST_BESIDE = 200 << 20
 MILLION = 1_000_000
@@ -117,3 +123,35 @@ def test_the_budget_of_a_process() -> None:
         assert memory() == LEAST_MEMORY
     finally:
         pb.set_memory(DEFAULT_MEMORY)
+
+
+def test_a_filter_that_many_chunks_point_to_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not 128 MiB for each of thousands of chunks."""
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"a": range(8), "b": range(8)}), path, row_group_size=2)
+    pb.build(path, in_place=True, columns=["a", "b"])
+    data = path.read_bytes()
+    place = dict(
+        zip(("bloom_filter_offset", "bloom_filter_length"), pointer(data, 0, 0), strict=True)
+    )
+    for group in range(4):
+        for column in range(2):
+            data = with_meta(data, group, column, **place)
+    path.write_bytes(data)
+    read: list[object] = []
+    real = bloom.read_bitset
+
+    def read_bitset(source: Any, stored: Any) -> Any:
+        read.append(stored)
+        return real(source, stored)
+
+    monkeypatch.setattr(bloom, "read_bitset", read_bitset)
+    # Too large to be looked at together with another one.
+    monkeypatch.setattr(examine_parquet, "_TOGETHER", 0)
+    report = pb.validate(path, deep=False)
+    assert (len(read), report.checked.filters) == (1, 8)
+    rules = [(finding.rule, finding.row_group, finding.column) for finding in report.findings]
+    shared = [(0, "b"), *((group, column) for group in (1, 2, 3) for column in "ab")]
+    assert [each[1:] for each in rules if each[0] == "PB106"] == shared, rules

@@ -22,12 +22,13 @@ from parquet_bloom.legacy.murmur3.footer import FooterEdit, check_version, new_f
 from parquet_bloom.legacy.murmur3.places import in_order_of_pages, write_filters
 from parquet_bloom.legacy.murmur3.pointers import every_note
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
-from parquet_bloom.parallel import Progress, of_all, work_in_order
+from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
+from parquet_bloom.parquet.pages.runs import PART_VALUES
 from parquet_bloom.parquet.writer import ParquetChange, check_end, check_unencrypted, kept_end
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
@@ -116,10 +117,11 @@ class Murmur3Build(ParquetChange, BuildChange):
         options, scheme = self._options, self._dialect.scheme
         with located(self.file.footer, chunk):
             runs = chunk_runs(self.file.source, self.file.footer, chunk)
-            hashes: Iterable[Hashes] = map(scheme.raw_hashes, with_specials(runs, chunk.leaf.type))
+            parts = (part for run in with_specials(runs, chunk.leaf.type) for part in run.parts())
+            hashes: Iterable[Hashes] = map(scheme.raw_hashes, parts)
             ndv = options.ndv
             if ndv is None:
-                hashes = [distinct(np.concatenate([np.empty(0, np.uint64), *hashes]))]
+                hashes = [_all_distinct(hashes)]
                 ndv = max(1, hashes[0].size)
             fpp = DEFAULT_FPP if options.fpp is None else options.fpp
             max_bytes = MAX_BYTES if options.max_bytes is None else options.max_bytes
@@ -132,3 +134,18 @@ class Murmur3Build(ParquetChange, BuildChange):
     def check(self, new: OpenFile) -> None:
         if self._edit is not None:
             check_version(self._edit, new)
+
+
+def _all_distinct(hashes: Iterable[Hashes]) -> Hashes:
+    """The hashes, each once. Raises UnsupportedError if they do not fit the memory budget."""
+    kept, ahead = np.empty(0, np.uint64), 0
+    waiting: list[Hashes] = []
+    for some in hashes:
+        waiting.append(distinct(some))
+        ahead += waiting[-1].size
+        if ahead > max(PART_VALUES, kept.size):
+            # Sorting takes as much again.
+            check_fits("its hashes", 2 * (kept.nbytes + 8 * ahead))
+            kept, ahead = distinct(np.concatenate([kept, *waiting])), 0
+            waiting = []
+    return distinct(np.concatenate([kept, *waiting]))

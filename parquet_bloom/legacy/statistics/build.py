@@ -20,7 +20,7 @@ from parquet_bloom.legacy.statistics.filter_struct import WORD_BITS, StatisticsS
 from parquet_bloom.legacy.statistics.stored import has_filter, read_stored
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.options import BuildOptions, refuse
-from parquet_bloom.parallel import Progress, of_all, work_in_order
+from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -117,11 +117,13 @@ class StatisticsBuild(FieldsChange, BuildChange):
         with located(self.file.footer, chunk):
             runs = chunk_runs(self.file.source, self.file.footer, chunk)
             hashes: Iterable[Hashes] = (
-                self._strategy.hashes(leaf, run) for run in with_specials(runs, leaf)
+                self._strategy.hashes(leaf, part)
+                for run in with_specials(runs, leaf)
+                for part in run.parts()
             )
             entries = expected.entries
             if entries is None:
-                hashes = list(hashes)
+                hashes = _fitting(hashes)
                 entries = _num_distinct(hashes)
             return self._filter_of(hashes, entries, expected.fpp)
 
@@ -141,6 +143,17 @@ class StatisticsBuild(FieldsChange, BuildChange):
         for some in hashes:
             filter.insert_hashes(some)
         return filter if filter.bits_set else NO_VALUES
+
+
+def _fitting(hashes: Iterable[Hashes]) -> list[Hashes]:
+    """All hashes. Raises UnsupportedError if counting them does not fit the memory budget."""
+    kept: list[Hashes] = []
+    num_bytes = 0
+    for some in hashes:
+        kept.append(some)
+        num_bytes += some.nbytes
+        check_fits("its hashes", 2 * num_bytes)
+    return kept
 
 
 def _num_distinct(hashes: Sequence[Hashes]) -> int:

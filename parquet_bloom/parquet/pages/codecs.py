@@ -49,7 +49,7 @@ def decompress(codec: int | None, data: memoryview, size: int, held: int = 0) ->
     else:
         if size > (len(data) + 1) * _MOST_EACH.get(codec, size):
             raise PageError(f"{name}: {len(data)} bytes, from which {size} bytes cannot come")
-        check_fits(f"{name}: a page", held + len(data) + size)
+        check_fits(f"{name}: a page takes", held + len(data) + size)
         out = bytearray(size) if size < _LARGE_BYTES else memoryview(mmap.mmap(-1, size))
         try:
             length = _CODECS[codec](data, out)

@@ -70,7 +70,7 @@ class PageReader:
     def body(self, page: Page) -> memoryview:
         """The body as its writer compressed it, with a valid checksum if it has one. Raises PageError
         for another, UnsupportedError if it does not fit the memory budget."""
-        check_fits(f"page at {page.start}: its body", self.held + page.size)
+        check_fits(f"page at {page.start}: its body takes", self.held + page.size)
         stored = self._ahead.read(page.start, page.size)[: page.size]
         crc = page.header.crc
         if crc is not None and zlib.crc32(stored) != crc & 0xFFFFFFFF:
