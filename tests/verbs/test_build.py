@@ -255,7 +255,7 @@ def test_large_filters_are_not_held_together(source, monkeypatch):
     """While one waits to be written and beside it there is no room, the next does not begin."""
     began, taken = [], []
     build_filter = filter_builder.build_filter
-    monkeypatch.setattr(chunk_pool, "MEMORY_BUDGET", 2048 * 3 // 2)
+    monkeypatch.setattr(chunk_pool, "memory", lambda: 2048 * 3 // 2)
     monkeypatch.setattr(
         filter_builder, "build_filter", lambda *args: (began.append(1), build_filter(*args))[1]
     )

@@ -114,14 +114,14 @@ class Murmur3Build(ParquetChange, BuildChange):
 
     def _filter(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
-        options, scheme = self._options, self._dialect.scheme
-        with located(self.file.footer, chunk):
-            runs = chunk_runs(self.file.source, self.file.footer, chunk)
+        file, options, scheme = self.file, self._options, self._dialect.scheme
+        with located(file.footer, chunk):
+            runs = chunk_runs(file.source, file.footer, chunk)
             parts = (part for run in with_specials(runs, chunk.leaf.type) for part in run.parts())
             hashes: Iterable[Hashes] = map(scheme.raw_hashes, parts)
             ndv = options.ndv
             if ndv is None:
-                hashes = [_all_distinct(hashes)]
+                hashes = [_all_distinct(hashes, pages_room(file.source, file.footer, chunk))]
                 ndv = max(1, hashes[0].size)
             fpp = DEFAULT_FPP if options.fpp is None else options.fpp
             max_bytes = MAX_BYTES if options.max_bytes is None else options.max_bytes
@@ -136,8 +136,9 @@ class Murmur3Build(ParquetChange, BuildChange):
             check_version(self._edit, new)
 
 
-def _all_distinct(hashes: Iterable[Hashes]) -> Hashes:
-    """The hashes, each once. Raises UnsupportedError if they do not fit the memory budget."""
+def _all_distinct(hashes: Iterable[Hashes], held: int) -> Hashes:
+    """The hashes, each once. Raises UnsupportedError if they do not fit the memory budget beside the
+    `held` bytes of pages."""
     kept, ahead = np.empty(0, np.uint64), 0
     waiting: list[Hashes] = []
     for some in hashes:
@@ -145,7 +146,7 @@ def _all_distinct(hashes: Iterable[Hashes]) -> Hashes:
         ahead += waiting[-1].size
         if ahead > max(PART_VALUES, kept.size):
             # Sorting takes as much again.
-            check_fits("its hashes", 2 * (kept.nbytes + 8 * ahead))
+            check_fits("its pages and hashes take", held + 2 * (kept.nbytes + 8 * ahead))
             kept, ahead = distinct(np.concatenate([kept, *waiting])), 0
             waiting = []
     return distinct(np.concatenate([kept, *waiting]))

@@ -123,7 +123,8 @@ class StatisticsBuild(FieldsChange, BuildChange):
             )
             entries = expected.entries
             if entries is None:
-                hashes = _fitting(hashes)
+                held = pages_room(self.file.source, self.file.footer, chunk)
+                hashes = _fitting(hashes, held)
                 entries = _num_distinct(hashes)
             return self._filter_of(hashes, entries, expected.fpp)
 
@@ -145,14 +146,15 @@ class StatisticsBuild(FieldsChange, BuildChange):
         return filter if filter.bits_set else NO_VALUES
 
 
-def _fitting(hashes: Iterable[Hashes]) -> list[Hashes]:
-    """All hashes. Raises UnsupportedError if counting them does not fit the memory budget."""
+def _fitting(hashes: Iterable[Hashes], held: int) -> list[Hashes]:
+    """All hashes. Raises UnsupportedError if counting them does not fit the memory budget beside the
+    `held` bytes of pages."""
     kept: list[Hashes] = []
     num_bytes = 0
     for some in hashes:
         kept.append(some)
         num_bytes += some.nbytes
-        check_fits("its hashes", 2 * num_bytes)
+        check_fits("its pages and hashes take", held + 2 * num_bytes)
     return kept
 
 
