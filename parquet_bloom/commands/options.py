@@ -179,13 +179,10 @@ def budget(ctx: click.Context, param: click.Parameter, text: str | None) -> None
     size = any_size(ctx, param, text)
     if size is None:
         return
-    from parquet_bloom.parallel import memory, set_memory
+    from parquet_bloom.parallel import LEAST_MEMORY, memory, set_memory
 
     ctx.call_on_close(partial(set_memory, memory()))
-    try:
-        set_memory(size)
-    except ValueError as error:
-        raise click.BadParameter(str(error).removeprefix("memory: ")) from None
+    set_memory(click.IntRange(LEAST_MEMORY).convert(size, param, ctx))
 
 
 memory = general_option(
