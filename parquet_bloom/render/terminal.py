@@ -233,7 +233,11 @@ def load(as_json: bool) -> None:
         from parquet_bloom.verbs import documents
 
         documents.as_json(None)
-    elif sys.stdout is not None and sys.stdout.isatty():
+        return
+    from parquet_bloom.render.hints import command
+
+    command("repair")
+    if sys.stdout is not None and sys.stdout.isatty():
         import parquet_bloom.render.table  # noqa: F401
 
 
