@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from parquet_bloom.legacy.murmur3.dialect import Murmur3 as Murmur3
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter as StatisticsFilter
     from parquet_bloom.orc.file import OrcFile as OrcFile
+    from parquet_bloom.parallel import set_memory as set_memory
     from parquet_bloom.parquet.file import ParquetFile as ParquetFile
     from parquet_bloom.rules.finding import Finding as Finding
     from parquet_bloom.rules.policy import ColumnPolicy as ColumnPolicy
@@ -95,6 +96,7 @@ _NAMES = {
     "legacy.murmur3.dialect": "Murmur3",
     "legacy.statistics.dialect": "StatisticsFilter",
     "orc.file": "OrcFile",
+    "parallel": "set_memory",
     "parquet.file": "ParquetFile",
     "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",

@@ -88,6 +88,10 @@ def no_column(name: str, names: Sequence[str]) -> str:
     return f"no column {name}; the file has {', '.join(names[:5])}{', …' * (len(names) > 5)}"
 
 
+# What Python says.
+_NO_THREAD = "can't start new thread"
+
+
 def complaint(error: BaseException) -> str:
     """The error message for the user of the command."""
     if isinstance(error, OSError) and error.strerror:
@@ -96,6 +100,8 @@ def complaint(error: BaseException) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory"
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return "the system starts no more threads; --threads 1 needs none"
     return f"internal error, please report what --debug shows: {type(error).__name__}: {error}"
 
 

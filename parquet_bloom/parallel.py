@@ -1,4 +1,8 @@
-"""Process files or column chunks in parallel within a memory budget, and yield the results in order."""
+"""Process files or column chunks in parallel within a memory budget, and yield the results in order.
+
+The budget is one for the whole process, whatever its threads do: for the pages, dictionaries and
+filters that are held at a time. What does not fit by itself is refused before it is allocated.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Sequence, Sized
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.vocabulary import NO_MEMORY
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -36,8 +43,39 @@ def of_all(progress: Progress | None, chunks: Sized) -> Callable[[int], None]:
     return lambda done: progress(done, len(chunks)) if progress else None
 
 
-# For all filters that are being built or wait to be consumed: two large ones take turns.
-MEMORY_BUDGET = 128 << 20
+DEFAULT_MEMORY = 1 << 30
+
+# Two of the largest filters, and pages.
+LEAST_MEMORY = 256 << 20
+
+
+class _Budget:
+    limit = DEFAULT_MEMORY
+
+
+def memory() -> int:
+    """How many bytes the threads of this process may hold at a time, see set_memory."""
+    return _Budget.limit
+
+
+def set_memory(num_bytes: int) -> None:
+    """Let all threads of this process together hold `num_bytes` of pages and filters at a time, at
+    least 256 MiB; 1 GiB by default. Chunks wait for each other, and a page that does not fit by
+    itself is refused with UnsupportedError. The interpreter and its libraries come on top.
+
+    Raises ValueError for less.
+    """
+    if num_bytes < LEAST_MEMORY:
+        raise ValueError(f"memory: {num_bytes}, expected {LEAST_MEMORY} bytes or more")
+    _Budget.limit = num_bytes
+
+
+def check_fits(what: str, num_bytes: int) -> None:
+    """Raise UnsupportedError if that alone exceeds the memory budget; `what`: such as `a page takes`."""
+    if num_bytes > memory():
+        raise UnsupportedError(
+            f"{what} {num_bytes} bytes, expected at most {memory()}: {NO_MEMORY}"
+        )
 
 
 def num_processors() -> int:
@@ -70,16 +108,19 @@ def work_in_order(
     ahead = deque(chunks)
     # Chunks in progress, each with its room and its result to come.
     begun: deque[tuple[Item, int, Future[Result]]] = deque()
+    needed: int | None = None
     with ThreadPoolExecutor(threads, thread_name_prefix="pbloom-chunk") as pool:
         try:
             while ahead or begun:
                 while ahead and len(begun) < 2 * threads:
                     taken = sum(each for _, each, _ in begun)
+                    needed = room(ahead[0]) if needed is None else needed
                     # A chunk that exceeds the budget by itself runs alone.
-                    if begun and taken + room(ahead[0]) > MEMORY_BUDGET:
+                    if begun and taken + needed > memory():
                         break
                     chunk = ahead.popleft()
-                    begun.append((chunk, room(chunk), pool.submit(work, chunk)))
+                    begun.append((chunk, needed, pool.submit(work, chunk)))
+                    needed = None
                 yield _taken(begun)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -71,6 +71,7 @@ HAS_ONE: Final = "has a filter already"
 NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
 ENCRYPTED: Final = "encrypted"
+NO_MEMORY: Final = "does not fit the memory budget"
 
 
 def words(literal: Any) -> tuple[str, ...]:

@@ -25,7 +25,13 @@ from parquet_bloom.parquet.build import build_filter, reason_for_none
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
-from parquet_bloom.parquet.pages.pages import ChunkRun, check_readable, chunk_runs, located
+from parquet_bloom.parquet.pages.pages import (
+    ChunkRun,
+    check_readable,
+    chunk_runs,
+    located,
+    pages_room,
+)
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.given import encode_given
@@ -33,6 +39,9 @@ from parquet_bloom.vocabulary import NO_KEY
 
 # The most memory that counting and sampling one chunk takes.
 HASHES_BYTES: Final = 8 << 20
+
+# What a value's place in the order is told by; a value can have gigabytes.
+KEY_BYTES: Final = 64 << 10
 
 
 class ParquetSurveyor:
@@ -82,7 +91,9 @@ class ParquetSurveyor:
         counts.dictionary_bytes = max(counts.dictionary_bytes, chunk.total_uncompressed_size or 0)
 
     def room(self, chunk: ColumnChunk) -> int:
-        return BLOCK_BYTES * self._size.blocks_for(_max_values(chunk)) + HASHES_BYTES
+        filter = BLOCK_BYTES * self._size.blocks_for(_max_values(chunk))
+        pages = pages_room(self.file.source, self.file.footer, chunk)
+        return filter + HASHES_BYTES + pages
 
     def read(self, chunk: ColumnChunk, sample: Sample) -> tuple[GroupSurvey]:
         """Raises PageError for damage, UnsupportedError for codecs, encodings and encryption, and where
@@ -115,19 +126,20 @@ def _watched(
     """The same runs, counted and sampled: all of a chunk, or all of it again."""
     entries, has_others = 0, False
     for each in runs:
-        hashes = each.run.hashes()
-        found.distinct.add(hashes)
-        found.sample.add(hashes, partial(_keys_at, each.run, key_of))
-        if each.is_dictionary:
-            entries = hashes.size
-        elif hashes.size:
-            has_others = True
+        for part in each.run.parts():
+            hashes = part.hashes()
+            found.distinct.add(hashes)
+            found.sample.add(hashes, partial(_keys_at, part, key_of))
+            if each.is_dictionary:
+                entries += hashes.size
+            elif hashes.size:
+                has_others = True
         found.dictionary = 0 if has_others else entries
         yield each
 
 
 def _keys_at(run: Run, key_of: KeyOf | None, positions: Iterable[int]) -> list[OrderKey | None]:
-    return [key_of(stored) if key_of else None for stored in run.take(positions)]
+    return [key_of(stored) if key_of else None for stored in run.take(positions, KEY_BYTES)]
 
 
 def _max_values(chunk: ColumnChunk) -> int:

@@ -35,6 +35,7 @@ from parquet_bloom.commands.sections import Command, output_option, values_optio
 @option.answers
 @option.verbose
 @option.threads
+@option.memory
 @key_options
 def advise(
     inputs: Inputs, columns: tuple[str, ...] | None, value_sample: Path | None,

@@ -30,6 +30,7 @@ Choice: TypeAlias = "tuple[str, ...] | Exception | None"
 @option.destinations
 @option.filters
 @option.threads
+@option.memory
 @option.orc_streams
 @dialect_options
 @key_options

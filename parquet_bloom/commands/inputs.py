@@ -133,7 +133,9 @@ class Answers:
     def each(self, work: Callable[[str], Any], failed: Failed = _nothing, threads: int = 1) -> int:
         """Take the report that `work` returns for every file; otherwise as Inputs.each."""
         from parquet_bloom.render.many_files import Summary
+        from parquet_bloom.render.terminal import load
 
+        load(self._as_json)
         complaints = self._inputs.complaints(at_once=not self._is_short)
         if self._summed is None:
             write = self._writing(complaints)

@@ -57,7 +57,7 @@ MAX_SEED = (1 << 32) - 1
 
 
 def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """Bytes: a number, or one with KiB or MiB."""
+    """Bytes: a number, or one with KiB, MiB or GiB."""
     from parquet_bloom.filters.sizing import parse_size
 
     try:
@@ -171,6 +171,26 @@ threads_to_read = general_option(
     metavar="N",
     help="Number of files, or of filters in one file, to read at a time."
     "  [default: one per processor behind URLs and for large filters, otherwise 1]",
+)
+
+
+def budget(ctx: click.Context, param: click.Parameter, text: str | None) -> None:
+    """Set the memory budget for one command."""
+    size = any_size(ctx, param, text)
+    if size is None:
+        return
+    from parquet_bloom.parallel import LEAST_MEMORY, memory, set_memory
+
+    ctx.call_on_close(partial(set_memory, memory()))
+    set_memory(click.IntRange(LEAST_MEMORY).convert(size, param, ctx))
+
+
+memory = general_option(
+    "--memory",
+    callback=budget,
+    expose_value=False,
+    metavar="SIZE",
+    help="Memory for pages and filters, of all threads together; 256MiB or more.  [default: 1GiB]",
 )
 no_verify = files_option(
     "--no-verify",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @option.max_bytes
 @option.destinations
 @option.threads
+@option.memory
 @key_options
 @option.as_json
 @option.verbose

@@ -25,6 +25,7 @@ from parquet_bloom.commands.sections import Command, output_option
 @option.fpp
 @check.configured
 @option.threads
+@option.memory
 @key_options
 def report(
     file: str, output: Path, overwrite: bool, fpp: float | None, parts: tuple[int, ...] | None,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @option.answers
 @option.verbose
 @option.threads
+@option.memory
 @key_options
 def validate(
     inputs: Inputs, findings_format: FindingsFormat, as_json: bool, policy: Policy,

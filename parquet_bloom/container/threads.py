@@ -6,11 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from parquet_bloom.parallel import MEMORY_BUDGET, Item, num_processors
+from parquet_bloom.parallel import Item, num_processors
 from parquet_bloom.storage.source import is_url
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
+
+# Up to so many bytes of filters, one thread is quicker.
+SMALL_BYTES = 128 << 20
 
 
 def threads_to_read(
@@ -23,8 +26,8 @@ def threads_to_read(
     if threads or any(is_url(source.path) for source in sources):
         return threads
     # Nobody has to add up the filters of small files.
-    is_small = sum(source.size for source in sources) <= MEMORY_BUDGET
-    return 1 if is_small or sum(map(room, items)) <= MEMORY_BUDGET else None
+    is_small = sum(source.size for source in sources) <= SMALL_BYTES
+    return 1 if is_small or sum(map(room, items)) <= SMALL_BYTES else None
 
 
 def threads_for_files(threads: int | None, paths: Sequence[str]) -> tuple[int, int | None]:

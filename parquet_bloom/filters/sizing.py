@@ -29,7 +29,8 @@ BLOCK_BITS = 256
 MIN_BYTES = 64
 MAX_BYTES = 128 << 20
 
-_UNITS = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "M": 1 << 20, "MIB": 1 << 20}
+_UNITS = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_UNITS |= {f"{unit}IB": size for unit, size in _UNITS.items() if size > 1}
 
 
 def expected_fpp(ndv: float, num_blocks: int) -> float:
@@ -77,11 +78,11 @@ def estimate_ndv(bits_set: int, num_blocks: int) -> float:
 
 
 def parse_size(text: str) -> int:
-    """The bytes of `64`, `64KiB` or `1MiB`. Raises ValueError for anything else."""
-    digits = text.rstrip("bBiIkKmM ")
+    """The bytes of `64`, `64KiB`, `1MiB` or `1GiB`. Raises ValueError for anything else."""
+    digits = text.rstrip("bBiIkKmMgG ")
     unit = text[len(digits) :].strip().upper()
     if not digits.isdecimal() or unit not in _UNITS:
-        raise ValueError(f"{text!r}: not a size: expected bytes, or a number with KiB or MiB")
+        raise ValueError(f"{text!r}: not a size: expected bytes, or a number with KiB, MiB or GiB")
     return int(digits) * _UNITS[unit]
 
 

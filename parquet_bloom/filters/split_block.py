@@ -11,6 +11,7 @@ Spec: parquet-format, BloomFilter.md.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import FilterError
@@ -152,6 +153,28 @@ class SplitBlockBloomFilter:
                 break
             smallest = folded
         return smallest
+
+
+class SettledFilter(SplitBlockBloomFilter):
+    """A filter whose bits no longer change: what they say is computed once."""
+
+    @cached_property
+    def bits_set(self) -> int:
+        return super().bits_set
+
+    @cached_property
+    def fpp(self) -> float:
+        return super().fpp
+
+    def fold_to_fpp(self, fpp: float, min_blocks: int) -> SplitBlockBloomFilter:
+        key = fpp, min_blocks
+        if key not in self._folded:
+            self._folded[key] = super().fold_to_fpp(fpp, min_blocks)
+        return self._folded[key]
+
+    @cached_property
+    def _folded(self) -> dict[tuple[float, int], SplitBlockBloomFilter]:
+        return {}
 
 
 def _check_blocks(num_bytes: int) -> None:

@@ -225,10 +225,12 @@ cdef size_t _num_slices(
     cdef Py_ssize_t i
     if starts.shape[0] == 0 or gap < 0:
         raise ValueError("offsets: none, expected one more than values")
-    if starts[0] < 0 or starts[starts.shape[0] - 1] > size + gap:
+    cdef int64_t end = starts[starts.shape[0] - 1]
+    # No difference of numbers from 0 up overflows.
+    if starts[0] < 0 or (end >= 0 and end - gap > size):
         raise ValueError(f"offsets: outside the {size} bytes of data")
     for i in range(starts.shape[0] - 1):
-        if starts[i] > starts[i + 1] - gap:
+        if starts[i + 1] < 0 or starts[i] > starts[i + 1] - gap:
             raise ValueError("offsets: not ascending")
     return starts.shape[0] - 1
 

@@ -12,7 +12,7 @@ from parquet_bloom.parquet.build import build_filter, reason_for_none
 from parquet_bloom.parquet.chunk_values import known_non_null
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import check_readable, chunk_runs, located
+from parquet_bloom.parquet.pages.pages import check_readable, chunk_runs, located, pages_room
 from parquet_bloom.parquet.writer import Built
 from parquet_bloom.vocabulary import NO_VALUES
 
@@ -31,7 +31,9 @@ class FilterBuilder:
         return work_in_order(chunks, self._try, self._room, self._threads)
 
     def _room(self, chunk: ColumnChunk) -> int:
-        return BLOCK_BYTES * self._size.blocks_for(self._size.ndv or self._max_values(chunk))
+        file, size = self._file, self._size
+        filter = BLOCK_BYTES * size.blocks_for(size.ndv or self._max_values(chunk))
+        return filter + pages_room(file.source, file.footer, chunk)
 
     def _try(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         with located(self._file.footer, chunk):

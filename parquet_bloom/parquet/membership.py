@@ -127,19 +127,21 @@ def _with_missing(
     counts: dict[int | None, tuple[int, int]] = {}
     examples: list[bytes] = []
     for part in chunk_runs(file.source, file.footer, chunk):
-        is_missing = ~filter.check_hashes(part.run.hashes())
-        num_values = is_missing.size
-        if part.is_dictionary and is_missing.any():
-            # Entries that no row refers to need not be found.
-            found = used_entries(file.source, file.footer, chunk, num_values)
-            used = np.frombuffer(found, np.bool_)
-            is_missing &= used
-            num_values = int(used.sum())
-        before = counts.get(part.page, (0, 0))
-        counts[part.page] = before[0] + num_values, before[1] + int(is_missing.sum())
-        if len(examples) < MAX_EXAMPLES and is_missing.any():
-            positions = np.flatnonzero(is_missing)[: MAX_EXAMPLES - len(examples)]
-            examples += part.run.take(positions.tolist())
+        # The entries of a dictionary are numbered.
+        for run in (part.run,) if part.is_dictionary else part.run.parts():
+            is_missing = ~filter.check_hashes(run.hashes())
+            num_values = is_missing.size
+            if part.is_dictionary and is_missing.any():
+                # Entries that no row refers to need not be found.
+                found = used_entries(file.source, file.footer, chunk, num_values)
+                used = np.frombuffer(found, np.bool_)
+                is_missing &= used
+                num_values = int(used.sum())
+            before = counts.get(part.page, (0, 0))
+            counts[part.page] = before[0] + num_values, before[1] + int(is_missing.sum())
+            if len(examples) < MAX_EXAMPLES and is_missing.any():
+                positions = np.flatnonzero(is_missing)[: MAX_EXAMPLES - len(examples)]
+                examples += run.take(positions.tolist())
     pages = tuple(PageMembership(page, *count) for page, count in counts.items())
     missing = sum(page.missing for page in pages)
     return replace(

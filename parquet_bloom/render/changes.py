@@ -57,14 +57,14 @@ def total_built(numbers: Mapping[str, int]) -> str:
 def write_strip(report: StripReport, verbose: bool = False) -> None:
     """What was removed from one file; what was left, by reason."""
     _write_heading(report, _removed(report))
-    _write_remarks(_left_remarks("left", report.left))
+    _write_remarks(_strip_remarks(report))
 
 
 def summarize_strip(report: StripReport) -> FileSummary:
     """The same of one of many files."""
     done = "stripped" if report.removed else "unchanged"
     numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
-    return _summary(report, done, _removed(report), _left_remarks("left", report.left), numbers)
+    return _summary(report, done, _removed(report), _strip_remarks(report), numbers)
 
 
 def total_stripped(numbers: Mapping[str, int]) -> str:
@@ -151,8 +151,15 @@ def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Row:
 
 
 def _build_remarks(report: BuildReport) -> list[Remark]:
-    notes = [Remark("note", note, f"note: {note}") for note in report.notes]
-    return [*_left_remarks("skipped", report.skipped), *notes]
+    return [*_left_remarks("skipped", report.skipped), *_notes(report)]
+
+
+def _strip_remarks(report: StripReport) -> list[Remark]:
+    return [*_left_remarks("left", report.left), *_notes(report)]
+
+
+def _notes(report: ChangeReport) -> list[Remark]:
+    return [Remark("note", note, f"note: {note}") for note in report.notes]
 
 
 def _left_remarks(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
@@ -195,7 +202,7 @@ def _repair_remarks(report: RepairReport) -> list[Remark]:
                 text=f"{action}: {place}: {rule}: {example}{first.reason}",
             )
         )
-    return remarks
+    return [*remarks, *_notes(report)]
 
 
 def _write_remarks(remarks: Sequence[Remark]) -> None:

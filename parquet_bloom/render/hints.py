@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY
+from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY, NO_MEMORY
 
 _HINTS: Final = {
     HAS_ONE: "--existing replace builds another",
     NO_FILTER: "pbloom build adds one",
+    NO_MEMORY: "--memory allows for more",
     NO_KEY: "--keys takes keys",
 }
 

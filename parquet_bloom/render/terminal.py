@@ -226,6 +226,21 @@ def _write_row(line: str) -> None:
         out.write((line if is_unicode else line.translate(_IN_ASCII)) + "\n")
 
 
+def load(as_json: bool) -> None:
+    """Import what documents or tables need here: after the work, an import that failed would hide
+    that it was done."""
+    if as_json:
+        from parquet_bloom.verbs import documents
+
+        documents.as_json(None)
+        return
+    from parquet_bloom.render.hints import command
+
+    command("repair")
+    if sys.stdout is not None and sys.stdout.isatty():
+        import parquet_bloom.render.table  # noqa: F401
+
+
 @contextmanager
 def no_progress(label: str) -> Iterator[Callable[[int, int], None]]:
     yield lambda done, total: None

@@ -15,7 +15,7 @@ from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
 from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.presence import candidates
 from parquet_bloom.native import _kernel
@@ -37,6 +37,7 @@ from parquet_bloom.parquet.membership import (
     rows_of_missing,
     stores_values,
 )
+from parquet_bloom.parquet.pages.pages import pages_room
 from parquet_bloom.parquet.sealed import exposure
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
@@ -129,8 +130,10 @@ class ParquetExamination(Examination):
 
     def items(self) -> list[list[StoredChunk]]:
         """The filters whose bits can be read, without those that would take too much memory; several
-        small ones are one item if the bits are all there is to look at."""
+        small ones are one item if the bits are all there is to look at, and so is one to which several
+        chunks point."""
         items: list[list[StoredChunk]] = []
+        at: dict[tuple[int, int], list[StoredChunk]] = {}
         room = 0
         for each in self._stored:
             stored = each.stored
@@ -140,28 +143,47 @@ class ParquetExamination(Examination):
                 or stored.is_leaked
             ):
                 continue
-            if stored.num_bytes <= room and not self.options.deep and not stored.is_encrypted:
+            together = not self.options.deep and not stored.is_encrypted
+            if together and _place(stored) in at:
+                at[_place(stored)].append(each)
+                continue
+            if stored.num_bytes <= room and together:
                 items[-1].append(each)
                 room -= stored.num_bytes
             else:
                 items.append([each])
                 room = _TOGETHER - stored.num_bytes
+            at[_place(stored)] = items[-1]
         return items
 
     def room(self, item: list[StoredChunk]) -> int:
-        return sum(membership_room(each.stored.num_bytes) for each in item)
+        room = sum(membership_room(size) for _, size in {_place(each.stored) for each in item})
+        if not self.options.deep:
+            return room
+        file = self.file
+        return room + sum(pages_room(file.source, file.footer, each.chunk) for each in item)
 
     def look(self, item: list[StoredChunk]) -> Look:
         source = self.file.source if len(item) == 1 else Window(self.file.source)
         look = Look()
+        known: dict[tuple[int, int], SettledFilter] = {}
         for each in item:
-            self._look_at(each, source, look)
+            self._look_at(each, source, look, known)
         return look
 
-    def _look_at(self, item: StoredChunk, source: Source, look: Look) -> None:
-        chunk, footer = item.chunk, self.file.footer
+    def _look_at(
+        self,
+        item: StoredChunk,
+        source: Source,
+        look: Look,
+        known: dict[tuple[int, int], SettledFilter],
+    ) -> None:
+        """`known`: filters by their place."""
+        chunk, footer, place = item.chunk, self.file.footer, _place(item.stored)
         try:
-            bits = bloom.read_bitset(source, item.stored)
+            if place not in known:
+                known[place] = SettledFilter(bloom.read_bitset(source, item.stored).words)
+            bits = known[place]
         except TamperedError as error:
             look.findings.append(structure_parquet.does_not_open(self.file, chunk, error))
             return
@@ -285,6 +307,11 @@ def _examples(chunk: ColumnChunk, membership: ChunkMembership | None) -> tuple[s
     if membership is None or chunk.has_crypto_metadata:
         return ()
     return as_examples(literal_of(chunk.leaf.type, plain) for plain in membership.examples)
+
+
+def _place(stored: bloom.StoredFilter) -> tuple[int, int]:
+    """Where a bitset ends, and its size."""
+    return stored.end, stored.num_bytes
 
 
 def _digest(chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> bytes | None:

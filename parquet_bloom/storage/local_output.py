@@ -1,6 +1,8 @@
 """Atomic outputs: a hidden temporary file, renamed to the target once it is complete.
 
 It is created in the target's folder, so that a kill at any point leaves the old file or the new one.
+Where the file system can, a replaced file is exchanged with the new one and looked at: if another had
+taken its place, it is put back.
 A Replacement is synced to disk before the rename, and its folder after it, because the old content
 has no other copy. A NewFile is not synced: if the machine goes down, its source is still there. What
 a killed output leaves behind is found by its name and age.
@@ -23,6 +25,7 @@ from types import TracebackType
 from typing import Self
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.rename import exchange, rename_to_free
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
 
 COPY_CHUNK = 16 << 20
@@ -50,6 +53,7 @@ class Output(ABC):
     temporary: Path
 
     def __init__(self, target: object, prefix: int) -> None:
+        self._descriptor = -1
         self._target = target
         self.prefix = prefix
         self.size = prefix
@@ -69,8 +73,17 @@ class Output(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        os.close(self._descriptor)
-        self._clean_up(failed=kind is not None)
+        try:
+            self._close()
+        finally:
+            self._clean_up(failed=kind is not None)
+
+    def _close(self) -> None:
+        """Raises OSError: network file systems may write only now."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            with naming(self._target):
+                os.close(descriptor)
 
     @abstractmethod
     def _clean_up(self, *, failed: bool) -> None:
@@ -130,8 +143,9 @@ class Output(ABC):
         """Prepare for commit(): nothing more will be appended."""
 
     @abstractmethod
-    def commit(self) -> None:
-        """Take the target's name."""
+    def commit(self, replaced: Source | None = None) -> None:
+        """Take the target's name. Raises RewriteError unless the target still is the file `replaced`.
+        If it fails afterwards, the OSError says that the target was written."""
 
 
 class LocalOutput(Output):
@@ -142,23 +156,41 @@ class LocalOutput(Output):
         self.path = Path(os.path.realpath(target))
         self._mode = stat.S_IMODE(mode)
         self.temporary = self.path.with_name(hidden_name(self.path.name))
+        self._is_committed = self._keeps_temporary = False
 
     def _create(self) -> int:
         return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
     def _clean_up(self, *, failed: bool) -> None:
-        self.temporary.unlink(missing_ok=True)
+        if self._keeps_temporary:
+            return
+        with self._afterwards(f"{self.temporary} could not be removed"):
+            self.temporary.unlink(missing_ok=True)
 
     def flush(self) -> None:
         with naming(self._target):
             os.fchmod(self._descriptor, self._mode)
 
-    def commit(self) -> None:
-        with naming(self._target), self._checksum_aside():
-            self._take_name()
+    def commit(self, replaced: Source | None = None) -> None:
+        self._close()
+        with self._checksum_aside(), naming(self._target):
+            self._take_name(replaced)
+            self._is_committed = True
 
     @abstractmethod
-    def _take_name(self) -> None: ...
+    def _take_name(self, replaced: Source | None) -> None: ...
+
+    @contextmanager
+    def _afterwards(self, what: str) -> Iterator[None]:
+        """Make OSErrors say that the file was written nevertheless, and `what` could not be done."""
+        try:
+            with naming(self._target):
+                yield
+        except OSError as error:
+            if not self._is_committed:
+                raise
+            message = f"was written, but {what}: {error.strerror}"
+            raise OSError(error.errno, message, str(self._target)) from None
 
     @contextmanager
     def _checksum_aside(self) -> Iterator[None]:
@@ -167,7 +199,8 @@ class LocalOutput(Output):
         checksum = self.path.with_name(f".{self.path.name}.crc")
         aside = self.temporary.with_suffix(".crc" + TEMPORARY_SUFFIX)
         try:
-            os.rename(checksum, aside)
+            with naming(self._target):
+                os.rename(checksum, aside)
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
                 raise
@@ -178,18 +211,21 @@ class LocalOutput(Output):
         except BaseException:
             os.rename(aside, checksum)
             raise
-        aside.unlink()
+        with self._afterwards(f"{aside}, the checksum of the old file, could not be removed"):
+            aside.unlink()
 
 
 class NewFile(LocalOutput):
     """An output to a new path. commit() raises RewriteError if a file has appeared there."""
 
-    def _take_name(self) -> None:
+    def _take_name(self, replaced: Source | None) -> None:
         try:
             with tolerating(NO_LINKS):
                 os.link(self.temporary, self.path)
                 return
-            # Without hard links, reserve the name with an empty file: a rename would overwrite.
+            if rename_to_free(self.temporary, self.path):
+                return
+            # Reserve the name with an empty file, which a kill would leave: a rename overwrites.
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError:
             raise RewriteError(
@@ -237,17 +273,31 @@ class Replacement(LocalOutput):
                 with tolerating(NO_ATTRIBUTE | {errno.ENODATA}):
                     os.setxattr(self._descriptor, name, os.getxattr(self.path, name))
 
-    def commit(self) -> None:
-        super().commit()
-        with naming(self._target), tolerating(NO_FOLDER_SYNC):
+    def commit(self, replaced: Source | None = None) -> None:
+        super().commit(replaced)
+        with self._afterwards("its folder could not be synced"), tolerating(NO_FOLDER_SYNC):
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
             finally:
                 os.close(folder)
 
-    def _take_name(self) -> None:
-        os.replace(self.temporary, self.path)
+    def _take_name(self, replaced: Source | None) -> None:
+        if not isinstance(replaced, LocalSource):
+            os.replace(self.temporary, self.path)
+            return
+        replaced.check_unchanged()
+        if not exchange(self.temporary, self.path):
+            os.replace(self.temporary, self.path)
+            return
+        try:
+            replaced.check_moved(self.temporary)
+        except BaseException:
+            # The temporary file is what somebody else put in place of the old one.
+            self._keeps_temporary = True
+            exchange(self.temporary, self.path)
+            self._keeps_temporary = False
+            raise
 
 
 def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> LocalOutput:

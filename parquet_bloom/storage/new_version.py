@@ -15,13 +15,14 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.local_output import Output, mode_like, output_to
-from parquet_bloom.storage.source import Source, is_url, local_path, naming
+from parquet_bloom.storage.source import LocalSource, Source, is_url, local_path, naming
 from parquet_bloom.storage.table_of_file import check_not_in_table
 
 
@@ -127,6 +128,9 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
         written.flush()
         if verify:
             _verify(change, target.name, written)
+        if target.in_place:
+            written.commit(source)
+            return written.size
         source.check_unchanged()
         with beside:
             written.commit()
@@ -140,9 +144,22 @@ def _prefix_copied(source: Source, written: Output) -> Iterator[None]:
         yield
         return
     with ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy") as copier:
-        copied = copier.submit(written.copy_prefix, source)
+        try:
+            copied = copier.submit(written.copy_prefix, source).result
+        except RuntimeError:
+            # The system starts no more threads.
+            copied = partial(written.copy_prefix, source)
         yield
-        copied.result()
+        copied()
+
+
+def detached(source: Source, target: Target, change: Change) -> Iterator[str]:
+    """What to say of other names of a file that is changed in place: they keep the old version."""
+    if target.in_place and not change.is_idle and isinstance(source, LocalSource):
+        others = source.status.st_nlink - 1
+        if others:
+            links = "another hard link" if others == 1 else f"{others:,} other hard links"
+            yield f"{links} to this file still {'has' if others == 1 else 'have'} the old version"
 
 
 def _verify(change: Change, name: str, written: Output) -> None:

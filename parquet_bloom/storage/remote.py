@@ -23,7 +23,7 @@ from pyarrow import fs
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.local_output import COPY_CHUNK, Leftover, Output, hidden_name, is_left
-from parquet_bloom.storage.source import changed, check_length
+from parquet_bloom.storage.source import Source, changed, check_length
 
 # Raised by pyarrow's file systems and by the Python ones that it wraps.
 FAILURES = (OSError, NotImplementedError, pa.ArrowException)
@@ -132,8 +132,10 @@ class RemoteReplacement(Output):
         if found != self.size:
             raise RewriteError(f"{self._url}: uploaded: expected {self.size} bytes, found {found}")
 
-    def commit(self) -> None:
+    def commit(self, replaced: Source | None = None) -> None:
         """Copy the upload onto the object. Raises RewriteError if the store fails to."""
+        if replaced is not None:
+            replaced.check_unchanged()
         try:
             self._system.copy_file(self._beside, self._place)
         except FAILURES as error:

@@ -135,6 +135,13 @@ class LocalSource:
         if _identity(now) != _identity(self.status):
             raise changed(self.path, self.size, now.st_size)
 
+    def check_moved(self, place: Path) -> None:
+        """Raise RewriteError unless the file, unchanged, is at `place` now."""
+        now = os.lstat(place)
+        # A rename sets st_ctime.
+        if _identity(now)[:-1] != _identity(self.status)[:-1]:
+            raise changed(self.path, self.size, now.st_size)
+
     def close(self) -> None:
         os.close(self.descriptor)
 

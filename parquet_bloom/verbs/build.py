@@ -25,7 +25,7 @@ from parquet_bloom.options import (
     numbers_given,
 )
 from parquet_bloom.parallel import Progress
-from parquet_bloom.storage.new_version import write_version
+from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Dialect, Existing, Format, OrcStreams
 
@@ -41,7 +41,7 @@ TakeFilters = Callable[[Container, Sequence[Any]], Generator[tuple[Any, Any]]]
 @dataclass(frozen=True, slots=True, repr=False)
 class BuildReport(Report):
     """What build did to one file. Sizes in bytes; `output` is None for a dry run. `notes`: what to
-    know about the filters, such as which readers will ignore them."""
+    know about the filters, such as which readers will ignore them, and about the file."""
 
     _rows: ClassVar = ("filters",)
     _item: ClassVar = BuiltFilters
@@ -162,5 +162,5 @@ def build_file(
             size_before=file.source.size,
             size_after=size,
             seconds=time.perf_counter() - started,
-            notes=tuple(change.notes),
+            notes=(*change.notes, *detached(file.source, target, change)),
         )

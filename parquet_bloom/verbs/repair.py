@@ -27,7 +27,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
-from parquet_bloom.storage.new_version import write_version
+from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format, RepairAction
 
@@ -69,7 +69,7 @@ class LeftFilter(Located):
 class RepairReport(Report):
     """What repair did to one file. Sizes in bytes; `bytes_added` is negative if the file shrank;
     `output` is None for a dry run. `looked_up`: whether stored values were looked up, so that filters
-    that lack some are among `repaired` or `left`."""
+    that lack some are among `repaired` or `left`. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("repaired",)
     _item: ClassVar = RepairedFilter
@@ -84,6 +84,7 @@ class RepairReport(Report):
     size_before: int
     size_after: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
 
 def repair(
@@ -168,6 +169,7 @@ def repair_file(
             size_before=file.source.size,
             size_after=size,
             seconds=time.perf_counter() - started,
+            notes=tuple(detached(file.source, target, change)),
         )
 
 

@@ -11,7 +11,7 @@ from parquet_bloom.container import LeftChunk, RemovedFilters
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import strip_change
 from parquet_bloom.options import Destination, Names, Numbers, Selection, names_given, numbers_given
-from parquet_bloom.storage.new_version import write_version
+from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, repr=False)
 class StripReport(Report):
     """What strip did to one file. `left`: filters, or plaintext remains of filters, that could not be
-    removed or may still be there. Sizes in bytes; `output` is None for a dry run."""
+    removed or may still be there. Sizes in bytes; `output` is None for a dry run. `notes`: what to
+    know about the file."""
 
     _rows: ClassVar = ("removed",)
     _item: ClassVar = RemovedFilters
@@ -36,6 +37,7 @@ class StripReport(Report):
     size_before: int
     size_after: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def num_filters(self) -> int:
@@ -96,4 +98,5 @@ def strip_file(
             size_before=file.source.size,
             size_after=size,
             seconds=time.perf_counter() - started,
+            notes=tuple(detached(file.source, target, change)),
         )

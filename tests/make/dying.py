@@ -1,12 +1,13 @@
 """Builds that die: before and after any call that touches the disk, a process ends.
 
-    python -m make.dying SOURCE [OUTPUT]
+    python -m make.dying links|no-links SOURCE [OUTPUT]
 
 Reads the number of a call, two for each, from a line of stdin, and answers with the exit code of a
 build that was to die there. The process that forks is this one, which has one thread and no locks
 that somebody might hold: that of the tests has threads of Arrow's, and maybe a JVM.
 """
 
+import errno
 import os
 import subprocess
 import sys
@@ -18,16 +19,20 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import parquet_bloom as pb
+from parquet_bloom.storage import local_output
 
 CALLS = ("open", "pwrite", "copy_file_range", "fchmod", "fsync", "replace", "link", "unlink")
 DEAD = 9
 
 
 @contextmanager
-def builds(source: Path, output: Path | None) -> Iterator[Callable[[int], bool]]:
+def builds(
+    source: Path, output: Path | None, links: bool = True
+) -> Iterator[Callable[[int], bool]]:
     """Gives a function that builds, in place without an output, and dies at the given step; it
-    answers whether the build lived to its end."""
-    command = [sys.executable, "-m", "make.dying", *map(str, filter(None, (source, output)))]
+    answers whether the build lived to its end. `links`: whether the file system has hard links."""
+    paths = map(str, filter(None, (source, output)))
+    command = [sys.executable, "-m", "make.dying", "links" if links else "no-links", *paths]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -43,6 +48,10 @@ def builds(source: Path, output: Path | None) -> Iterator[Callable[[int], bool]]
             return code == 0
 
         yield die_at
+
+
+def no_link(*_: Any, **__: Any) -> None:
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 def build_and_die(step: int, source: str, output: str | None = None) -> None:
@@ -64,20 +73,26 @@ def build_and_die(step: int, source: str, output: str | None = None) -> None:
 
     for name in CALLS:
         setattr(os, name, dying(getattr(os, name)))
+    # Whose calls Python does not have.
+    for call in ("exchange", "rename_to_free"):
+        setattr(local_output, call, dying(getattr(local_output, call)))
     pb.build(source, output, columns=["a"], in_place=output is None, threads=1)
 
 
 def main() -> None:
+    links, *paths = sys.argv[1:]
+    if links == "no-links":
+        os.link = no_link
     # So that no child has to import what a build imports.
     with TemporaryDirectory() as folder:
-        pb.build(sys.argv[1], Path(folder) / "out.parquet", columns=["a"], threads=1)
+        pb.build(paths[0], Path(folder) / "out.parquet", columns=["a"], threads=1)
     assert threading.active_count() == 1
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                build_and_die(int(line), *sys.argv[1:])
+                build_and_die(int(line), *paths)
                 code = 0
             finally:
                 os._exit(code)

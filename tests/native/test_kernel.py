@@ -145,11 +145,22 @@ def test_xxh64_slices(values: list[bytes], before: int, behind: int) -> None:
         ([0, 3, 2, 4], "offsets: not ascending"),
         ([0, 2**62, 4], "offsets: not ascending"),
         ([2, -(2**63), 4], "offsets: not ascending"),
+        ([2, -(2**63)], "offsets: not ascending"),
     ],
 )
 def test_xxh64_slices_refuses_offsets_outside(offsets: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         _kernel.xxh64_slices(b"1234", np.array(offsets, np.int64))
+
+
+@pytest.mark.parametrize("gap", [1, 2**63 - 1])
+def test_slices_with_gaps_refuse_offsets_below_all(gap: int) -> None:
+    """Less the gap, it would be a large number."""
+    starts = np.array([2, -(2**63), 4], np.int64)
+    with pytest.raises(ValueError, match=r"^offsets: not ascending$"):
+        _kernel.murmur3_slices(b"1234", starts, gap, 0)
+    with pytest.raises(ValueError, match=r"^offsets: not ascending$"):
+        _kernel.hive64_slices(b"1234", starts, gap)
 
 
 # --- insert and check -----------------------------------------------------------------------------

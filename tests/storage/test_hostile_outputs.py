@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import missing
 from make.commands import files_in, outcome, pbloom, verdicts
-from make.dying import builds
+from make.dying import builds, no_link
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ParquetBloomError, RewriteError
+from parquet_bloom.storage import local_output, rename
 
 
 def test_an_output_that_exists(source: Path) -> None:
@@ -193,15 +194,14 @@ def test_a_folder_that_cannot_be_synced(
     assert files_in(source.parent) == {source.name: expected}
 
 
+@pytest.mark.parametrize("renames", [True, False])
 def test_a_file_system_without_hard_links(
-    source: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
+    source: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch, renames: bool
 ) -> None:
     """FAT, many FUSE file systems: a new output must be possible all the same."""
-
-    def link(*_: Any, **__: Any) -> None:
-        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-
-    monkeypatch.setattr(os, "link", link)
+    monkeypatch.setattr(os, "link", no_link)
+    if not renames:
+        monkeypatch.setattr(rename, "_renameat2", lambda: None)
     output = source.with_name("out.parquet")
     assert outcome("build", source, "-c", "a", "-o", output).code == 0
     assert output.read_bytes() == expected
@@ -223,12 +223,14 @@ def test_a_read_only_folder(source: Path, plain: bytes, monkeypatch: pytest.Monk
     assert files_in(source.parent) == {source.name: plain}
 
 
-@pytest.mark.parametrize("in_place", [True, False])
-def test_killed_at_every_step(source: Path, plain: bytes, expected: bytes, in_place: bool) -> None:
+@pytest.mark.parametrize(("in_place", "links"), [(True, True), (False, True), (False, False)])
+def test_killed_at_every_step(
+    source: Path, plain: bytes, expected: bytes, in_place: bool, links: bool
+) -> None:
     """The process ends before and after each call that touches the disk: old file, or new file."""
     output = source if in_place else source.with_name("out.parquet")
     outcomes = set()
-    with builds(source, None if in_place else output) as die_at:
+    with builds(source, None if in_place else output, links) as die_at:
         for step in range(60):
             source.write_bytes(plain)
             for file in source.parent.iterdir():
@@ -306,7 +308,12 @@ def test_the_source_changes_meanwhile(
     assert files_in(source.parent) == left
 
 
-def test_an_output_that_appears_meanwhile(source: Path, plain: bytes) -> None:
+@pytest.mark.parametrize("links", [True, False])
+def test_an_output_that_appears_meanwhile(
+    source: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
     output = source.with_name("out.parquet")
     with pytest.raises(RewriteError, match="was created in the meantime"):
         pb.build(
@@ -391,7 +398,7 @@ def test_a_checksum_stays_with_a_file_that_stays(
     def replace(*_: Any) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
-    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(local_output, "exchange", replace)
     assert outcome("build", source, "-c", "a", "--in-place").code == 2
     assert files_in(source.parent) == {source.name: plain, checksum.name: b"crc\0"}
 

@@ -252,10 +252,11 @@ def test_the_bytes_do_not_depend_on_threads_or_on_verification(source, tmp_path)
 
 
 def test_large_filters_are_not_held_together(source, monkeypatch):
-    """While one waits to be written and beside it there is no room, the next does not begin."""
+    """While one waits to be written and beside it there is no room, the next does not begin: room for
+    its pages is 2 MiB at least."""
     began, taken = [], []
     build_filter = filter_builder.build_filter
-    monkeypatch.setattr(chunk_pool, "MEMORY_BUDGET", 2048 * 3 // 2)
+    monkeypatch.setattr(chunk_pool, "memory", lambda: 3 << 20)
     monkeypatch.setattr(
         filter_builder, "build_filter", lambda *args: (began.append(1), build_filter(*args))[1]
     )

@@ -23,12 +23,13 @@ from parquet_bloom.legacy.murmur3.footer import FooterEdit, check_version, new_f
 from parquet_bloom.legacy.murmur3.places import in_order_of_pages, write_filters
 from parquet_bloom.legacy.murmur3.pointers import every_note
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
-from parquet_bloom.parallel import Progress, of_all, work_in_order
+from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import chunk_runs, located
+from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
+from parquet_bloom.parquet.pages.runs import PART_VALUES
 from parquet_bloom.parquet.writer import ParquetChange, check_end, check_unencrypted, kept_end
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
@@ -97,7 +98,7 @@ class Murmur3Build(ParquetChange, BuildChange):
         )
 
     def compose(self, version: Version) -> None:
-        filters = work_in_order(self._chunks, self._filter, _room, self._options.threads)
+        filters = work_in_order(self._chunks, self._filter, self._room, self._options.threads)
         with closing(filters):
             added = write_filters(
                 self.file, version, filters, self._dialect, self._progress, self._is_inserted
@@ -112,15 +113,21 @@ class Murmur3Build(ParquetChange, BuildChange):
         self.skipped += added.skipped
         self.notes = self._dialect.notes if added.filters else ()
 
+    def _room(self, chunk: ColumnChunk) -> int:
+        """All hashes, twice, and pages."""
+        hashes = 16 * (chunk.num_values or 0)
+        return hashes + pages_room(self.file.source, self.file.footer, chunk)
+
     def _filter(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
-        options, scheme = self._options, self._dialect.scheme
-        with located(self.file.footer, chunk):
-            runs = chunk_runs(self.file.source, self.file.footer, chunk)
-            hashes: Iterable[Hashes] = map(scheme.raw_hashes, with_specials(runs, chunk.leaf.type))
+        file, options, scheme = self.file, self._options, self._dialect.scheme
+        with located(file.footer, chunk):
+            runs = chunk_runs(file.source, file.footer, chunk)
+            parts = (part for run in with_specials(runs, chunk.leaf.type) for part in run.parts())
+            hashes: Iterable[Hashes] = map(scheme.raw_hashes, parts)
             ndv = options.ndv
             if ndv is None:
-                hashes = [distinct(np.concatenate([np.empty(0, np.uint64), *hashes]))]
+                hashes = [_all_distinct(hashes, pages_room(file.source, file.footer, chunk))]
                 ndv = max(1, hashes[0].size)
             fpp = DEFAULT_FPP if options.fpp is None else options.fpp
             max_bytes = MAX_BYTES if options.max_bytes is None else options.max_bytes
@@ -135,6 +142,17 @@ class Murmur3Build(ParquetChange, BuildChange):
             check_version(self._edit, new)
 
 
-def _room(chunk: ColumnChunk) -> int:
-    """All hashes, twice."""
-    return 16 * (chunk.num_values or 0)
+def _all_distinct(hashes: Iterable[Hashes], held: int) -> Hashes:
+    """The hashes, each once. Raises UnsupportedError if they do not fit the memory budget beside the
+    `held` bytes of pages."""
+    kept, ahead = np.empty(0, np.uint64), 0
+    waiting: list[Hashes] = []
+    for some in hashes:
+        waiting.append(distinct(some))
+        ahead += waiting[-1].size
+        if ahead > max(PART_VALUES, kept.size):
+            # Sorting takes as much again.
+            check_fits("its pages and hashes take", held + 2 * (kept.nbytes + 8 * ahead))
+            kept, ahead = distinct(np.concatenate([kept, *waiting])), 0
+            waiting = []
+    return distinct(np.concatenate([kept, *waiting]))

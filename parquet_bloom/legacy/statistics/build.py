@@ -20,12 +20,12 @@ from parquet_bloom.legacy.statistics.filter_struct import WORD_BITS, StatisticsS
 from parquet_bloom.legacy.statistics.stored import has_filter, read_stored
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.options import BuildOptions, refuse
-from parquet_bloom.parallel import Progress, of_all, work_in_order
+from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import chunk_runs, located
+from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
 from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
@@ -67,7 +67,7 @@ class StatisticsBuild(FieldsChange, BuildChange):
         return not self.edits and not self._ahead
 
     def compose(self, version: Version) -> None:
-        with closing(work_in_order(self._ahead, self._filter, _room, self._threads)) as built:
+        with closing(work_in_order(self._ahead, self._filter, self._room, self._threads)) as built:
             for done, (chunk, filter) in enumerate(built, 1):
                 self._take(chunk, filter)
                 self._progress(done)
@@ -105,6 +105,11 @@ class StatisticsBuild(FieldsChange, BuildChange):
         for key in self.edits:
             read_stored(new.footer, new.chunk_at(key))
 
+    def _room(self, chunk: ColumnChunk) -> int:
+        """Hashes of 128 bits, twice, and pages."""
+        hashes = 32 * (chunk.num_values or 0)
+        return hashes + pages_room(self.file.source, self.file.footer, chunk)
+
     def _filter(self, chunk: ColumnChunk) -> KHashFilter | str:
         """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
         leaf = chunk.leaf.type
@@ -112,11 +117,14 @@ class StatisticsBuild(FieldsChange, BuildChange):
         with located(self.file.footer, chunk):
             runs = chunk_runs(self.file.source, self.file.footer, chunk)
             hashes: Iterable[Hashes] = (
-                self._strategy.hashes(leaf, run) for run in with_specials(runs, leaf)
+                self._strategy.hashes(leaf, part)
+                for run in with_specials(runs, leaf)
+                for part in run.parts()
             )
             entries = expected.entries
             if entries is None:
-                hashes = list(hashes)
+                held = pages_room(self.file.source, self.file.footer, chunk)
+                hashes = _fitting(hashes, held)
                 entries = _num_distinct(hashes)
             return self._filter_of(hashes, entries, expected.fpp)
 
@@ -138,9 +146,16 @@ class StatisticsBuild(FieldsChange, BuildChange):
         return filter if filter.bits_set else NO_VALUES
 
 
-def _room(chunk: ColumnChunk) -> int:
-    """Hashes of 128 bits, twice."""
-    return 32 * (chunk.num_values or 0)
+def _fitting(hashes: Iterable[Hashes], held: int) -> list[Hashes]:
+    """All hashes. Raises UnsupportedError if counting them does not fit the memory budget beside the
+    `held` bytes of pages."""
+    kept: list[Hashes] = []
+    num_bytes = 0
+    for some in hashes:
+        kept.append(some)
+        num_bytes += some.nbytes
+        check_fits("its pages and hashes take", held + 2 * num_bytes)
+    return kept
 
 
 def _num_distinct(hashes: Sequence[Hashes]) -> int:

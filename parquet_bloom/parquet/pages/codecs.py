@@ -1,33 +1,56 @@
 """Decompression of pages with cramjam, and Parquet's framing of the codecs.
 
-A page must decompress to exactly the size in its header.
+A page must decompress to exactly the size in its header. That size is refused if the codec cannot
+reach it, or the memory budget has no room for it; what is within takes memory only as far as it is
+written to.
 
 Spec: parquet-format, Compression.md.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from typing import Any
 
 import cramjam
 
 from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 
 GZIP_MAGIC = b"\x1f\x8b"
 
+# The most bytes that one compressed byte can stand for. A copy of 64 bytes takes 3 in Snappy, one of
+# 258 bytes takes 2 bits in DEFLATE; a length grows by 255 with each byte in LZ4; a block of 128 KiB
+# takes 4 bytes in Zstandard. Brotli has no such limit: 27 bytes stand for 16 MiB.
+# Source: format_description.txt of Snappy, RFC 1951, lz4_Block_format.md, RFC 8878.
+_MOST_EACH = {
+    CompressionCodec.SNAPPY: 22,
+    CompressionCodec.GZIP: 1032,
+    CompressionCodec.ZSTD: 32768,
+    CompressionCodec.LZ4: 255,
+    CompressionCodec.LZ4_RAW: 255,
+}
 
-def decompress(codec: int | None, data: memoryview, size: int) -> memoryview:
-    """Decompress `data` into exactly `size` bytes.
+# From here on, memory is not cleared before it is used, which would make all of it resident.
+_LARGE_BYTES = 16 << 20
 
-    Raises PageError if they are damaged or of another size, UnsupportedError for another codec.
+
+def decompress(codec: int | None, data: memoryview, size: int, held: int = 0) -> memoryview:
+    """Decompress `data` into exactly `size` bytes, beside `held` bytes of the same chunk.
+
+    Raises PageError if they are damaged or of another size, UnsupportedError for another codec and
+    for more than fits the memory budget.
     """
     name = check_supported(codec)
     if codec is None or codec == CompressionCodec.UNCOMPRESSED:
         plain, length = data, len(data)
     else:
-        out = bytearray(size)
+        if size > (len(data) + 1) * _MOST_EACH.get(codec, size):
+            raise PageError(f"{name}: {len(data)} bytes, from which {size} bytes cannot come")
+        check_fits(f"{name}: a page takes", held + len(data) + size)
+        out = bytearray(size) if size < _LARGE_BYTES else memoryview(mmap.mmap(-1, size))
         try:
             length = _CODECS[codec](data, out)
         except cramjam.DecompressionError as error:

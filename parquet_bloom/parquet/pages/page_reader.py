@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import PageError
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.pages.page import Page, ReadAhead
 from parquet_bloom.parquet.thrift.ttypes import PageType
 
@@ -37,6 +38,8 @@ class PageReader:
             self._chunk_end = chunk.bloom_filter_offset or 0
         self._largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
         self._ordinal = 0
+        # Bytes of the dictionary, once it was decompressed.
+        self.held = 0
         self._expected: Sequence[int] = _DICTIONARY_FIRST
         if not chunk.dictionary_page_offset:
             self._expected = _DICTIONARY_FIRST[::-1]
@@ -73,7 +76,9 @@ class PageReader:
         return page
 
     def body(self, page: Page) -> memoryview:
-        """The body as its writer compressed it, with a valid checksum if it has one."""
+        """The body as its writer compressed it, with a valid checksum if it has one. Raises PageError
+        for another, UnsupportedError if it does not fit the memory budget."""
+        check_fits(f"page at {page.start}: its body takes", self.held + page.size)
         stored = self._ahead.read(page.start, page.size)[: page.size]
         crc = page.header.crc
         if crc is not None and zlib.crc32(stored) != crc & 0xFFFFFFFF:

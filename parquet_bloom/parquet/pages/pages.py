@@ -15,6 +15,7 @@ Spec: parquet-format, README.md "Data Pages", Encodings.md.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import memory
 from parquet_bloom.parquet.pages.codecs import check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
 
 PADDING = bytes(8)
+
+# Of chunks with less, it does not matter how large their pages are.
+_FEW_BYTES = 2 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +164,27 @@ def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
     return reader.position
 
 
+def pages_room(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
+    """The most memory that reading the chunk takes, in bytes: the dictionary, and the largest page as
+    it is stored and decompressed. Headers are read only if what the footer says is much."""
+    stored = min(max(0, chunk.total_compressed_size or 0), footer.start)
+    most = max(_FEW_BYTES, chunk.total_uncompressed_size or 0) + stored
+    if most <= memory() // (2 * len(os.sched_getaffinity(0))):
+        return most
+    dictionary = largest = 0
+    reader = PageReader(source, footer, chunk)
+    try:
+        for page in _pages(reader, footer, chunk):
+            plain = page.header.uncompressed_page_size
+            if page.header.type == PageType.DICTIONARY_PAGE:
+                dictionary = max(dictionary, plain)
+            largest = max(largest, page.size + plain)
+    except ParquetBloomError:
+        # Whoever reads it says what is wrong; up to there, this is what it takes.
+        pass
+    return min(dictionary + largest, memory())
+
+
 def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries: int) -> bytearray:
     """For each of the dictionary's `num_entries`: 1 if a data page refers to it, else 0. Raises as
     chunk_runs does."""
@@ -221,6 +247,7 @@ def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
     if details is None or details.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
     values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size)
+    reader.held += len(values)
     run = plain_run(_strip_padding(values, chunk.leaf.type, details.num_values), chunk.leaf.type)
     if len(run) != details.num_values:
         raise PageError(
@@ -274,14 +301,15 @@ class _Section:
 
 def _value_section(reader: PageReader, footer: Footer, page: Page, chunk: ColumnChunk) -> _Section:
     if page.header.type == PageType.DATA_PAGE:
-        return _section_v1(reader.body(page), page, chunk)
-    return _section_v2(reader.body(page), page, chunk, footer.compresses_always)
+        return _section_v1(reader, page, chunk)
+    return _section_v2(reader, page, chunk, footer.compresses_always)
 
 
-def _section_v1(body: memoryview, page: Page, chunk: ColumnChunk) -> _Section:
+def _section_v1(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
+    body = reader.body(page)
     header = page.header.data_page_header
     leaf, count = chunk.leaf, header.num_values
-    rest = decompress(chunk.codec, body, page.header.uncompressed_page_size)
+    rest = decompress(chunk.codec, body, page.header.uncompressed_page_size, reader.held)
     repetition, rest = _split_levels(
         rest, header.repetition_level_encoding, leaf.max_repetition_level, count
     )
@@ -309,8 +337,9 @@ def _split_levels(
 
 
 def _section_v2(
-    body: memoryview, page: Page, chunk: ColumnChunk, is_always_compressed: bool
+    reader: PageReader, page: Page, chunk: ColumnChunk, is_always_compressed: bool
 ) -> _Section:
+    body = reader.body(page)
     header, leaf = page.header.data_page_header_v2, chunk.leaf
     if header is None:
         raise PageError(f"page at {page.start}: no data_page_header_v2")
@@ -324,7 +353,7 @@ def _section_v2(
         raise PageError(f"levels take {end} bytes, the whole page {size + end}")
     is_compressed = is_always_compressed or header.is_compressed is not False
     if is_compressed and (size or len(values)):
-        values = decompress(chunk.codec, values, size)
+        values = decompress(chunk.codec, values, size, reader.held)
     return _Section(
         values,
         Levels(header.num_values, leaf.max_definition_level, body[repetition:end]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from parquet_bloom.errors import PageError
@@ -29,6 +30,10 @@ INT96 = [("nanos", "<i8"), ("day", "<i4")]
 # The length before each value of a PLAIN BYTE_ARRAY.
 LENGTH_BYTES = 4
 
+# How many values `parts` has in one, if they take more than so many bytes.
+PART_VALUES = 1 << 20
+PART_BYTES = 16 << 20
+
 
 class Run(ABC):
     """Non-null values; `len` is their number. Methods raise PageError for damage."""
@@ -49,9 +54,13 @@ class Run(ABC):
         """The hash of every value by another function."""
 
     @abstractmethod
-    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+    def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
         """The stored bytes of the values at these positions, 0 to len - 1; BYTE_ARRAY without the
-        length."""
+        length. No more than the first `most` of each."""
+
+    def parts(self) -> Iterator[Run]:
+        """The same values, few at a time."""
+        yield self
 
     def values(self) -> Iterator[bytes]:
         """The stored bytes of every value, in order."""
@@ -89,10 +98,15 @@ class FixedRun(Run):
     def hashed_by(self, hasher: Hasher) -> Hashes:
         return hasher.fixed(self._data, self._width)
 
-    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+    def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
         for position in positions:
             start = position * self._width
-            yield bytes(self._data[start : start + self._width])
+            yield bytes(self._data[start : start + self._width][:most])
+
+    def parts(self) -> Iterator[Run]:
+        step = PART_VALUES * self._width
+        for start in range(0, len(self._data), step):
+            yield FixedRun(self._data[start : start + step], self._width)
 
     def float_specials(self) -> int:
         return _kernel.float_specials(self._data, self._width)
@@ -159,10 +173,20 @@ class PrefixedRun(Run):
         starts = checked(_kernel.byte_array_starts, self._data)
         return hasher.slices(self._data, starts, LENGTH_BYTES)
 
-    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+    def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
         starts = checked(_kernel.byte_array_starts, self._data)
         for position in positions:
-            yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES])
+            yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES][:most])
+
+    def parts(self) -> Iterator[Run]:
+        if len(self._data) <= PART_BYTES:
+            yield self
+            return
+        starts = checked(_kernel.byte_array_starts, self._data)
+        ends = [*(starts[PART_VALUES::PART_VALUES] - LENGTH_BYTES).tolist(), len(self._data)]
+        del starts
+        for start, end in pairwise(dict.fromkeys([0, *ends])):
+            yield PrefixedRun(self._data[start:end])
 
     def lengths(self) -> NDArray[np.int64]:
         import numpy as np
@@ -200,9 +224,9 @@ class SlicedRun(Run):
     def hashed_by(self, hasher: Hasher) -> Hashes:
         return hasher.slices(self._data, self._offsets, 0)
 
-    def take(self, positions: Iterable[int]) -> Iterator[bytes]:
+    def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
         for position in positions:
-            yield bytes(self._data[self._offsets[position] : self._offsets[position + 1]])
+            yield bytes(self._data[self._offsets[position] : self._offsets[position + 1]][:most])
 
     def lengths(self) -> NDArray[np.int64]:
         import numpy as np

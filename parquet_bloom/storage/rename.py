@@ -1,0 +1,59 @@
+"""Renames that overwrite nothing, or lose nothing: renameat2 of Linux, which Python does not have.
+
+File systems support it or not (vfat and many FUSE file systems know RENAME_NOREPLACE only), and some
+C libraries lack it.
+
+Source: man 2 renameat2.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+AT_FDCWD = -100
+RENAME_NOREPLACE = 1
+RENAME_EXCHANGE = 2
+
+# Of kernels and file systems that do not support the flag.
+_UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+
+
+def rename_to_free(old: Path, new: Path) -> bool:
+    """Rename `old` to `new`, where no file may be; False if the system cannot. Raises
+    FileExistsError, OSError."""
+    return _rename(old, new, RENAME_NOREPLACE)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Give each of two files the other's name, at once; False if the system cannot. Raises OSError."""
+    return _rename(one, other, RENAME_EXCHANGE)
+
+
+def _rename(old: Path, new: Path, flag: int) -> bool:
+    call = _renameat2()
+    if call is None:
+        return False
+    import ctypes
+
+    if call(AT_FDCWD, os.fsencode(old), AT_FDCWD, os.fsencode(new), flag) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), str(old), None, str(new))
+
+
+@cache
+def _renameat2() -> Any:
+    """The function of the C library; None if it has none."""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is not None:
+        name, folder = ctypes.c_char_p, ctypes.c_int
+        call.argtypes = (folder, name, folder, name, ctypes.c_uint)
+    return call

@@ -1,0 +1,257 @@
+"""The moment when a new version takes its name: what others do meanwhile, and what fails after it."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from make.commands import files_in, outcome
+from make.footers import without_lengths
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage import local_output, rename
+
+THEIRS = b"what somebody else wrote"
+ARGUMENTS = {"build": ("-c", "a", "--existing", "replace"), "strip": (), "repair": ()}
+
+
+@pytest.fixture
+def orc_source(source: Path) -> Path:
+    orc.write_table(pa.table({"a": [1, 2, 3]}), source)
+    return source
+
+
+@pytest.fixture
+def broken(source: Path, filtered: bytes) -> Path:
+    """A file that every verb changes."""
+    source.write_bytes(without_lengths(filtered))
+    return source
+
+
+def _io_error(*_: Any, **__: Any) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def _replaced_before(real: Callable[[Path, Path], bool]) -> Callable[[Path, Path], bool]:
+    """An exchange before which somebody else replaces the file, once."""
+
+    def exchange(new: Path, old: Path) -> bool:
+        if new.read_bytes() != THEIRS:
+            old.with_name("theirs").write_bytes(THEIRS)
+            os.replace(old.with_name("theirs"), old)
+        return real(new, old)
+
+    return exchange
+
+
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_a_source_that_is_replaced_after_the_last_look(
+    broken: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """It changes places with the new version, and back."""
+    monkeypatch.setattr(local_output, "exchange", _replaced_before(rename.exchange))
+    size = broken.stat().st_size
+    result = outcome(verb, broken, "--in-place", *ARGUMENTS[verb])
+    assert result.code == 2
+    assert result.complaint == (
+        f"{broken}: changed while it was read: {size} bytes when opened, {len(THEIRS)} bytes now;"
+        " nothing was written"
+    )
+    assert files_in(broken.parent) == {broken.name: THEIRS}
+
+
+def test_an_orc_source_that_is_replaced_after_the_last_look(
+    orc_source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_output, "exchange", _replaced_before(rename.exchange))
+    with pytest.raises(RewriteError, match="changed while it was read"):
+        pb.build(orc_source, in_place=True, columns=["a"])
+    assert files_in(orc_source.parent) == {orc_source.name: THEIRS}
+
+
+def test_nothing_of_theirs_is_removed_if_it_cannot_be_put_back(
+    broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Path] = []
+    replacing = _replaced_before(rename.exchange)
+
+    def exchange(one: Path, other: Path) -> bool:
+        calls.append(one)
+        return replacing(one, other) if len(calls) == 1 else bool(_io_error())
+
+    monkeypatch.setattr(local_output, "exchange", exchange)
+    with pytest.raises(OSError, match=r"Input/output error"):
+        pb.strip(broken, in_place=True)
+    assert calls[0].read_bytes() == THEIRS
+
+
+def test_a_file_system_that_cannot_exchange(
+    source: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rename, "_renameat2", lambda: None)
+    pb.build(source, in_place=True, columns=["a"])
+    assert files_in(source.parent) == {source.name: expected}
+
+
+def _unlink(real: Callable[..., None], suffix: str) -> Callable[..., None]:
+    """Fails for hidden files whose name ends with `suffix`."""
+
+    def unlink(path: Any, *more: Any, **named: Any) -> None:
+        if str(path).endswith(suffix):
+            _io_error()
+        real(path, *more, **named)
+
+    return unlink
+
+
+def test_the_old_file_cannot_be_removed(
+    source: Path, plain: bytes, expected: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody must think that nothing happened."""
+    monkeypatch.setattr(os, "unlink", _unlink(os.unlink, local_output.TEMPORARY_SUFFIX))
+    result = outcome("build", source, "-c", "a", "--in-place")
+    names = [name for name in os.listdir(source.parent) if name != source.name]
+    assert result.code == 2
+    assert result.complaint == (
+        f"{source}: was written, but {source.with_name(names[0])} could not be removed:"
+        " Input/output error"
+    )
+    assert files_in(source.parent) == {source.name: expected, names[0]: plain}
+
+
+def test_the_checksum_of_the_old_file_cannot_be_removed(
+    source: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.with_name(f".{source.name}.crc").write_bytes(b"crc\0")
+    suffix = ".crc" + local_output.TEMPORARY_SUFFIX
+    monkeypatch.setattr(os, "unlink", _unlink(os.unlink, suffix))
+    complaint = outcome("build", source, "-c", "a", "--in-place").complaint
+    assert complaint.startswith(f"{source}: was written, but {source.parent}/.")
+    assert complaint.endswith(
+        f"{suffix}, the checksum of the old file, could not be removed: Input/output error"
+    )
+    assert source.read_bytes() == expected
+
+
+def test_the_folder_cannot_be_synced(
+    source: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            _io_error()
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    result = outcome("build", source, "-c", "a", "--in-place")
+    assert (result.code, result.complaint) == (
+        2, f"{source}: was written, but its folder could not be synced: Input/output error"
+    )  # fmt: skip
+    assert files_in(source.parent) == {source.name: expected}
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_file_that_cannot_be_closed(
+    source: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch, in_place: bool
+) -> None:
+    """As on NFS, where the disk turns out to be full only then: before the file has its name."""
+    real = os.close
+
+    def close(descriptor: int) -> None:
+        name = os.readlink(f"/proc/self/fd/{descriptor}")
+        is_written = os.get_blocking(descriptor) and name.endswith(local_output.TEMPORARY_SUFFIX)
+        real(descriptor)
+        if is_written:
+            _io_error()
+
+    monkeypatch.setattr(os, "close", close)
+    output = source.with_name("out.parquet")
+    result = outcome("build", source, "-c", "a", *(["--in-place"] if in_place else ["-o", output]))
+    where = source if in_place else output
+    assert (result.code, result.complaint) == (2, f"{where}: Input/output error")
+    assert files_in(source.parent) == {source.name: plain}
+
+
+IMPORTS = """
+import os, pty, sys
+from parquet_bloom.storage import local_output
+before = []
+def exchange(*names, real=local_output.exchange):
+    done = real(*names)
+    before.append(set(sys.modules))
+    return done
+local_output.exchange = exchange
+os._exit = lambda code: print("imported:", *sorted(set(sys.modules) - before[0]), file=sys.stderr)
+out, sys.stdout = sys.stdout, open(pty.openpty()[1], "w")
+from parquet_bloom.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("verb", ARGUMENTS)
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_nothing_is_imported_after_the_file_was_replaced(
+    broken: Path, verb: str, form: tuple[str, ...]
+) -> None:
+    """An import that failed then would hide what was done."""
+    arguments = [verb, broken, "--in-place", *ARGUMENTS[verb], *form]
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS, *map(str, arguments)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr.splitlines()[-1] == "imported:", done
+
+
+def test_a_system_that_starts_no_more_threads(
+    source: Path, plain: bytes, expected: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    build = ("build", source, "-c", "a", "--in-place")
+    result = outcome(*build, "--threads", "2")
+    assert (result.code, result.complaint) == (
+        2, "the system starts no more threads; --threads 1 needs none"
+    )  # fmt: skip
+    assert files_in(source.parent) == {source.name: plain}
+    assert outcome(*build, "--threads", "1").code == 0
+    assert files_in(source.parent) == {source.name: expected}
+
+
+@pytest.mark.parametrize("verb", ARGUMENTS)
+@pytest.mark.parametrize("others", [1, 2])
+def test_other_names_of_a_file_that_is_changed_in_place(
+    broken: Path, verb: str, others: int
+) -> None:
+    for number in range(others):
+        os.link(broken, broken.with_name(f"{number}.link"))
+    note = (
+        "note: another hard link to this file still has the old version\n",
+        "note: 2 other hard links to this file still have the old version\n",
+    )[others - 1]
+    arguments = (verb, broken, *ARGUMENTS[verb])
+    assert note not in outcome(*arguments, "-o", broken.with_name("out.parquet")).stdout
+    assert note in outcome(*arguments, "--in-place").stdout
+    # The new file has one name.
+    assert "note: another" not in outcome(*arguments, "--in-place").stdout
+
+
+def test_other_names_of_an_orc_file_that_is_changed_in_place(orc_source: Path) -> None:
+    os.link(orc_source, orc_source.with_name("link"))
+    note = "another hard link to this file still has the old version"
+    assert pb.build(orc_source, in_place=True, columns=["a"]).notes == (note,)
+    os.link(orc_source, orc_source.with_name("other"))
+    # A file that stays as it is keeps its names.
+    assert pb.build(orc_source, in_place=True, columns=["a"]).notes == ()
+    assert pb.strip(orc_source, in_place=True).notes == (note,)
