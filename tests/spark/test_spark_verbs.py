@@ -398,7 +398,7 @@ def test_a_key_itself_is_refused_by_every_verb(spark, table):
         lake.strip: {},
         lake.inspect: {},
         lake.validate: {},
-        lake.probe: {"column": "id", "values": ["1"]},
+        lake.probe: {"columns": ["id"], "values": ["1"]},
         lake.advise: {},
     }
     for verb, arguments in verbs.items():
