@@ -133,7 +133,7 @@ class ParquetExamination(Examination):
         small ones are one item if the bits are all there is to look at, and so is one to which several
         chunks point."""
         items: list[list[StoredChunk]] = []
-        at: dict[tuple[int, int], list[StoredChunk]] = {}
+        at: dict[int, list[StoredChunk]] = {}
         room = 0
         for each in self._stored:
             stored = each.stored
@@ -144,8 +144,8 @@ class ParquetExamination(Examination):
             ):
                 continue
             together = not self.options.deep and not stored.is_encrypted
-            if together and _place(stored) in at:
-                at[_place(stored)].append(each)
+            if together and stored.offset in at:
+                at[stored.offset].append(each)
                 continue
             if stored.num_bytes <= room and together:
                 items[-1].append(each)
@@ -153,11 +153,12 @@ class ParquetExamination(Examination):
             else:
                 items.append([each])
                 room = _TOGETHER - stored.num_bytes
-            at[_place(stored)] = items[-1]
+            at[stored.offset] = items[-1]
         return items
 
     def room(self, item: list[StoredChunk]) -> int:
-        room = sum(membership_room(size) for _, size in {_place(each.stored) for each in item})
+        sizes = {each.stored.offset: each.stored.num_bytes for each in item}
+        room = sum(map(membership_room, sizes.values()))
         if not self.options.deep:
             return room
         file = self.file
@@ -166,24 +167,18 @@ class ParquetExamination(Examination):
     def look(self, item: list[StoredChunk]) -> Look:
         source = self.file.source if len(item) == 1 else Window(self.file.source)
         look = Look()
-        known: dict[tuple[int, int], SettledFilter] = {}
+        known: dict[int, SettledFilter] = {}
         for each in item:
             self._look_at(each, source, look, known)
         return look
 
     def _look_at(
-        self,
-        item: StoredChunk,
-        source: Source,
-        look: Look,
-        known: dict[tuple[int, int], SettledFilter],
+        self, item: StoredChunk, source: Source, look: Look, known: dict[int, SettledFilter]
     ) -> None:
-        """`known`: filters by their place."""
-        chunk, footer, place = item.chunk, self.file.footer, _place(item.stored)
+        """`known`: filters to which several chunks point, by their offset."""
+        chunk, footer = item.chunk, self.file.footer
         try:
-            if place not in known:
-                known[place] = SettledFilter(bloom.read_bitset(source, item.stored).words)
-            bits = known[place]
+            bits = self._bits(item.stored, source, known)
         except TamperedError as error:
             look.findings.append(structure_parquet.does_not_open(self.file, chunk, error))
             return
@@ -205,6 +200,16 @@ class ParquetExamination(Examination):
         # Why the values were not looked up comes before what there is to say about the bits.
         look.findings += problems
         look.views.append(view)
+
+    def _bits(
+        self, stored: bloom.StoredFilter, source: Source, known: dict[int, SettledFilter]
+    ) -> SplitBlockBloomFilter:
+        offset = stored.offset
+        if self.file.footer.layout.filters.num_at(offset) == 1:
+            return bloom.read_bitset(source, stored)
+        if offset not in known:
+            known[offset] = SettledFilter(bloom.read_bitset(source, stored).words)
+        return known[offset]
 
     def _look_up(
         self, chunk: ColumnChunk, bits: SplitBlockBloomFilter
@@ -307,11 +312,6 @@ def _examples(chunk: ColumnChunk, membership: ChunkMembership | None) -> tuple[s
     if membership is None or chunk.has_crypto_metadata:
         return ()
     return as_examples(literal_of(chunk.leaf.type, plain) for plain in membership.examples)
-
-
-def _place(stored: bloom.StoredFilter) -> tuple[int, int]:
-    """Where a bitset ends, and its size."""
-    return stored.end, stored.num_bytes
 
 
 def _digest(chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> bytes | None:
