@@ -108,8 +108,10 @@ class ParquetFile(OpenFile):
     ) -> Iterator[ChunkProber]:
         """One for the filter of each row group, or of these: the one of this dialect, or for None the
         one at bloom_filter_offset. All answer `unknown` if row groups may be missing from the footer.
-        Raises ColumnError."""
+        Raises ColumnError, FooterError if there is not even one that could answer."""
         wanted = set(self.select_parts(parts))
+        if self.num_row_groups == 0:
+            self.footer.check_row_counts()
         first_row = 0
         for row_group in range(self.num_row_groups):
             if row_group in wanted:

@@ -95,10 +95,10 @@ def someone_else(monkeypatch, two, tmp_path):
     """Writes out.parquet, and what belongs to it, just before it gets its name from us."""
     out, take_name = tmp_path / "out.parquet", NewFile._take_name
 
-    def late(self):
+    def late(self, replaced):
         if self.path == out:
             shutil.copy(two, out)
-        take_name(self)
+        take_name(self, replaced)
 
     monkeypatch.setattr(NewFile, "_take_name", late)
     return out
