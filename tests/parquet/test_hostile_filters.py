@@ -203,7 +203,7 @@ def test_rows_that_the_row_groups_do_not_hold(
     lost = outcome("probe", path, "-c", "a", "-v", "2")
     assert lost.code == 2
     assert lost.stderr == f"pbloom: {path}: footer: the row groups hold 0 rows, the file 4\n"
-    with pb.open(path) as file, pytest.raises(pb.FooterError, match="hold 0 rows, the file 4$"):
+    with pb.open(path) as file, pytest.raises(pb.FooterError, match=r"hold 0 rows, the file 4$"):
         file.probe("a", 2)
 
 
