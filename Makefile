@@ -33,10 +33,9 @@ fuzz: .venv/fuzz
 	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=.fuzz/$$target- || exit 1; \
 	done
 
-# Each verb that writes, killed or failing at every system call; needs strace. FAULTS=--write puts the
-# table into docs/reliability.md.
+# Each verb that writes, killed or failing at every system call; needs strace.
 faults: .venv/installed
-	$(BIN)/python tests/fuzz/faults.py $(FAULTS)
+	$(BIN)/python tests/fuzz/faults.py
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -1,11 +1,11 @@
 """End or fail each verb that writes at every system call by which it could harm a file.
 
-    python tests/fuzz/faults.py [--write]
+    python tests/fuzz/faults.py
 
 Needs strace. A run without faults tells which calls there are from the opening of the source on, each
 counted in its thread; then each call is killed or fails, in a run of its own. What is left must be the
 old file or the new one, whole; a failure leaves nothing else behind, says so in one line, and after a
-kill the same command does its work. --write puts the table into docs/reliability.md.
+kill the same command does its work. Prints a table, a line as soon as it is known.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reliability.md"
 CORPUS = Path(__file__).parent / "corpus" / "file"
 PBLOOM = (sys.executable, "-m", "parquet_bloom")
 
@@ -133,9 +131,10 @@ def outcome(case: Case, folder: Path, fault: str, call: str, number: int, new: b
     return "new" if found == new else "old"
 
 
-def table() -> tuple[list[str], int]:
-    """The table, and how many runs it took."""
-    lines = ["| verb | format | target | calls | killed | EIO | ENOSPC |", "|-|-|-|-:|-|-|-|"]
+def main() -> None:
+    """Print the table, and how many runs it took."""
+    sys.stdout.write("| verb | format | target | calls | killed | EIO | ENOSPC |\n")
+    sys.stdout.write("|-|-|-|-:|-|-|-|\n")
     runs = 0
     with TemporaryDirectory(prefix="pbloom-faults-") as scratch:
         folder = Path(scratch) / "work"
@@ -150,23 +149,11 @@ def table() -> tuple[list[str], int]:
                 runs += left.total()
                 cells.append(", ".join(f"{count} {what}" for what, count in sorted(left.items())))
             kind = case.source.suffix.removeprefix(".")
-            lines.append(
-                f"| `{case.verb}` | {kind} | {case.target} | {len(found)} | {' | '.join(cells)} |"
+            sys.stdout.write(
+                f"| `{case.verb}` | {kind} | {case.target} | {len(found)} | {' | '.join(cells)} |\n"
             )
-            sys.stdout.write(lines[-1] + "\n")
             sys.stdout.flush()
-    return lines, runs
-
-
-def main() -> None:
-    lines, runs = table()
-    sys.stdout.write(f"{runs:,} faults\n")
-    if "--write" in sys.argv:
-        before, _, rest = PAGE.read_text().partition("<!-- faults -->\n")
-        _, _, after = rest.partition("<!-- /faults -->\n")
-        body = "\n".join(lines)
-        text = f"{runs:,} runs.\n\n{body}\n"
-        PAGE.write_text(f"{before}<!-- faults -->\n{text}<!-- /faults -->\n{after}")
+    sys.stdout.write(f"{runs:,} runs\n")
 
 
 if __name__ == "__main__":
