@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from parquet_bloom.container import number_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from parquet_bloom.container import Answer
     from parquet_bloom.container.descriptions import PartDescription
     from parquet_bloom.container.protocols import Container
 
-# What `dir` shows, and Tab offers in notebooks; the rest is how verbs see a file.
+# What `dir` and `help` show, and Tab offers; the rest is how verbs see a file.
 OFFERED: Final = frozenset(
     (
         *("bloom_filter", "close", "columns", "created_by", "format", "is_encrypted", "num_parts"),
@@ -21,11 +23,22 @@ OFFERED: Final = frozenset(
 )
 
 
-class DataFile:
+def _offered(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name in OFFERED or name.startswith("__")]
+
+
+class _OfferedNames(type):
+    """Of the classes, at which Python's own prompt and `help` look."""
+
+    def __dir__(cls) -> list[str]:
+        return _offered(super().__dir__())
+
+
+class DataFile(metaclass=_OfferedNames):
     """An open file. Use as a context manager, or call close()."""
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name in OFFERED or name.startswith("__")]
+        return _offered(super().__dir__())
 
     def __enter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ Spec: parquet-format, BloomFilter.md.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, WORDS_PER_BLOCK, estimate_ndv
@@ -48,7 +48,7 @@ class SplitBlockBloomFilter:
         return cls(memoryview(bytearray(num_blocks * BLOCK_BYTES)).cast(WORD_FORMAT))
 
     @classmethod
-    def from_bytes(cls, bitset: bytes | bytearray | memoryview) -> SplitBlockBloomFilter:
+    def from_bytes(cls, bitset: bytes | bytearray | memoryview) -> Self:
         """Copy a stored bitset. Raises FilterError unless it is whole blocks."""
         _check_blocks(len(bitset))
         return cls(memoryview(bytearray(bitset)).cast(WORD_FORMAT))

@@ -804,7 +804,8 @@ cdef class Ranges:
 
     def __init__(self, const int64_t[::1] chunks not None, int64_t end, *kinds):
         cdef int64_t num_chunks = chunks.shape[0] // len(CHUNK_FIELDS), count = 0
-        room = max(1, 4 * num_chunks)
+        # Of each chunk: its pages, the two page indexes, its filter.
+        room = num_chunks * (len(kinds) + ("indexes" in kinds)) or 1
         self._ranges = array("q", bytes(sizeof(byte_range) * room))
         cdef int64_t[::1] out = self._ranges
         cdef byte_range *first = <byte_range *>&out[0]
@@ -851,7 +852,7 @@ cdef class Ranges:
 def ordinary_filters(
         const uint8_t[::1] data not None, int64_t base, const int64_t[::1] offsets not None,
         const int64_t[::1] lengths not None, Ranges everything not None):
-    cdef int64_t count = offsets.shape[0], size = data.shape[0], i, start
+    cdef int64_t count = offsets.shape[0], size = data.shape[0], i
     if lengths.shape[0] != count:
         raise ValueError(f"lengths: {lengths.shape[0]}, expected {count}")
     if count == 0:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units
-from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.container.descriptions import PartDescription
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Dialect
 
 
-class OrcFile(DataFile, OrcReader):
+class OrcFile(OrcReader):
     """An open ORC file. Use as a context manager, or call close()."""
 
     format: Literal["orc"] = "orc"

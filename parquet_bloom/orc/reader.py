@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.errors import (
     ColumnError,
     FooterError,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 MAX_INDEX_GROUPS: Final = 1 << 20
 
 
-class OrcReader:
+class OrcReader(DataFile):
     """An ORC file whose columns, stripes and filters can be read."""
 
     def __init__(self, source: Source) -> None:

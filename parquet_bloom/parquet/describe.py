@@ -40,9 +40,8 @@ def describe_chunks(
     look: Look | None,
 ) -> Iterator[ChunkDescription]:
     """The chunks of a row group; `source` is that of `file`. Raises TamperedError."""
-    filters = read_ordinary(file, row_group, leaves)
-    if file.legacy is not None and file.legacy.may_have_private(file):
-        filters = NONE
+    may_have_private = file.legacy is not None and file.legacy.may_have_private(file)
+    filters = NONE if may_have_private else read_ordinary(file, row_group, leaves)
     fields = "num_values", "total_compressed_size"
     num_values, sizes = (file.footer.chunks.part(field, row_group) for field in fields)
     for leaf in leaves:

@@ -6,6 +6,7 @@ Every method imports what it needs when it is called, so that nothing is loaded 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from threading import local
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,11 +40,6 @@ class ParquetFile(OpenFile):
     # Of ORC only.
     row_index_stride = None
     compression = None
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        """As OpenFile."""
-        super().__init__(*args, **settings)
-        self._windows = local()
 
     @property
     def created_by(self) -> str:
@@ -144,6 +140,10 @@ class ParquetFile(OpenFile):
         from parquet_bloom.parquet.describe import describe_chunks
 
         return describe_chunks(self, self.window, part, columns, look)
+
+    @cached_property
+    def _windows(self) -> local:
+        return local()
 
     @property
     def window(self) -> Window:

@@ -205,11 +205,12 @@ class ParquetExamination(Examination):
         self, stored: bloom.StoredFilter, source: Source, known: dict[int, SettledFilter]
     ) -> SplitBlockBloomFilter:
         offset = stored.offset
-        if self.file.footer.layout.filters.num_at(offset) == 1:
-            return bloom.read_bitset(source, stored)
-        if offset not in known:
-            known[offset] = SettledFilter(bloom.read_bitset(source, stored).words)
-        return known[offset]
+        if offset in known:
+            return known[offset]
+        bits = SettledFilter.from_bytes(bloom.bits(source, stored)(0, stored.num_bytes))
+        if self.file.footer.layout.filters.num_at(offset) > 1:
+            known[offset] = bits
+        return bits
 
     def _look_up(
         self, chunk: ColumnChunk, bits: SplitBlockBloomFilter

@@ -54,8 +54,7 @@ def _check_weight(view: FilterView, bits: SplitBlockBloomFilter) -> Iterator[Fin
         yield view.finding("PB308", "the chunk has no values, and needs no filter", found=size)
         return
     target = view.policy.max_fpp or USUAL_FPP
-    folds = _folds(bits, target)
-    if folds >= LEAST_FOLDS and size > NEGLIGIBLE_BYTES:
+    if size > NEGLIGIBLE_BYTES and (folds := _folds(bits, target)) >= LEAST_FOLDS:
         yield view.finding(
             "PB304",
             f"the filter could be folded {folds} times and stay within an FPP of"

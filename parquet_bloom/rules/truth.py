@@ -71,14 +71,16 @@ def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]
 
 
 def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]:
-    if membership.foreign_bits:
-        yield view.finding(
-            "PB405",
-            f"{membership.foreign_bits:,} of {view.bits.bits_set:,} bits come from no stored value:"
-            " the filter was not cleared first, or has values from elsewhere",
-            expected=0,
-            found=membership.foreign_bits,
-        )
+    # A filter whose bits all come from values finds no more than these explain.
+    if not membership.foreign_bits:
+        return
+    yield view.finding(
+        "PB405",
+        f"{membership.foreign_bits:,} of {view.bits.bits_set:,} bits come from no stored value:"
+        " the filter was not cleared first, or has values from elsewhere",
+        expected=0,
+        found=membership.foreign_bits,
+    )
     if membership.explained_fpp is None:
         return
     bits: Any = view.bits

@@ -18,8 +18,9 @@ AT_FDCWD = -100
 RENAME_NOREPLACE = 1
 RENAME_EXCHANGE = 2
 
-# Of kernels and file systems that do not support the flag.
-_UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+# Of kernels and file systems that do not support the flag; EPERM is what sandboxes that do not know
+# the call answer, and if it is about the file, the other way fails of it, too.
+_UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 
 
 def rename_to_free(old: Path, new: Path) -> bool:

@@ -106,8 +106,8 @@ def build(
     `both`, for readers before ORC 1.3, too.
 
     dialect: write filters of a legacy dialect to an unencrypted Parquet file; readers ignore them
-    unless the dialect publishes them. Its name stands for its usual settings. A StatisticsFilter has its own size options, and fpp, ndv and
-    max_bytes are refused with it.
+    unless the dialect publishes them. Its name stands for its usual settings. A StatisticsFilter has
+    its own size options, and fpp, ndv and max_bytes are refused with it.
 
     Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs,
     encodings and options that are not supported, EncryptionError for wrong keys or none at all,

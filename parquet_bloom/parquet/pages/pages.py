@@ -15,7 +15,6 @@ Spec: parquet-format, README.md "Data Pages", Encodings.md.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parallel import memory
+from parquet_bloom.parallel import memory, num_processors
 from parquet_bloom.parquet.pages.codecs import check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
@@ -169,7 +168,7 @@ def pages_room(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
     it is stored and decompressed. Headers are read only if what the footer says is much."""
     stored = min(max(0, chunk.total_compressed_size or 0), footer.start)
     most = max(_FEW_BYTES, chunk.total_uncompressed_size or 0) + stored
-    if most <= memory() // (2 * len(os.sched_getaffinity(0))):
+    if most <= memory() // (2 * num_processors()):
         return most
     dictionary = largest = 0
     reader = PageReader(source, footer, chunk)

@@ -1,0 +1,11 @@
+"""What a footer says, as JSON by pyarrow: `python -m benchmarks.footers FILE`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pyarrow.parquet as pq
+
+if __name__ == "__main__":
+    json.dump(pq.read_metadata(sys.argv[1]).to_dict(), sys.stdout, default=str)
