@@ -8,4 +8,5 @@ import sys
 import pyarrow.parquet as pq
 
 if __name__ == "__main__":
-    json.dump(pq.read_metadata(sys.argv[1]).to_dict(), sys.stdout, default=str)
+    # dump to a file would be encoded by Python, not by C.
+    sys.stdout.write(json.dumps(pq.read_metadata(sys.argv[1]).to_dict(), default=str))
