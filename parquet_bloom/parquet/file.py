@@ -17,7 +17,6 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import check_dialect
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.probe import ChunkProber
 from parquet_bloom.storage.source import Window
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
     from parquet_bloom.parquet.asked import Asked
     from parquet_bloom.parquet.build_change import ParquetBuild
+    from parquet_bloom.parquet.probe import ChunkProber
     from parquet_bloom.parquet.repair_change import ParquetRepair
     from parquet_bloom.parquet.strip_change import ParquetStrip
     from parquet_bloom.vocabulary import Dialect
@@ -83,6 +83,8 @@ class ParquetFile(OpenFile):
         """
         if index_group is not None:
             self.check_has_groups()
+        from parquet_bloom.parquet.probe import ChunkProber
+
         check_dialect(dialect, seed)
         return ChunkProber(self, self.chunk(row_group, column), 0, dialect, seed).column_filter()
 
@@ -105,6 +107,8 @@ class ParquetFile(OpenFile):
         """One for the filter of each row group, or of these: the one of this dialect, or for None the
         one at bloom_filter_offset. All answer `unknown` if row groups may be missing from the footer.
         Raises ColumnError, FooterError if there is not even one that could answer."""
+        from parquet_bloom.parquet.probe import ChunkProber
+
         wanted = set(self.select_parts(parts))
         if self.num_row_groups == 0:
             self.footer.check_row_counts()

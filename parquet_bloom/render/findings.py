@@ -6,7 +6,6 @@ form a group if their messages differ only in numbers.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,6 +73,8 @@ class FindingGroup:
 
 def _for_any_file(command: str, path: str) -> str:
     """The same command for any file, called FILE, as it is for the one at `path`."""
+    import shlex
+
     return shlex.join("FILE" if word == path else word for word in shlex.split(command))
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.charts import Bin, bins
 from parquet_bloom.render.inspect import is_unusable, plain_reason
-from parquet_bloom.render.terminal import write_json, write_line
+from parquet_bloom.render.terminal import terminal_columns, write_json, write_line
 from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.documents import document_of, plain
 
@@ -88,7 +87,7 @@ def _write_chart(found: FilterOccupancy, column: ChunkDescription) -> None:
     characters = {} if _has_blocks(sys.stdout.encoding) else IN_ASCII
     write_line("")
     write_line(heading(found, column))
-    for line in chart(found.histogram, found.expected, get_terminal_size().columns):
+    for line in chart(found.histogram, found.expected, terminal_columns()):
         write_line(line.translate(characters).rstrip())
 
 

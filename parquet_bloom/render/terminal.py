@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict
 from itertools import compress
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -129,8 +128,15 @@ def write_text(text: str) -> None:
         return
     from parquet_bloom.render.table import folded
 
-    for line in folded(printable(text), get_terminal_size().columns):
+    for line in folded(printable(text), terminal_columns()):
         write_line(line)
+
+
+def terminal_columns() -> int:
+    """How wide the terminal is, or COLUMNS says that it is."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def write_json(document: Any) -> None:
@@ -157,7 +163,7 @@ def complain(message: str) -> None:
                 if sys.stderr.isatty():
                     from parquet_bloom.render.table import folded
 
-                    lines = folded(text, get_terminal_size().columns)
+                    lines = folded(text, terminal_columns())
                 sys.stderr.writelines(f"{line}\n" for line in lines)
                 sys.stderr.flush()
 
@@ -197,7 +203,7 @@ def write_table(
 
     used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
     table = [[printable(cell) for cell in compress(row, used)] for row in table]
-    room, natural = get_terminal_size().columns, natural_widths(table)
+    room, natural = terminal_columns(), natural_widths(table)
     if full and total(natural) > room:
         _write_paragraphs(table)
         return

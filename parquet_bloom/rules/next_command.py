@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from parquet_bloom.container import Place
@@ -40,6 +39,8 @@ class NextCommands:
         self, command: str, column: str | None, place: Place | None, limit: str | None
     ) -> str | None:
         """None about a column that is not there, or no column in particular: nothing helps then."""
+        import shlex
+
         values = {
             "FILE": self._path,
             "COLUMN": quoted_name(column) if column in self._known else None,

@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from html import escape
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -100,6 +99,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The first rows as a table, of the columns that have anything in them that fits a cell."""
+        from html import escape
+
         rows = list(islice(self._items(), MOST_ROWS))
         cells = {
             name: [_cell(row.get(name)) for row in rows]
