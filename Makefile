@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz faults lint bench docs thrift proto clean
+.PHONY: demo test cluster asan fuzz faults memory lint bench docs thrift proto clean
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -36,6 +36,10 @@ fuzz: .venv/fuzz
 # Each verb that writes, killed or failing at every system call; needs strace.
 faults: .venv/installed
 	$(BIN)/python tests/fuzz/faults.py
+
+# What every verb takes at most, on every file that would make it take much: into docs/reliability.md.
+memory: .venv/dev
+	$(BIN)/python tests/fuzz/memory.py --write
 
 lint: .venv/dev
 	$(BIN)/ruff check .

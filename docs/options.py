@@ -22,7 +22,6 @@ LOCAL_NOTES = """An option that is missing would do nothing, or nothing of use:
 - `--threads`: `dump` writes one filter. The threads of `inspect` and `probe` read several files at a
   time, or several filters of one file; those of `diff`, several filters; those of `strip` work on
   several files. All others read values, of several column chunks at a time.
-- `--memory`: `inspect`, `probe`, `diff`, `dump` and `strip` read no values, which is what takes much.
 - `--output` is the path of the new file if there is one, and otherwise of the answer, which then appears
   there once it is complete.
 - `--json`: `report` writes a page; `inspect`, `validate` and `advise` say the same in JSON.

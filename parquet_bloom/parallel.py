@@ -2,13 +2,20 @@
 
 The budget is one for the whole process, whatever its threads do: for the pages, dictionaries and
 filters that are held at a time. What does not fit by itself is refused before it is allocated.
+
+    run       one call of work_in_order
+    holder    the thread that consumes a run; also that of runs within its work
+
+A run that holds nothing yet waits for the chunks of other holders; one whose holder holds something
+never does, so that no two wait for each other.
 """
 
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence, Sized
+from threading import Condition, get_ident, local
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parquet_bloom.errors import UnsupportedError
@@ -50,24 +57,62 @@ LEAST_MEMORY = 256 << 20
 
 
 class _Budget:
-    limit = DEFAULT_MEMORY
+    """The limit, and how much of it each holder holds."""
+
+    def __init__(self) -> None:
+        self.limit = DEFAULT_MEMORY
+        self._held: Counter[int] = Counter()
+        self._given_back = Condition()
+        self._working_for = local()
+
+    @property
+    def holder(self) -> int:
+        """The holder of what this thread reads."""
+        return getattr(self._working_for, "holder", None) or get_ident()
+
+    def work_for(self, holder: int) -> None:
+        """From now on, this thread does."""
+        self._working_for.holder = holder
+
+    def take(self, holder: int, room: int, *, is_first: bool) -> bool:
+        """Hold `room` more if it fits; the first chunk of a run waits until it does, or until it is
+        the only one."""
+        with self._given_back:
+            while room and self._held and self._held.total() + room > self.limit:
+                if not is_first:
+                    return False
+                if self._held[holder]:
+                    break
+                self._given_back.wait()
+            if room:
+                self._held[holder] += room
+            return True
+
+    def give_back(self, holder: int, room: int) -> None:
+        with self._given_back:
+            self._held -= Counter({holder: room})
+            self._given_back.notify_all()
+
+
+_budget = _Budget()
 
 
 def memory() -> int:
     """How many bytes the threads of this process may hold at a time, see set_memory."""
-    return _Budget.limit
+    return _budget.limit
 
 
 def set_memory(num_bytes: int) -> None:
     """Let all threads of this process together hold `num_bytes` of pages and filters at a time, at
-    least 256 MiB; 1 GiB by default. Chunks wait for each other, and a page that does not fit by
-    itself is refused with UnsupportedError. The interpreter and its libraries come on top.
+    least 256 MiB; 1 GiB by default. Chunks wait for each other, also those of several calls at a time,
+    and a page that does not fit by itself is refused with UnsupportedError. The interpreter and its
+    libraries come on top.
 
     Raises ValueError for less.
     """
     if num_bytes < LEAST_MEMORY:
         raise ValueError(f"memory: {num_bytes}, expected {LEAST_MEMORY} bytes or more")
-    _Budget.limit = num_bytes
+    _budget.limit = num_bytes
 
 
 def check_fits(what: str, num_bytes: int) -> None:
@@ -98,35 +143,46 @@ def work_in_order(
     waits for.
     """
     threads = threads or num_processors()
+    holder = _budget.holder
     if threads == 1:
         for chunk in chunks:
-            yield chunk, work(chunk)
+            taken = room(chunk)
+            _budget.take(holder, taken, is_first=True)
+            try:
+                yield chunk, work(chunk)
+            finally:
+                _budget.give_back(holder, taken)
         return
     # Takes 10 ms, of no use to one thread.
     from concurrent.futures import ThreadPoolExecutor
 
     ahead = deque(chunks)
-    # Chunks in progress, each with its room and its result to come.
-    begun: deque[tuple[Item, int, Future[Result]]] = deque()
+    # Chunks in progress, each with its result to come; and the room of these, and of the one that the
+    # consumer has.
+    begun: deque[tuple[Item, Future[Result]]] = deque()
+    held: deque[int] = deque()
     needed: int | None = None
-    with ThreadPoolExecutor(threads, thread_name_prefix="pbloom-chunk") as pool:
+    with ThreadPoolExecutor(
+        threads, "pbloom-chunk", initializer=_budget.work_for, initargs=(holder,)
+    ) as pool:
         try:
             while ahead or begun:
                 while ahead and len(begun) < 2 * threads:
-                    taken = sum(each for _, each, _ in begun)
                     needed = room(ahead[0]) if needed is None else needed
-                    # A chunk that exceeds the budget by itself runs alone.
-                    if begun and taken + needed > memory():
+                    if not _budget.take(holder, needed, is_first=not begun):
                         break
+                    held.append(needed)
                     chunk = ahead.popleft()
-                    begun.append((chunk, needed, pool.submit(work, chunk)))
+                    begun.append((chunk, pool.submit(work, chunk)))
                     needed = None
                 yield _taken(begun)
+                _budget.give_back(holder, held.popleft())
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+            _budget.give_back(holder, sum(held))
 
 
-def _taken(begun: deque[tuple[Item, int, Future[Result]]]) -> tuple[Item, Result]:
+def _taken(begun: deque[tuple[Item, Future[Result]]]) -> tuple[Item, Result]:
     """The first result, once ready. A separate function, so that no local keeps it alive."""
-    chunk, _, future = begun.popleft()
+    chunk, future = begun.popleft()
     return chunk, future.result()

@@ -55,8 +55,10 @@ class OrcSurveyor:
     num_drawn: Final = 1024
 
     def __init__(self, file: OrcFile, options: AdviseOptions) -> None:
-        """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group."""
+        """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group;
+        ColumnError, FooterError if stripes are missing from the footer."""
         refuse(file.path, options, ["max_bytes"], "ORC files")
+        file.tail.check_row_counts()
         self.file = file
         self.parts = file.select_parts(options.parts)
         self._size = OrcSize(options.target_fpp, max(1, file.tail.row_index_stride))

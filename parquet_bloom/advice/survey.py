@@ -7,6 +7,7 @@ and `samples`, not by the number of values; each group adds some 300 bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, Protocol
@@ -243,20 +244,22 @@ def survey_columns(
         except UnsupportedError as error:
             return str(error).removeprefix(f"{file.path}: ")
 
-    found = work_in_order(ahead, read, lambda item: surveyor.room(item[0]), threads)
     done = count(1)
-    for column, of_column, reason, sample in zip(columns, chunks, reasons, samples, strict=True):
-        survey = ColumnSurvey(sample)
-        for chunk in of_column:
-            surveyor.count(survey.counts, chunk)
-        for _, groups in islice(found, 0 if reason else len(of_column)):
-            if isinstance(groups, str):
-                reason = reason or groups
-            elif not reason:
-                for group in groups:
-                    survey.add(group)
-            if progress:
-                progress(next(done), len(ahead))
-        if reason:
-            survey.counts.num_values = surveyor.num_values(column)
-        yield survey, reason
+    with closing(work_in_order(ahead, read, lambda item: surveyor.room(item[0]), threads)) as found:
+        for column, of_column, reason, sample in zip(
+            columns, chunks, reasons, samples, strict=True
+        ):
+            survey = ColumnSurvey(sample)
+            for chunk in of_column:
+                surveyor.count(survey.counts, chunk)
+            for _, groups in islice(found, 0 if reason else len(of_column)):
+                if isinstance(groups, str):
+                    reason = reason or groups
+                elif not reason:
+                    for group in groups:
+                        survey.add(group)
+                if progress:
+                    progress(next(done), len(ahead))
+            if reason:
+                survey.counts.num_values = surveyor.num_values(column)
+            yield survey, reason

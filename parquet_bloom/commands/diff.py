@@ -30,6 +30,7 @@ from parquet_bloom.program import FINE, NO
 @output_option("--json", "as_json", is_flag=True, help="One JSON document.")
 @option.answer_options
 @option.threads_to_read
+@option.memory
 @key_options
 def diff(
     a: str, b: str, columns: tuple[str, ...] | None, parts: tuple[int, ...] | None, with_same: bool,

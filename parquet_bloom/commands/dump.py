@@ -56,6 +56,7 @@ from parquet_bloom.vocabulary import DumpFormat, words
     " bloom_filter_length says, or all up to what comes next in the file. In npy they are uint8.",
 )
 @option.stored_dialect
+@option.memory
 @key_options
 @encryption_option(
     "--decrypt",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @option.answers
 @option.verbose
 @option.threads_to_read
+@option.memory
 @key_options
 def inspect(
     inputs: Inputs, index_groups: bool, summary: bool, histogram: bool,

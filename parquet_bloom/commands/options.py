@@ -190,7 +190,8 @@ memory = general_option(
     callback=budget,
     expose_value=False,
     metavar="SIZE",
-    help="Memory for pages and filters, of all threads together; 256MiB or more.  [default: 1GiB]",
+    help="Memory for footers, pages and filters, of all threads together; 256MiB or more."
+    "  [default: 1GiB]",
 )
 no_verify = files_option(
     "--no-verify",

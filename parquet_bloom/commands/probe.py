@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @option.stored_dialect
 @option.verbose
 @option.threads_to_read
+@option.memory
 @key_options
 def probe(
     inputs: Inputs, columns: tuple[str, ...], explain: bool, only_groups: bool, keys: GivenKeys,

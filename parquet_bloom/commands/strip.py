@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     help="Number of files to work on at a time."
     "  [default: one per processor behind URLs, otherwise 1]",
 )
+@option.memory
 def strip(
     inputs: Inputs, destination_of: option.DestinationOf, keys: GivenKeys,
     as_json: bool, verbose: bool, threads: int | None, **given: Any,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from parquet_bloom.container import BuildChange, StripChange
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.legacy.presence import may_have_private
+from parquet_bloom.legacy.presence import any_private, may_have_private
 from parquet_bloom.options import BuildOptions, Selection
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.file import ParquetFile
@@ -45,6 +45,8 @@ def build_change(
 def strip_change(file: Container, selection: Selection) -> StripChange:
     """The file without the filters of `selection`, of any dialect. Raises as Container.strip."""
     if not isinstance(file, ParquetFile):
+        return file.strip(selection)
+    if not any_private(file.footer):
         return file.strip(selection)
     chunks = tuple(file.selected(selection))
     if not may_have_private(file.footer, chunks):

@@ -15,18 +15,27 @@ Spec: apache/orc-format, specification/ORCv1.md "Bloom Filter Index"; orc-core, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from struct import pack
-from typing import Any
+from typing import Any, Final
 
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc import wire
 from parquet_bloom.orc.proto import orc_pb2
-from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, OrcStream
-from parquet_bloom.orc.tail import decode
+from parquet_bloom.orc.stripe import (
+    BLOOM_FILTER,
+    BLOOM_FILTER_UTF8,
+    MAX_INDEX_GROUPS,
+    OrcStream,
+)
+from parquet_bloom.orc.tail import DECODED, decode
 
 _FILTER = 1
+# Of each filter besides its bits: decoded, as one of ours, and what is said about it.
+FILTER_BYTES: Final = 1_500
 _NUM_HASHES, _BITSET, _UTF8_BITSET = 1, 2, 3
 
 # Far from any id that the format may assign.
@@ -75,7 +84,7 @@ def read_filters(
     """
     if is_pre_release(data, kind, where):
         raise FilterError(f"{where}: {PRE_RELEASE}")
-    stored = decode(orc_pb2.BloomFilterIndex, data, where).bloomFilter
+    stored = decoded_filters(orc_pb2.BloomFilterIndex, data, where)
     if len(stored) != num_index_groups:
         raise FilterError(f"{where}: {len(stored)} filters, expected {num_index_groups}")
     return tuple(
@@ -97,6 +106,19 @@ def stored_messages(data: bytes, where: str) -> list[bytes]:
     ]
 
 
+def decoded_filters(message: Any, data: bytes, where: str) -> Sequence[Any]:
+    """The filters of a decompressed stream, decoded as this class of index. Raises FooterError,
+    UnsupportedError for more than fits the memory budget."""
+    room = DECODED * len(data)
+    # Only filters that are nearly empty take so much.
+    with suppress(FormatError):
+        num_filters = sum(1 for _ in islice(wire.fields(data), MAX_INDEX_GROUPS + 2))
+        if num_filters <= MAX_INDEX_GROUPS + 1:
+            room = 3 * len(data) + FILTER_BYTES * num_filters
+    filters: Sequence[Any] = decode(message, data, where, room).bloomFilter
+    return filters
+
+
 def is_marked(data: bytes) -> bool:
     """Whether pbloom built the filters in a decompressed stream."""
     return data.endswith(wire.bytes_field(_MARK_FIELD, _MARK))
@@ -107,7 +129,7 @@ def is_pre_release(data: bytes, kind: int, where: str) -> bool:
     which current readers misread, losing nearly every row. Raises FooterError."""
     if kind != BLOOM_FILTER:
         return False
-    stored = decode(orc_pb2.PreReleaseIndex, data, where).bloomFilter
+    stored = decoded_filters(orc_pb2.PreReleaseIndex, data, where)
     return any(each.HasField("word") for each in stored)
 
 

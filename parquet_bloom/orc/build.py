@@ -13,7 +13,7 @@ from typing import Final
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.orc.bloom import KeyForm, encode_filters
+from parquet_bloom.orc.bloom import FILTER_BYTES, KeyForm, encode_filters
 from parquet_bloom.orc.columns import above
 from parquet_bloom.orc.compression import Compression
 from parquet_bloom.orc.footers import FilterStreams, check_indexed
@@ -21,7 +21,7 @@ from parquet_bloom.orc.keys.key_hashes import insertion_hashes, never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import groups
-from parquet_bloom.parallel import work_in_order
+from parquet_bloom.parallel import check_fits, work_in_order
 from parquet_bloom.vocabulary import NO_VALUES
 
 # A filter at its size has half of its bits set, and no codec makes that smaller: zstd, LZ4 and
@@ -100,6 +100,12 @@ class OrcFilterBuilder:
 
     def _built(self, chunk: OrcChunk) -> BuiltStreams | str:
         stripe = chunk.stripe
+        num_filters = stripe.num_index_groups * len(self.kinds)
+        check_fits(
+            f"{chunk.where}: {num_filters} filters take",
+            # In memory, as a message, and compressed.
+            num_filters * (3 * self.size.empty_filter().num_bytes + FILTER_BYTES),
+        )
         filters: dict[int, list[KHashFilter]] = {kind: [] for kind in self.kinds}
         counts = []
         for group in groups(self.file, chunk):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from parquet_bloom.errors import FormatError
 from parquet_bloom.orc.streams import Booleans, Bytes, Integers, Lengths, LongNumbers, Stream
 from parquet_bloom.orc.stripe import STREAM_NAMES
+from parquet_bloom.parallel import check_fits
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.columns import OrcColumn
@@ -50,12 +51,16 @@ class ChunkStreams:
         return bool(self.stripe.streams_of(self.column.id, (kind,)))
 
     def stream(self, kind: int) -> Stream:
-        """An empty one if there is none. Raises FilterError if there are two."""
+        """An empty one if there is none. Raises FilterError if there are two, UnsupportedError for
+        more than fits the memory budget."""
         found = self.stripe.stream_of(self.column.id, (kind,))
         where = f"{self.where}: {STREAM_NAMES[kind]}"
         if self.column.name and not self.where.endswith(f"column {self.column.name}"):
             where += f" of {self.column.name}"
-        stored = b"" if found is None else self.file.source.read_at(found.offset, found.length)
+        if found is None:
+            return Stream(b"", self.file.tail.compression, where)
+        check_fits(f"{where}: takes", found.length)
+        stored = self.file.source.read_at(found.offset, found.length)
         return Stream(stored, self.file.tail.compression, where)
 
     def integers(self, kind: int, *, signed: bool, version: int | None = None) -> Integers:

@@ -22,6 +22,7 @@ from typing import Any
 
 from parquet_bloom.errors import FooterError
 from parquet_bloom.orc.wire import text_of
+from parquet_bloom.parallel import check_fits
 
 KINDS = (
     "BOOLEAN",
@@ -92,11 +93,13 @@ class OrcColumn:
 def columns_of(types: Sequence[Any]) -> tuple[OrcColumn, ...]:
     """The columns by id, from the types in the footer.
 
-    Raises FooterError unless the types form one tree, numbered from the root down.
+    Raises FooterError unless the types form one tree, numbered from the root down, UnsupportedError
+    if that does not fit the memory budget.
     """
     if not types:
         raise FooterError("no types in the footer")
     columns: dict[int, OrcColumn] = {}
+    num_characters = 0
     # A stack, because a file may nest deeper than Python can recurse.
     waiting: list[tuple[int, str, int | None]] = [(0, "", None)]
     while waiting:
@@ -106,6 +109,9 @@ def columns_of(types: Sequence[Any]) -> tuple[OrcColumn, ...]:
         stored = types[id]
         kind = KINDS[stored.kind] if stored.kind < len(KINDS) else UNKNOWN
         names = _child_names(id, kind, stored)
+        # A long name of a column is part of that of every column below it.
+        num_characters += sum(len(name) + 1 + len(each) for each in names)
+        check_fits("the names of all columns take", 8 * num_characters)
         columns[id] = OrcColumn(
             id=id,
             name=name,

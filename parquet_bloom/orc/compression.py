@@ -18,6 +18,7 @@ from typing import Any, Final
 import cramjam
 
 from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.parallel import check_fits
 
 Compressor = Callable[[bytes], Any]
 
@@ -59,7 +60,7 @@ class Compression:
         """Decompress the chunks in `data`.
 
         Raises FormatError for chunks that are damaged or expand to too much, UnsupportedError for
-        an unknown codec.
+        an unknown codec and for more than fits the memory budget.
         """
         chunks = []
         expanded = 0
@@ -67,6 +68,8 @@ class Compression:
             expanded += len(chunk)
             if expanded > MAX_EXPANDED_BYTES and self.codec != NONE:
                 raise FormatError(f"expands to more than {MAX_EXPANDED_BYTES} bytes")
+            # In chunks, and as one.
+            check_fits("decompressed, it takes", 2 * expanded)
             chunks.append(chunk)
         return b"".join(chunks)
 

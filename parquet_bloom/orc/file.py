@@ -122,9 +122,12 @@ class OrcFile(OrcReader):
         seed: int | None = None,
         parts: Sequence[int] | None = None,
     ) -> Iterator[StripeProber]:
-        """One prober for each stripe, or for these. Raises ColumnError, UnsupportedError for a
-        dialect, FooterError for a damaged stripe footer."""
+        """One prober for each stripe, or for these. All answer `unknown` if stripes may be missing from
+        the footer. Raises ColumnError, UnsupportedError for a dialect, FooterError for a damaged
+        stripe footer, or if there is not even one that could answer."""
         self._check_dialect(dialect)
+        if self.num_stripes == 0:
+            self.tail.check_row_counts()
         return (
             StripeProber(self, OrcChunk(self.stripe(index), column))
             for index in self.select_parts(parts)

@@ -152,6 +152,8 @@ class StripeProber:
 
     def _question(self, asked: Asked) -> _Question | str:
         """What to ask the filters, or why they cannot be asked about any value."""
+        if doubt := self._file.tail.row_count_doubt:
+            return doubt
         stored, reason = self._stored
         if stored is None:
             return reason

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.errors import (
@@ -20,6 +20,7 @@ from parquet_bloom.orc.row_index import IndexEntry, read_row_index
 from parquet_bloom.orc.stripe import (
     BLOOM_FILTER_UTF8,
     FILTER_KINDS,
+    MAX_INDEX_GROUPS,
     ROW_INDEX,
     OrcChunk,
     OrcStream,
@@ -27,14 +28,11 @@ from parquet_bloom.orc.stripe import (
 )
 from parquet_bloom.orc.tail import decode, expand, read_tail
 from parquet_bloom.orc.writers import generation_of
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
-
-# Only groups of fewer than ten rows in the largest stripe reach this, and no writer makes those.
-# Lists of groups must not exhaust memory.
-MAX_INDEX_GROUPS: Final = 1 << 20
 
 
 class OrcReader(DataFile):
@@ -95,6 +93,7 @@ class OrcReader(DataFile):
         groups, UnsupportedError."""
         tail, where = self.tail, f"{self.path}: stripe {index}"
         place = tail.stripes[index]
+        check_fits(f"{where}: footer: takes", place.footer_length)
         stored = self.source.read_at(place.footer_start, place.footer_length)
         raw = expand(tail.compression, stored, f"{where}: footer")
         footer = decode(orc_pb2.StripeFooter, raw, f"{where}: footer")
@@ -172,6 +171,7 @@ class OrcReader(DataFile):
         """A decompressed index stream. Raises FilterError if the stripe's index cannot be trusted,
         FooterError if the stream is damaged, UnsupportedError."""
         stripe.check_index()
-        stored = self.source.read_at(stream.offset, stream.length)
         where = f"{stripe.where}: {stream.name} of column {stream.column}"
+        check_fits(f"{where}: takes", stream.length)
+        stored = self.source.read_at(stream.offset, stream.length)
         return expand(self.tail.compression, stored, where)

@@ -19,12 +19,16 @@ from numpy.typing import NDArray
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import MOST_BYTES
+from parquet_bloom.parallel import check_fits
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.compression import Compression
 
 # More values than any index group has: 13,000 times the usual number of rows.
 MOST_VALUES: Final = 1 << 27
+
+# Of each value: in pieces and as one array, and while it is hashed.
+_VALUE_BYTES: Final = 48
 
 # Values to allocate at a time.
 _PIECE: Final = 1 << 20
@@ -75,6 +79,7 @@ class Stream:
             raise UnsupportedError(
                 f"{self.where}: {count} values in an index group, expected at most {MOST_VALUES}"
             )
+        check_fits(f"{self.where}: {count} values take", _VALUE_BYTES * count)
         pieces = []
         for start in range(0, count, _PIECE):
             piece = np.empty((min(_PIECE, count - start), *values.shape[1:]), values.dtype)

@@ -42,6 +42,10 @@ STREAM_NAMES = {
     9: "ENCRYPTED_INDEX",
     10: "ENCRYPTED_DATA",
 }
+# Only groups of fewer than ten rows in the largest stripe reach this, and no writer makes those.
+# Lists of groups must not exhaust memory.
+MAX_INDEX_GROUPS: Final = 1 << 20
+
 _INDEX_KINDS: Final = {4, ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8, 9}
 
 ENCODINGS = ("DIRECT", "DICTIONARY", "DIRECT_V2", "DICTIONARY_V2")

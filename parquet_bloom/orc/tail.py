@@ -18,15 +18,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.message import DecodeError
 
+from parquet_bloom.container import number_of
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn, above, columns_of
 from parquet_bloom.orc.compression import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Compression
 from parquet_bloom.orc.proto import orc_pb2
+from parquet_bloom.parallel import check_fits
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
 MAGIC: Final = b"ORC"
+# What a byte of a message can take once it is decoded: an empty message inside it has two.
+DECODED: Final = 64
+
+# Of each stripe: its place, and its footer, decoded.
+_STRIPE_BYTES: Final = 3_000
+
 # The postscript's length is one byte.
 MAX_POSTSCRIPT_BYTES: Final = 255
 
@@ -100,13 +108,18 @@ class Tail:
         """By id, the root first. Raises FooterError."""
         try:
             return columns_of(self.footer.types)
-        except FooterError as error:
-            raise FooterError(f"{self.where}: footer: {error}") from None
+        except (FooterError, UnsupportedError) as error:
+            raise type(error)(f"{self.where}: footer: {error}") from None
 
     @cached_property
     def stripes(self) -> tuple[StripePlace, ...]:
-        """In file order. Raises FooterError if stripes overlap or do not fit into the file, or if
-        their rows do not add up to the file's."""
+        """In file order. Raises FooterError if stripes overlap or do not fit into the file,
+        UnsupportedError if there are more than fit the memory budget."""
+        num_stripes = len(self.footer.stripes)
+        check_fits(
+            f"{self.where}: footer: {number_of(num_stripes, 'stripe')} take",
+            _STRIPE_BYTES * num_stripes,
+        )
         places = tuple(
             StripePlace(
                 stripe.offset,
@@ -125,13 +138,21 @@ class Tail:
                     f" expected between {max(end, len(MAGIC))} and {self.statistics_start}"
                 )
             end = place.end
-        # A lost stripe must not make a value seem absent.
-        held = sum(place.num_rows for place in places)
-        if held != self.num_rows:
-            raise FooterError(
-                f"{self.where}: footer: the stripes hold {held} rows, the file {self.num_rows}"
-            )
         return places
+
+    @cached_property
+    def row_count_doubt(self) -> str:
+        """What is wrong if the rows of the stripes do not add up to the file's; empty if they do: a
+        lost stripe must not make a value seem absent. Some writers recorded no rows for the file."""
+        held = sum(place.num_rows for place in self.stripes)
+        if held == self.num_rows:
+            return ""
+        return f"footer: the stripes hold {held} rows, the file {self.num_rows}"
+
+    def check_row_counts(self) -> None:
+        """Raise FooterError if there is a row_count_doubt."""
+        if self.row_count_doubt:
+            raise FooterError(f"{self.where}: {self.row_count_doubt}")
 
     @cached_property
     def first_rows(self) -> tuple[int, ...]:
@@ -184,6 +205,7 @@ def read_tail(source: Source) -> Tail:
             f"{where}: postscript: footer, metadata and statistics of {lengths} bytes, expected at"
             f" most {start - len(MAGIC)}"
         )
+    check_fits(f"{where}: footer: takes", postscript.footerLength)
     stored = source.read_at(start - postscript.footerLength, postscript.footerLength)
     footer_raw = expand(compression, stored, f"{where}: footer")
     footer = decode(orc_pb2.Footer, footer_raw, f"{where}: footer")
@@ -221,8 +243,11 @@ def _compression(postscript: Any, where: str) -> Compression:
     return compression
 
 
-def decode(message: Any, data: bytes, where: str) -> Any:
-    """Decode `data` as a `message`, a generated class. Raises FooterError."""
+def decode(message: Any, data: bytes, where: str, room: int | None = None) -> Any:
+    """Decode `data` as a `message`, a generated class. `room`: the most memory that it takes, where
+    that is known to be less than what messages in a message can take. Raises FooterError,
+    UnsupportedError for more than fits the memory budget."""
+    check_fits(f"{where}: decoded, it takes up to", DECODED * len(data) if room is None else room)
     try:
         return message.FromString(data)
     except DecodeError:

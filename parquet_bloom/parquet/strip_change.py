@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from parquet_bloom.container import LeftChunk, RemovedFilters, StripChange
+from parquet_bloom.container import LeftChunk, RemovedFilters, StripChange, number_of
+from parquet_bloom.container.room import TO_CHANGE
+from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER
@@ -34,6 +37,9 @@ class LegacyRemoval:
 
 NO_LEGACY = LegacyRemoval()
 
+# What the footer says of chunks that have filters, or may have.
+_TELLING = ("bloom_filter_offset", "bloom_filter_length", "has_crypto_metadata")
+
 
 class ParquetStrip(FieldsChange, StripChange):
     """No filters for the selected chunks. Without a selection of columns, those that are encrypted
@@ -43,7 +49,7 @@ class ParquetStrip(FieldsChange, StripChange):
         self, file: OpenFile, selection: Selection, legacy: LegacyRemoval = NO_LEGACY
     ) -> None:
         check_rewritable(file)
-        chunks = {chunk.key: chunk for chunk in file.selected(selection)}
+        chunks = {chunk.key: chunk for chunk in _with_filters(file, selection, legacy)}
         locked = [
             chunk for chunk in chunks.values() if selection.columns is None and chunk.is_locked
         ]
@@ -65,6 +71,24 @@ class ParquetStrip(FieldsChange, StripChange):
             *(LeftChunk(chunk.place, chunk.leaf.name, NO_KEY) for chunk in locked),
             *(LeftChunk(chunk.place, chunk.leaf.name, why) for chunk, why in self.remaining()),
         )
+
+
+def _with_filters(
+    file: OpenFile, selection: Selection, legacy: LegacyRemoval
+) -> Iterator[ColumnChunk]:
+    """The chunks of the selection that may have filters. The others are not even decoded: a file can
+    have very many."""
+    columns, table = file.select(selection.columns), file.footer.chunks
+    found: list[ChunkKey] = []
+    for part in file.select_parts(selection.parts):
+        offsets, lengths, encrypted = (table.part(field, part) for field in _TELLING)
+        for index in (leaf.index for leaf in columns):
+            points = {offsets[index], lengths[index]} != {_kernel.ABSENT}
+            if points or encrypted[index] or (part, index) in legacy.offsets:
+                found.append((part, index))
+    chunks = number_of(len(found), "column chunk")
+    check_fits(f"{file.path}: {chunks} with filters take", TO_CHANGE * len(found))
+    return map(file.chunk_at, found)
 
 
 def _may_point(chunk: ColumnChunk) -> bool:

@@ -6,9 +6,11 @@ up; then whole columns, and the file.
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.room import TO_VALIDATE, check_room
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
@@ -30,6 +32,7 @@ def examine(
     not open, UnsupportedError, OSError. Whatever is wrong with filters and pages is a finding.
     """
     examination = _examination_of(file, options)
+    check_room(file, examination.columns, options.parts, TO_VALIDATE)
     examined = examination.opening()
     right = _examine_items(examination, examined, progress)
     examined.findings += examination.about_writer(right)
@@ -68,12 +71,12 @@ def _examine_items(
     def work(item: Any) -> _Outcome:
         return _outcome(examination, item)
 
-    outcomes = work_in_order(items, work, examination.room, threads)
-    for done, (_, (of_item, right, twins)) in enumerate(outcomes, start=1):
-        examined.add(of_item)
-        all_right.update(right)
-        all_twins += twins
-        report(done)
+    with closing(work_in_order(items, work, examination.room, threads)) as outcomes:
+        for done, (_, (of_item, right, twins)) in enumerate(outcomes, start=1):
+            examined.add(of_item)
+            all_right.update(right)
+            all_twins += twins
+            report(done)
     examined.findings += truth.check_twins(all_twins)
     return all_right
 

@@ -21,7 +21,13 @@ from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_v
 from parquet_bloom.orc.row_index import IndexEntry
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk, Stripe
 from parquet_bloom.rules import portability, security, structure_orc
-from parquet_bloom.rules.finding import Finding, chunk_finding, not_checked, without_place
+from parquet_bloom.rules.finding import (
+    Finding,
+    chunk_finding,
+    finding,
+    not_checked,
+    without_place,
+)
 from parquet_bloom.rules.structure_orc import IndexFilters, StoredChunk
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look
 from parquet_bloom.values.literals import as_examples
@@ -47,6 +53,8 @@ class OrcExamination(Examination):
 
     def opening(self) -> Examined:
         opening = Examined()
+        if doubt := self.file.tail.row_count_doubt:
+            opening.findings.append(finding("PB115", doubt))
         for stripe in self._stripes:
             opening.findings += structure_orc.check_streams(self.file, stripe, self.columns)
         encrypted = filter(self.file.tail.is_encrypted_column, self.columns)

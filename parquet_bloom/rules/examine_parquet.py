@@ -130,8 +130,8 @@ class ParquetExamination(Examination):
 
     def items(self) -> list[list[StoredChunk]]:
         """The filters whose bits can be read, without those that would take too much memory; several
-        small ones are one item if the bits are all there is to look at, and so is one to which several
-        chunks point."""
+        small ones are one item if the bits are all there is to look at, and so are all chunks that
+        point to one filter."""
         items: list[list[StoredChunk]] = []
         at: dict[int, list[StoredChunk]] = {}
         room = 0
@@ -143,10 +143,10 @@ class ParquetExamination(Examination):
                 or stored.is_leaked
             ):
                 continue
-            together = not self.options.deep and not stored.is_encrypted
-            if together and stored.offset in at:
+            if stored.offset in at and not stored.is_encrypted:
                 at[stored.offset].append(each)
                 continue
+            together = not self.options.deep and not stored.is_encrypted
             if stored.num_bytes <= room and together:
                 items[-1].append(each)
                 room -= stored.num_bytes
@@ -162,7 +162,8 @@ class ParquetExamination(Examination):
         if not self.options.deep:
             return room
         file = self.file
-        return room + sum(pages_room(file.source, file.footer, each.chunk) for each in item)
+        # Chunks are looked at in turn.
+        return room + max(pages_room(file.source, file.footer, each.chunk) for each in item)
 
     def look(self, item: list[StoredChunk]) -> Look:
         source = self.file.source if len(item) == 1 else Window(self.file.source)

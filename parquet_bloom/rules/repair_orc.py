@@ -23,6 +23,7 @@ def diagnosed(file: OrcFile, options: RepairOptions, progress: Progress | None) 
     """See repair_plan.diagnosed."""
     refuse(file.path, options, ["max_bytes"], "ORC files")
     check_writable(file.tail)
+    file.tail.check_row_counts()
     stripes = set(file.select_parts(options.parts))
     asked = ValidateOptions(
         columns=options.columns, deep=options.reads_values, threads=options.threads

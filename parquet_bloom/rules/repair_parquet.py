@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from parquet_bloom.errors import FilterError, TamperedError
@@ -236,13 +237,14 @@ def _look_up(
         return wrong, right[0].foreign_bits if right else None
 
     sharing: defaultdict[int, list[tuple[int, ChunkKey]]] = defaultdict(list)
-    report, answers = of_all(progress, items), work_in_order(items, ask, examination.room, threads)
-    for done, ((item,), (findings, foreign_bits)) in enumerate(answers, start=1):
-        for finding in findings:
-            waiting[item.chunk.key].add(finding)
-        if foreign_bits is not None:
-            sharing[item.stored.offset].append((foreign_bits, item.chunk.key))
-        report(done)
+    report = of_all(progress, items)
+    with closing(work_in_order(items, ask, examination.room, threads)) as answers:
+        for done, ((item,), (findings, foreign_bits)) in enumerate(answers, start=1):
+            for finding in findings:
+                waiting[item.chunk.key].add(finding)
+            if foreign_bits is not None:
+                sharing[item.stored.offset].append((foreign_bits, item.chunk.key))
+            report(done)
     # If the values of several chunks are all found, the filter is that of the one that explains the
     # most bits.
     for proven in sharing.values():

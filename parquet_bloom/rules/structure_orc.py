@@ -10,7 +10,14 @@ from typing import Any, Final
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.errors import FilterError, FooterError, UnsupportedError
 from parquet_bloom.filters.k_hash import WORD_BITS, KHashFilter
-from parquet_bloom.orc.bloom import PRE_RELEASE, KeyForm, is_marked, is_pre_release, stored_bitsets
+from parquet_bloom.orc.bloom import (
+    PRE_RELEASE,
+    KeyForm,
+    decoded_filters,
+    is_marked,
+    is_pre_release,
+    stored_bitsets,
+)
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.proto import orc_pb2
@@ -22,7 +29,6 @@ from parquet_bloom.orc.stripe import (
     OrcStream,
     Stripe,
 )
-from parquet_bloom.orc.tail import decode
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
 
 # Enough for an FPP of 10^-30, or for index groups of two rows.
@@ -98,7 +104,7 @@ def read_index(file: OrcFile, item: StoredChunk) -> tuple[IndexFilters | None, l
         if is_pre_release(data, stream.kind, chunk.where):
             message = f"{PRE_RELEASE}: today's readers lose nearly every row"
             return None, [chunk_finding("PB603", chunk, message)]
-        stored = decode(orc_pb2.BloomFilterIndex, data, chunk.where).bloomFilter
+        stored = decoded_filters(orc_pb2.BloomFilterIndex, data, chunk.where)
     except UnsupportedError as error:
         return None, [not_checked(chunk, without_place(error, *places))]
     except FooterError as error:

@@ -22,6 +22,7 @@ from parquet_bloom.advice.table import (
     Table,
     surveyor_of,
 )
+from parquet_bloom.container.room import TO_ADVISE, check_room
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import AdviseOptions, Names, Numbers, names_given, numbers_given
 from parquet_bloom.parallel import Progress
@@ -162,6 +163,7 @@ class Advisor:
         options = self._options
         surveyor = surveyor_of(file, options)
         columns = file.select(options.columns)
+        check_room(file, columns, options.parts, TO_ADVISE)
         key = file.format, tuple((column.name, column.type) for column in columns)
         table = self._tables.get(key) or Table(surveyor, columns, options.value_sample or {})
         table.add(surveyor, columns, options.threads, progress)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import build_change
 from parquet_bloom.options import (
@@ -148,6 +149,7 @@ def build_file(
     started = time.perf_counter()
     target = destination.target(path)
     with open_file(path, keys) as file:
+        check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
         change = build_change(file, options, progress)
         if filters is not None:
             change.take(filters(file, change.planned))

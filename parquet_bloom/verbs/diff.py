@@ -23,6 +23,7 @@ from parquet_bloom.container import (
     Place,
     ReadFilter,
 )
+from parquet_bloom.container.room import TO_DIFF, check_room
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
@@ -145,6 +146,7 @@ def diff(
         only_b = tuple(name[0] for name in names if name not in side_a.columns)
         longer = max(file_a, file_b, key=lambda file: file.num_parts)
         parts = longer.select_parts(options.parts)
+        check_room(longer, [*side_a.columns.values(), *side_b.columns.values()], parts, TO_DIFF)
         filters = _diff_parts(list(product(parts, names)), side_a, side_b, options.threads)
         if options.diagnose:
             filters = _diagnosed(filters, file_a, file_b, options)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from parquet_bloom.container import WHERE_KNOWN, Place
+from parquet_bloom.container.room import TO_INSPECT, check_room
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import InspectOptions, Names, Numbers, names_given, numbers_given
@@ -110,6 +111,7 @@ def inspect_file(
     if options.index_groups:
         file.check_has_groups()
     columns = file.select(options.columns)
+    check_room(file, columns, options.parts, TO_INSPECT)
     parts = [
         replace(file.describe_part(part), columns=tuple(described))
         for part, described in _described(file, options, columns, visit)

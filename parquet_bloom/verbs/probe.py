@@ -13,6 +13,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation, GroupAnswers, record
+from parquet_bloom.container.room import TO_PROBE, check_room
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Numbers, ProbeOptions, name_given, numbers_given
@@ -189,6 +190,7 @@ def probe(
 def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     """As probe, for an open file."""
     column = file.column(options.column)
+    check_room(file, [column], options.parts, TO_PROBE)
     probers = file.probers(column, options.dialect, options.seed, options.parts)
     asked = file.encode(column, options.values)
     # Part by part, so that each filter is read once for all values.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import (
     Destination,
@@ -146,6 +147,7 @@ def repair_file(
     started = time.perf_counter()
     target = destination.target(source)
     with open_file(source, keys) as file:
+        check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
         found = diagnosed(file, options, progress)
         change = file.repair(found.repairs(options), options, progress)
         size = write_version(file.source, target, change, destination.verify)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import Bits, FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription
+from parquet_bloom.container.room import TO_REPORT, check_room
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.occupancy import measured_fpp
@@ -148,6 +149,7 @@ def report(
     )
     with open_file(path, keys) as file:
         file.check_has_blocks("report")
+        check_room(file, file.select(options.columns), options.parts, TO_REPORT)
         validation = validate_file(file, options, progress)
         seen = _Seen(validation.findings, len(file.select(options.columns)))
         looked_at = InspectOptions(columns=options.columns, parts=options.parts, threads=threads)

@@ -90,12 +90,17 @@ def forge(
     postscript: dict[str, Any] | None = None,
     footer: dict[str, Any] | None = None,
     magic: bytes = b"ORC",
+    block_bytes: int = BLOCK_BYTES,
 ) -> bytes:
     """A file, by ORC Java 2.3.0 unless the footer says otherwise."""
     data = b"ORC"
     places = []
+
+    def framing(data: bytes) -> bytes:
+        return framed(data, codec, block_bytes)
+
     for stripe in stripes:
-        written, place = _stripe(stripe, len(types), len(data), codec)
+        written, place = _stripe(stripe, len(types), len(data), framing)
         data += written
         places.append(place)
     told = {
@@ -108,11 +113,11 @@ def forge(
         "writer": 0,
         "softwareVersion": b"2.3.0",
     }
-    tail = framed(orc_pb2.Footer(**(told | (footer or {}))).SerializeToString(), codec)
+    tail = framing(orc_pb2.Footer(**(told | (footer or {}))).SerializeToString())
     said = {
         "footerLength": len(tail),
         "compression": codec,
-        "compressionBlockSize": BLOCK_BYTES,
+        "compressionBlockSize": block_bytes,
         "version": [0, 12],
         "writerVersion": 9,
         "magic": magic,
@@ -124,8 +129,10 @@ def forge(
     return data + tail + raw + bytes([len(raw)])
 
 
-def _stripe(stripe: Stripe, num_columns: int, offset: int, codec: int) -> tuple[bytes, Any]:
-    stored = [framed(stream.data, codec) for stream in stripe.streams]
+def _stripe(
+    stripe: Stripe, num_columns: int, offset: int, framing: Callable[[bytes], bytes]
+) -> tuple[bytes, Any]:
+    stored = [framing(stream.data) for stream in stripe.streams]
     hidden = b"".join(stream.data for stream in stripe.encrypted)
     index = len(hidden) + sum(
         len(data) for data, stream in zip(stored, stripe.streams, strict=True)
@@ -150,7 +157,7 @@ def _stripe(stripe: Stripe, num_columns: int, offset: int, codec: int) -> tuple[
         told["encryption"] = [orc_pb2.StripeEncryptionVariant(streams=streams)]
     plain = b"".join(stored)
     body = plain[: index - len(hidden)] + hidden + plain[index - len(hidden) :]
-    foot = framed(orc_pb2.StripeFooter(**(told | stripe.footer)).SerializeToString(), codec)
+    foot = framing(orc_pb2.StripeFooter(**(told | stripe.footer)).SerializeToString())
     place = {
         "offset": offset,
         "indexLength": index,

@@ -55,6 +55,10 @@ def lengths_disagree() -> bytes:
     return with_streams(change)
 
 
+def of_another_row_count() -> bytes:
+    return edited(sound(), lambda stripes, footer: footer.update(numberOfRows=1))
+
+
 def pre_release() -> bytes:
     """Hive of spring 2015: expected entries, FPP and words, in a BLOOM_FILTER stream."""
     words = b"".join(b"\x18" + b"\x81\x01" for _ in range(10))
@@ -118,6 +122,7 @@ STRUCTURE = (
     OrcDefect(
         "index behind data", "PB601", index_behind_data, column=None, index_group=None,
     ),
+    OrcDefect("a stripe is lost", "PB115", of_another_row_count, None, None, None),
     OrcDefect("lengths", "PB601", lengths_disagree, column=None, index_group=None),
     OrcDefect("no message", "PB602", lambda: with_stream(lambda data: b"\xff" + data),
               index_group=None),

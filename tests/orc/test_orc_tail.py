@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from functools import partial
 
+import pyarrow as pa
 import pyorc
 import pytest
 from conftest import FIXTURES
@@ -21,6 +23,8 @@ from make.handmade_orc import (
     table,
     write,
 )
+from make.orc_defect_files import edited
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.orc.proto import orc_pb2
@@ -169,8 +173,6 @@ def test_a_truncated_file_is_said_to_be_one(tmp_path):
         ({"codec": LZO}, "UnsupportedError: footer: codec LZO is not supported"),
         ({"postscript": {"compression": 77}}, "UnsupportedError: footer: codec 77 is not supported"),
         ({"footer": {"types": []}}, "FooterError: footer: no types in the footer"),
-        ({"footer": {"numberOfRows": 11}},
-         "FooterError: footer: the stripes hold 10 rows, the file 11"),
     ],
 )  # fmt: skip
 def test_a_tail_that_cannot_be_is_refused(tmp_path, forged, expected):
@@ -277,3 +279,30 @@ def test_index_streams_of_encrypted_columns_lie_behind_the_others(tmp_path):
         assert data_stream.offset == place.data_start == 3 + INDEX_BYTES + 6
         (verdict,) = file.probe("secret", 5)
         assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted")
+
+
+@pytest.mark.parametrize("num_rows", [0, 9, 11])
+def test_stripes_that_do_not_add_up(tmp_path, num_rows):
+    """Some writers recorded no rows for the file: what cannot be known is unknown."""
+    path, out = tmp_path / "in.orc", tmp_path / "out.orc"
+    orc.write_table(pa.table({"a": range(10)}), path)
+    path.write_bytes(
+        edited(path.read_bytes(), lambda stripes, footer: footer.update(numberOfRows=num_rows))
+    )
+    doubt = f"footer: the stripes hold 10 rows, the file {num_rows}"
+    report = pb.build(path, out, columns=["a"])
+    assert report.notes[0] == f"{doubt}: `probe` will answer `unknown`"
+    answers = [answer for each in pb.probe(out, "a", [3, 99]).results for answer in each.groups]
+    assert {(each.verdict, each.reason) for each in answers} == {("unknown", doubt)}
+    found = [(each.rule, each.message) for each in pb.validate(out).findings if each.place is None]
+    assert found == [("PB115", doubt)]
+    for refused in (pb.advise, partial(pb.repair, in_place=True)):
+        with pytest.raises(pb.FooterError, match=doubt):
+            refused(out)
+    assert pb.strip(out, in_place=True).num_filters == 1
+
+
+def test_a_file_that_lost_its_only_stripe(tmp_path):
+    path = write(tmp_path / "a.orc", forge(TYPES, [], footer={"numberOfRows": 1}))
+    with pytest.raises(pb.FooterError, match="the stripes hold 0 rows, the file 1"):
+        pb.probe(path, pb.open(path).columns[0], [1])

@@ -1,5 +1,7 @@
 """Files that other readers read although their writers did not keep to the format."""
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -79,3 +81,31 @@ def test_rows_that_do_not_add_up(tmp_path):
         results = pb.probe(path, "a", values).results
         assert {(each.verdict, each.groups[0].reason) for each in results} == {("unknown", DOUBT)}
     assert [(each.rule, each.message) for each in pb.validate(path).findings] == [("PB115", DOUBT)]
+
+
+def test_bytes_after_the_last_value(tmp_path):
+    """HVR left two bytes behind an empty DECIMAL, which is zero; pyarrow reads neither."""
+    path, out = odd("byte_array_decimal_empty_value.parquet"), tmp_path / "out.parquet"
+    pb.build(path, out, columns=["value"])
+    values = [Decimal(number) for number in range(25)]
+    results = pb.probe(out, "value", values).results
+    assert [each.verdict for each in results] == ["maybe"] * 24 + ["absent"]
+    assert {each.rule for each in pb.validate(out).findings} == {"PB208"}
+
+
+@pytest.mark.parametrize("rest", [b"", b"x", b"xyz"])
+def test_fewer_bytes_than_a_length_are_no_value(tmp_path, rest):
+    page = data_page(byte_arrays(b"a", b"bc") + rest, 2)
+    path = forged(tmp_path / "x.parquet", [page], 2)
+    pb.build(path, columns=["values"], in_place=True)
+    results = pb.probe(path, "values", ["a", "bc", "x"]).results
+    assert [each.verdict for each in results] == ["maybe", "maybe", "absent"]
+
+
+@pytest.mark.parametrize("rest", [b"\5\0\0\0bc", b"\2\0\0\0bc\1\0\0\0"])
+def test_other_bytes_are_damage(tmp_path, rest):
+    """A value that is cut, or one too many that is."""
+    page = data_page(byte_arrays(b"a") + rest, 2)
+    path = forged(tmp_path / "x.parquet", [page], 2)
+    with pytest.raises(pb.PageError, match="runs past the end"):
+        pb.build(path, columns=["values"], in_place=True)

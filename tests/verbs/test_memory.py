@@ -3,18 +3,36 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
-from make.footers import pointer, with_meta
-from make.runaway_files import claims, numbers, strings
+from make.filters import bitset_at
+from make.footers import MAGIC, pointer, with_footer, with_meta
+from make.runaway_files import (
+    claims,
+    columns,
+    empty_strings,
+    numbers,
+    orc_columns,
+    orc_index,
+    orc_nulls,
+    orc_streams,
+    orc_stripes,
+    orc_zeros,
+    repeated_entry,
+    row_groups,
+    strings,
+)
 
 import parquet_bloom as pb
-from parquet_bloom.parallel import DEFAULT_MEMORY, LEAST_MEMORY, memory
+from parquet_bloom import parallel
+from parquet_bloom.parallel import DEFAULT_MEMORY, LEAST_MEMORY, memory, work_in_order
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 from parquet_bloom.rules import examine_parquet
@@ -69,10 +87,10 @@ def _run(*arguments: object) -> tuple[int, str, int]:
 def test_what_fits_in_turn(tmp_path: Path, kind: str) -> None:
     path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
     path.write_bytes(FITTING[kind]())
-    columns = ",".join(pb.open(path).columns)
+    names = ",".join(pb.open(path).columns)
     rebuild = ("--drop-bad", "--rebuild", "--max-bytes", "64", "--dry-run")
     for arguments in (
-        ("build", path, "-c", columns, "-o", out),
+        ("build", path, "-c", names, "-o", out),
         ("advise", path),
         ("validate", out),
         ("repair", out, *rebuild),
@@ -120,13 +138,27 @@ def test_a_claim_takes_no_memory(tmp_path: Path) -> None:
     assert taken <= MOST_BESIDE
 
 
-@pytest.mark.parametrize("verb", ["advise", "build", "repair", "report", "validate"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        *("advise", "build", "diff", "dump", "inspect", "probe", "repair", "report", "strip"),
+        "validate",
+    ],
+)
 def test_the_option(source: Path, verb: str) -> None:
     """It is for this command only."""
-    arguments = {"build": ("-c", "a", "--dry-run"), "repair": ("--dry-run",)}.get(verb, ())
-    if verb == "report":
-        arguments = ("-o", source.with_name("report.html"))
-    assert outcome(verb, source, *arguments, "--memory", "2GiB").code == 0
+    more: dict[str, tuple[object, ...]] = {
+        "build": ("-c", "a", "--dry-run"),
+        "diff": (source,),
+        "dump": ("-c", "a", "--unparsed"),
+        "probe": ("-c", "a", "-v", "7"),
+        "repair": ("--dry-run",),
+        "report": ("-o", source.with_name("report.html")),
+        "strip": ("--dry-run",),
+    }
+    arguments = more.get(verb, ())
+    result = outcome(verb, source, *arguments, "--memory", "2GiB")
+    assert (result.code == 0) == (verb != "dump"), result
     assert memory() == DEFAULT_MEMORY
     result = outcome(verb, source, *arguments, "--memory", "255MiB")
     assert result.code == 2
@@ -144,8 +176,9 @@ def test_the_budget_of_a_process() -> None:
         pb.set_memory(DEFAULT_MEMORY)
 
 
+@pytest.mark.parametrize("deep", [True, False])
 def test_a_filter_that_many_chunks_point_to_is_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deep: bool
 ) -> None:
     """Not 128 MiB for each of thousands of chunks."""
     path = tmp_path / "in.parquet"
@@ -160,16 +193,232 @@ def test_a_filter_that_many_chunks_point_to_is_read_once(
             data = with_meta(data, group, column, **place)
     path.write_bytes(data)
     read: list[object] = []
-    real = bloom.read_bitset
+    real = bloom.bits
 
-    def read_bitset(source: Any, stored: Any) -> Any:
+    def bits(source: Any, stored: Any) -> Any:
         read.append(stored)
         return real(source, stored)
 
-    monkeypatch.setattr(bloom, "read_bitset", read_bitset)
+    monkeypatch.setattr(bloom, "bits", bits)
     # Too large to be looked at together with another one.
     monkeypatch.setattr(examine_parquet, "_TOGETHER", 0)
-    report = pb.validate(path, deep=False)
+    report = pb.validate(path, deep=deep)
     assert (len(read), report.checked.filters) == (1, 8)
     shared = [(each.row_group, each.column) for each in report.findings if each.rule == "PB107"]
     assert sorted(shared) == [(group, column) for group in range(4) for column in "ab"]
+
+
+# ------------------------------------------------------------------------------------------------
+# One budget for all calls
+
+
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets a budget that may be less than the least."""
+    return lambda num_bytes: monkeypatch.setattr(parallel._budget, "limit", num_bytes)
+
+
+def test_calls_in_several_threads_share_it(limit: Callable[[int], None]) -> None:
+    """No two chunks fit together, whichever call they are of."""
+    limit(100)
+    at_once: list[int] = []
+    working: list[int] = []
+
+    def work(chunk: int) -> int:
+        working.append(chunk)
+        sleep(0.002)
+        at_once.append(len(working))
+        working.remove(chunk)
+        return chunk
+
+    def call(first: int, threads: int) -> list[int]:
+        chunks = range(first, first + 10)
+        return [found for _, found in work_in_order(chunks, work, lambda chunk: 60, threads)]
+
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(call, 10 * number, 1 + number % 2) for number in range(4)]
+        assert [found for each in calls for found in each.result()] == list(range(40))
+    assert at_once == [1] * 40
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_left_is_given_back(limit: Callable[[int], None], threads: int) -> None:
+    """Also of a call that fails, or that nobody takes the rest of."""
+    limit(100)
+
+    def fail(chunk: int) -> int:
+        return 1 // (2 - chunk)
+
+    with pytest.raises(ZeroDivisionError):
+        list(work_in_order(range(9), fail, lambda chunk: 40, threads))
+    rest = work_in_order(range(9), str, lambda chunk: 40, threads)
+    assert next(rest) == (0, "0")
+    rest.close()
+    assert not parallel._budget._held
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_call_within_a_call_does_not_wait_for_it(
+    limit: Callable[[int], None], threads: int
+) -> None:
+    limit(100)
+
+    def inner(chunk: int) -> list[tuple[int, str]]:
+        return list(work_in_order([chunk], str, lambda chunk: 100, 1))
+
+    found = list(work_in_order(range(3), inner, lambda chunk: 100, threads))
+    assert found == [(chunk, [(chunk, str(chunk))]) for chunk in range(3)]
+
+
+# ------------------------------------------------------------------------------------------------
+# Footers, and what is said about chunks
+
+NO_MORE = ": does not fit the memory budget"
+CALLS: dict[str, Callable[[Path, Path], object]] = {
+    "advise": lambda path, out: pb.advise(path),
+    "build": lambda path, out: pb.build(path, out, columns=["a"]),
+    "diff": lambda path, out: pb.diff(path, path),
+    "inspect": lambda path, out: pb.inspect(path),
+    "probe": lambda path, out: pb.probe(path, "a", [7]),
+    "repair": lambda path, out: pb.repair(path, out),
+    "report": lambda path, out: pb.report(path),
+    "validate": lambda path, out: pb.validate(path),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_more_chunks_than_fit(tmp_path: Path, limit: Callable[[int], None], call: str) -> None:
+    """The footer does, and what the call keeps of each chunk does not."""
+    path, out = tmp_path / "in.parquet", tmp_path / "out"
+    path.write_bytes(row_groups(1000))
+    limit(1_100_000)
+    with pytest.raises(pb.UnsupportedError) as refused:
+        CALLS[call](path, out)
+    number = "2,000" if call == "diff" else "1,000"
+    assert str(refused.value).startswith(f"{path}: {number} column chunks take ")
+    assert str(refused.value).endswith(NO_MORE)
+    assert not out.exists()
+
+
+def test_of_many_chunks_only_filters_are_stripped(
+    tmp_path: Path, limit: Callable[[int], None]
+) -> None:
+    limit(1_100_000)
+    (tmp_path / "none.parquet").write_bytes(row_groups(1000))
+    assert pb.strip(tmp_path / "none.parquet", tmp_path / "out").removed == ()
+    path = tmp_path / "many.parquet"
+    path.write_bytes(row_groups(1000, filters=True))
+    refused = rf"^{path}: 1,000 column chunks with filters take 2400000 bytes, .*{NO_MORE}$"
+    with pytest.raises(pb.UnsupportedError, match=refused):
+        pb.strip(path, tmp_path / "out", overwrite=True)
+
+
+FOOTERS: dict[str, tuple[Callable[[], bytes], int, str]] = {
+    "row groups": (
+        lambda: row_groups(1000),
+        300_000,
+        "footer: 1,000 row groups of 1 column take ",
+    ),
+    "columns": (
+        lambda: columns(1000),
+        300_000,
+        "schema: 1,001 elements take 1001000 bytes, expected at most 300000",
+    ),
+    "names": (
+        lambda: columns(100, "n" * 10_000),
+        300_000,
+        "schema: the names of all columns take 8002400 bytes, expected at most 300000",
+    ),
+    "a length": (
+        lambda: with_footer(MAGIC + bytes(300_000), bytes(200_000)),
+        100_000,
+        "footer: takes 200000 bytes, expected at most 100000",
+    ),
+    "columns of ORC": (
+        lambda: orc_columns(1000),
+        300_000,
+        "footer: decoded, it takes up to ",
+    ),
+    "names in ORC": (
+        lambda: orc_columns(100, b"n" * 10_000),
+        800_000,
+        "footer: the names of all columns take 8081608 bytes, expected at most 800000",
+    ),
+    "stripes": (
+        lambda: orc_stripes(1000),
+        1_000_000,
+        "footer: 1,000 stripes take 3000000 bytes, expected at most 1000000",
+    ),
+    "streams": (
+        lambda: orc_streams(1000),
+        50_000,
+        "stripe 0: footer: decoded, it takes up to ",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FOOTERS)
+def test_a_footer_that_does_not_fit(
+    tmp_path: Path, limit: Callable[[int], None], kind: str
+) -> None:
+    make, num_bytes, reason = FOOTERS[kind]
+    path = tmp_path / "in"
+    path.write_bytes(make())
+    limit(num_bytes)
+    for verb in ("inspect", "validate", "advise"):
+        with pytest.raises(pb.UnsupportedError) as refused:
+            getattr(pb, verb)(path)
+        assert str(refused.value).startswith(f"{path}: {reason}")
+        assert str(refused.value).endswith(NO_MORE)
+
+
+def test_filters_of_orc_that_do_not_fit(tmp_path: Path, limit: Callable[[int], None]) -> None:
+    """Empty ones take two bytes each in the file."""
+    path = tmp_path / "in.orc"
+    path.write_bytes(orc_index(2000))
+    limit(1_000_000)
+    (part,) = pb.inspect(path).parts
+    assert part.columns[0].reason is not None
+    assert part.columns[0].reason.endswith(
+        "BLOOM_FILTER_UTF8: decoded, it takes up to 3012000 bytes, expected at most 1000000"
+        + NO_MORE
+    )
+
+
+VALUES: dict[str, tuple[Callable[[], bytes], str]] = {
+    "empty strings": (lambda: empty_strings(10_000), "10000 values take 240018 bytes"),
+    "zeros in ORC": (lambda: orc_zeros(512 * 20), "10240 values take 491520 bytes"),
+    "filters of ORC": (lambda: orc_nulls(1040 * 8, 8), "1040 filters take "),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_values_that_do_not_fit(tmp_path: Path, limit: Callable[[int], None], kind: str) -> None:
+    """Although they take next to nothing in the file."""
+    make, reason = VALUES[kind]
+    path = tmp_path / "in"
+    path.write_bytes(make())
+    limit(200_000)
+    try:
+        (skipped,) = pb.build(path, tmp_path / "out", columns=["a0"]).skipped
+        found = skipped.reason
+    except pb.UnsupportedError as error:
+        found = str(error)
+    assert reason in found
+    assert found.endswith(NO_MORE)
+
+
+def test_rows_that_do_not_fit_are_not_told(tmp_path: Path, limit: Callable[[int], None]) -> None:
+    """That a value is missing is, and which."""
+    path = tmp_path / "in.parquet"
+    path.write_bytes(repeated_entry(20_000))
+    pb.build(path, columns=["a0"], in_place=True)
+    data = bytearray(path.read_bytes())
+    start, end = bitset_at(bytes(data), 0, 0)
+    data[start:end] = b"\1" + bytes(end - start - 1)
+    path.write_bytes(data)
+    (found,) = [each for each in pb.validate(path).findings if each.rule == "PB401"]
+    assert found.rows is not None
+    limit(400_000)
+    (found,) = [each for each in pb.validate(path).findings if each.rule == "PB401"]
+    assert (found.rows, found.examples) == (None, ("1",))

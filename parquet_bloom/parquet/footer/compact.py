@@ -36,6 +36,9 @@ TYPE_NAMES = {
     12: "a struct",
     13: "a UUID",
 }
+# A varint of ten bytes has room for more.
+_ALL_BITS = (1 << 64) - 1
+
 TYPE_I16 = 4
 TYPE_I32 = 5
 TYPE_I64 = 6
@@ -102,8 +105,9 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_zigzag(data: bytes, at: int) -> int:
-    """Decode a signed number that has been scanned."""
+    """Decode a signed number of 64 bits that has been scanned."""
     number, _ = read_varint(data, at)
+    number &= _ALL_BITS
     return (number >> 1) ^ -(number & 1)
 
 

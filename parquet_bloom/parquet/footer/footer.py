@@ -22,11 +22,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from parquet_bloom.errors import FooterError, FormatError
+from parquet_bloom.container import number_of
+from parquet_bloom.errors import FooterError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable, known
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.group_table import ROW_GROUP_FIELDS, GroupTable
 from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.parquet.footer.schema import LeafColumn, leaf_columns
 from parquet_bloom.parquet.sealed.modules import Modules, named
@@ -47,12 +50,14 @@ _FILE_FIELDS = {
     9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
     32767: ("extension", compact.TYPE_BINARY),
 }
-_ROW_GROUP_FIELDS = {
-    1: ("columns", compact.TYPE_LIST),
-    3: ("num_rows", compact.TYPE_I64),
-    7: ("ordinal", compact.TYPE_I16),
-}
 _BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
+
+# An edited footer is in memory several times: the old and the new one, and those that are compared.
+_COPIES = 6
+# Of each chunk: the numbers that are kept, with room to grow.
+_CHUNK_BYTES = 200
+# Of each element of the schema, decoded, and of the leaf column that it becomes.
+_ELEMENT_BYTES = 1_000
 
 # LogicalType with its member FILE, an empty struct: the header of field 19 takes two bytes.
 _FILE_TYPE = bytes([compact.TYPE_STRUCT, 2 * 19, 0, 0])
@@ -128,7 +133,8 @@ class Footer:
         """The keys of the file's key-value metadata."""
         if "key_value_metadata" not in self._fields:
             return frozenset()
-        pairs = self._decoded(ttypes.KeyValue, "key_value_metadata")
+        boundaries = self._boundaries(self._fields["key_value_metadata"][0])
+        pairs = (self._struct(ttypes.KeyValue, "key_value_metadata", at) for at in boundaries[:-1])
         return frozenset(pair.key or "" for pair in pairs)
 
     @property
@@ -190,8 +196,7 @@ class Footer:
 
     def ordinal(self, row_group: int) -> int | None:
         """The ordinal stored in the row group; None if there is none."""
-        group = self._row_groups[row_group]
-        return self._integer(group, "ordinal") if "ordinal" in group else None
+        return known(self._row_groups.ordinals[row_group])
 
     @cached_property
     def repeated_ordinals(self) -> frozenset[int]:
@@ -217,29 +222,31 @@ class Footer:
     @cached_property
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaf columns. Raises FooterError if the schema is damaged."""
-        elements = self._decoded(ttypes.SchemaElement, "schema")
+        num_elements = len(self._boundaries(self._fields["schema"][0])) - 1
+        elements = number_of(num_elements, "element")
+        check_fits(f"{self.where}: schema: {elements} take", _ELEMENT_BYTES * num_elements)
         try:
-            return leaf_columns(elements)
-        except FooterError as error:
-            raise FooterError(f"{self.where}: {error}") from None
+            return leaf_columns(self._decoded(ttypes.SchemaElement, "schema"))
+        except (FooterError, UnsupportedError) as error:
+            raise type(error)(f"{self.where}: {error}") from None
 
     @cached_property
-    def _row_groups(self) -> list[dict[str, tuple[int, int]]]:
-        boundaries = self._boundaries(self._fields["row_groups"][0])
-        return [self._spans(start, _ROW_GROUP_FIELDS) for start in boundaries[:-1]]
+    def _row_groups(self) -> GroupTable:
+        starts = self._boundaries(self._fields["row_groups"][0])[:-1]
+        return GroupTable(self.raw, (self._spans(start, ROW_GROUP_FIELDS) for start in starts))
 
     @property
     def num_row_groups(self) -> int:
         return len(self._row_groups)
 
     def row_group_num_rows(self, row_group: int) -> int:
-        return self._integer(self._row_groups[row_group], "num_rows")
+        return self._row_groups.num_rows[row_group]
 
     @cached_property
     def row_count_doubt(self) -> str:
         """What is wrong if the rows of the row groups do not add up to the file's; empty if they do:
         a lost row group must not make a value seem absent."""
-        held = sum(self.row_group_num_rows(group) for group in range(self.num_row_groups))
+        held = sum(self._row_groups.num_rows)
         if held == self.num_rows:
             return ""
         return f"footer: the row groups hold {held} rows, the file {self.num_rows}"
@@ -262,17 +269,22 @@ class Footer:
                 f"{self.where}: footer: {shape[0]} row groups of {shape[1]} columns in"
                 f" {len(self.raw)} bytes"
             )
+        check_fits(
+            f"{self.where}: footer: {number_of(shape[0], 'row group')} of"
+            f" {number_of(shape[1], 'column')} take",
+            _COPIES * len(self.raw) + _CHUNK_BYTES * shape[0] * shape[1],
+        )
         scanned = ChunkTable(map(self._scan_chunks, range(shape[0])), shape[1])
         return OpenedChunks(
             self.raw, self.where, self.protection, self.leaves, self.ordinal, scanned
         )
 
     def _scan_chunks(self, row_group: int) -> array[int]:
-        group = self._row_groups[row_group]
-        if "columns" not in group:
+        columns = self._row_groups.columns[row_group]
+        if columns == _kernel.ABSENT:
             raise FooterError(f"{self.where}: footer: row group {row_group} has no columns")
         try:
-            return _kernel.chunks(self.raw, group["columns"][0], len(self.leaves))
+            return _kernel.chunks(self.raw, columns, len(self.leaves))
         except _kernel.ScanError as error:
             raise self._damaged(error) from None
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parquet_bloom.errors import ColumnError, FooterError, no_column
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.types import LeafType, LogicalType
 
@@ -68,9 +69,15 @@ def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, 
         raise FooterError("schema: empty, expected a root")
     leaves: list[LeafColumn] = []
     end = _walk(elements, 0, (), (0, 0), leaves)
+    # A long name of a group is part of that of every column below it.
+    check_fits("schema: the names of all columns take", 8 * sum(map(_name_length, leaves)))
     if end != len(elements):
         raise FooterError(f"schema: {len(elements)} elements, expected {end}")
     return tuple(leaves)
+
+
+def _name_length(leaf: LeafColumn) -> int:
+    return sum(map(len, leaf.path)) + len(leaf.path)
 
 
 def _walk(

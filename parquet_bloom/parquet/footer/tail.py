@@ -13,6 +13,7 @@ from parquet_bloom.errors import (
     MissingKeyError,
     NotSupportedFileError,
 )
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.sealed.protection import MAGIC, MAGIC_ENCRYPTED, UnsignedFooter
 
@@ -54,6 +55,7 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
             f"{where}: footer length: {length}, expected at most"
             f" {source.size - TAIL_BYTES - len(MAGIC)}"
         )
+    check_fits(f"{where}: footer: takes", length)
     return _protected(bytes(source.read_at(start, length)), magic, start, where, keys)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.pages.runs import FixedRun, PrefixedRun, Run, SlicedRun
 from parquet_bloom.parquet.thrift import ttypes
@@ -27,6 +28,9 @@ MAGIC = b"PAR1"
 
 # Far more than any writer's pages, which aim at 1 MiB.
 MAX_DECODED_BYTES = 128 << 20
+
+# Of a value of any length: its offset as pyarrow has it, and as we have; and its hash.
+_OFFSET_BYTES = 24
 
 
 def plain_run(values: memoryview, leaf: LeafType) -> Run:
@@ -45,6 +49,8 @@ def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) 
     else:
         if encoding == Encoding.DELTA_BYTE_ARRAY:
             _check_decoded_size(values)
+        # The page is copied, and offsets are widened.
+        check_fits(f"{count} values take", 2 * len(values) + count * (leaf.width or _OFFSET_BYTES))
         yield _arrow_run(encoding, leaf, values, count)
 
 

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parallel import memory, num_processors
+from parquet_bloom.parallel import check_fits, memory, num_processors
 from parquet_bloom.parquet.pages.codecs import check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
-from parquet_bloom.parquet.pages.runs import Run
+from parquet_bloom.parquet.pages.runs import PrefixedRun, Run
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
 
 PADDING = bytes(8)
+
+# To tell the row of each value: levels, rows and indices of the dictionary.
+_ROW_BYTES = 24
 
 # Of chunks with less, it does not matter how large their pages are.
 _FEW_BYTES = 2 << 20
@@ -268,14 +271,16 @@ def _data_runs(section: _Section, page: Page, chunk: ColumnChunk, encoding: int)
         yield from decoded_runs(encoding, leaf, section.values, section.definition.num_highest())
         return
     values = section.values
-    if leaf.width and values[-len(PADDING) :] == PADDING:
+    if leaf.width is None:
+        yield PrefixedRun(values, section.definition.num_highest)
+        return
+    if values[-len(PADDING) :] == PADDING:
         values = _strip_padding(values, leaf, section.definition.num_highest())
     run = plain_run(values, leaf)
-    if leaf.width is not None:
-        count, most = len(run), section.definition.count
-        # Nulls are not stored.
-        if count > most or (section.definition.highest == 0 and count < most):
-            raise PageError(f"page at {page.start}: {count} values, its header says {most}")
+    count, most = len(run), section.definition.count
+    # Nulls are not stored.
+    if count > most or (section.definition.highest == 0 and count < most):
+        raise PageError(f"page at {page.start}: {count} values, its header says {most}")
     yield run
 
 
@@ -292,6 +297,8 @@ class _Section:
         have begun by the end of this one."""
         import numpy as np
 
+        count = self.definition.count
+        check_fits(f"the rows of {count} values take", _ROW_BYTES * count)
         begins = self.repetition.decoded() == 0
         rows = num_before - 1 + np.cumsum(begins, dtype=np.int64)
         is_stored = self.definition.decoded() == self.definition.highest

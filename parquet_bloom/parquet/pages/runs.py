@@ -155,26 +155,54 @@ def checked(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
 
 
 class PrefixedRun(Run):
-    """Length-prefixed BYTE_ARRAY values that fill `data`."""
+    """Length-prefixed BYTE_ARRAY values that fill `data`.
 
-    def __init__(self, data: memoryview) -> None:
+    `count`: how many there are by the levels. After so many, some writers left a few bytes that are
+    none; readers do not get that far.
+    """
+
+    def __init__(self, data: memoryview, count: Callable[[], int] | None = None) -> None:
         self._data = data
+        self._count = count
 
     def __len__(self) -> int:
-        return checked(_kernel.count_byte_array, self._data)
+        return self._checked(_kernel.count_byte_array)
 
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
-        return checked(filter.insert_byte_array, self._data)
+        return self._checked(filter.insert_byte_array)
 
     def hashes(self) -> NDArray[np.uint64]:
-        return checked(_kernel.hash_byte_array, self._data)
+        return self._checked(_kernel.hash_byte_array)
 
     def hashed_by(self, hasher: Hasher) -> Hashes:
-        starts = checked(_kernel.byte_array_starts, self._data)
+        starts = self._starts()
         return hasher.slices(self._data, starts, LENGTH_BYTES)
 
+    def _starts(self) -> NDArray[np.int64]:
+        """Where each value starts, without its length, and where one more would."""
+        return self._checked(_kernel.byte_array_starts)
+
+    def _checked(self, work: Callable[[memoryview], T]) -> T:
+        try:
+            return work(self._data)
+        except ValueError as error:
+            end = self._end()
+            if not 0 < len(self._data) - end < LENGTH_BYTES:
+                raise PageError(str(error)) from None
+            self._data = self._data[:end]
+            return work(self._data)
+
+    def _end(self) -> int:
+        """Where the last value ends by the levels."""
+        end = 0
+        for _ in range(self._count() if self._count else 0):
+            end += LENGTH_BYTES + int.from_bytes(self._data[end : end + LENGTH_BYTES], "little")
+            if end > len(self._data):
+                break
+        return end
+
     def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
-        starts = checked(_kernel.byte_array_starts, self._data)
+        starts = self._starts()
         for position in positions:
             yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES][:most])
 
@@ -182,7 +210,7 @@ class PrefixedRun(Run):
         if len(self._data) <= PART_BYTES:
             yield self
             return
-        starts = checked(_kernel.byte_array_starts, self._data)
+        starts = self._starts()
         ends = [*(starts[PART_VALUES::PART_VALUES] - LENGTH_BYTES).tolist(), len(self._data)]
         del starts
         for start, end in pairwise(dict.fromkeys([0, *ends])):
@@ -191,7 +219,7 @@ class PrefixedRun(Run):
     def lengths(self) -> NDArray[np.int64]:
         import numpy as np
 
-        return np.diff(checked(_kernel.byte_array_starts, self._data)) - LENGTH_BYTES
+        return np.diff(self._starts()) - LENGTH_BYTES
 
 
 def run_of(values: Sequence[bytes], width: int | None) -> Run:

@@ -1,0 +1,34 @@
+"""What verbs keep of every column chunk, so that a file of very many is refused before they fill the
+memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from parquet_bloom.container import number_of
+from parquet_bloom.parallel import check_fits
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
+
+# The most bytes for each chunk, as measured; the JSON document of a report counts, too.
+TO_INSPECT: Final = 2_400
+TO_PROBE: Final = 1_800
+TO_DIFF: Final = 2_400
+TO_VALIDATE: Final = 3_000
+TO_ADVISE: Final = 1_200
+TO_CHANGE: Final = 2_400
+TO_REPORT: Final = 6_000
+
+
+def check_room(
+    file: Container, columns: Sequence[Any], parts: Sequence[int] | None, each: int
+) -> None:
+    """Raise UnsupportedError if `each` bytes for every chunk of these columns in these parts, or in
+    all for None, exceed the memory budget. Raises ColumnError if there is no such part."""
+    num_parts = len(file.select_parts(parts))
+    # A name may have megabytes, and its column may be in thousands of parts.
+    names = 2 * sum(len(column.name) for column in columns)
+    chunks = number_of(len(columns) * num_parts, "column chunk")
+    check_fits(f"{file.path}: {chunks} take", (len(columns) * each + names) * num_parts)
