@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz faults lint bench docs thrift proto clean
+.PHONY: demo test cluster asan fuzz faults writers lint bench docs thrift proto clean
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -36,6 +36,11 @@ fuzz: .venv/fuzz
 # Each verb that writes, killed or failing at every system call; needs strace.
 faults: .venv/installed
 	$(BIN)/python tests/fuzz/faults.py
+
+# Look up every value in files of many writers, each in an environment of its own: many downloads.
+# WRITERS: only those whose names begin so.
+writers: .venv/dev
+	$(BIN)/python tests/writers/run.py $(WRITERS)
 
 lint: .venv/dev
 	$(BIN)/ruff check .
