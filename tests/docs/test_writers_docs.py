@@ -14,7 +14,9 @@ def test_the_page_has_the_table_of_the_results():
 
 def test_no_value_that_is_there_seemed_absent():
     assert {name: each["absent"] for name, each in RESULTS.items() if each["absent"]} == {}
-    assert {name: each["own"]["absent"] for name, each in RESULTS.items() if each["own"]["absent"]} == {}
+    assert {
+        name: each["own"]["absent"] for name, each in RESULTS.items() if each["own"]["absent"]
+    } == {}
 
 
 def test_enough_was_asked_of_enough_writers():

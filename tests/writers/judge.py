@@ -21,6 +21,13 @@ from pyarrow import orc
 UNIX_EPOCH = date(1970, 1, 1).toordinal()
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
+# Types that pyarrow cannot filter, and durations, which Parquet does not have: those are numbers.
+KERNELS = {
+    "string_view": pa.string(),
+    "binary_view": pa.binary(),
+    **{f"duration[{unit}]": pa.int64() for unit in PER_SECOND},
+}
+
 
 class Judge:
     """A file, read whole. `unread`: columns that pyarrow does not read, and why."""
@@ -97,6 +104,8 @@ def _leaves(name: str, array: Any) -> Iterator[tuple[str, pa.Array]]:
         yield from _leaves(name, array.storage)
     elif pa.types.is_dictionary(kind):
         yield name, array.dictionary_decode()
+    elif str(kind) in KERNELS:
+        yield name, array.cast(KERNELS[str(kind)])
     elif pa.types.is_struct(kind):
         for field, child in zip(kind, array.flatten(), strict=True):
             yield from _leaves(f"{name}.{field.name}", child)
@@ -106,6 +115,8 @@ def _leaves(name: str, array: Any) -> Iterator[tuple[str, pa.Array]]:
         yield from _leaves(f"{name}._value", array.items)
     elif pa.types.is_nested(kind):
         yield from _leaves(f"{name}._elem", array.flatten())
+    elif _is_text(kind) and not _is_valid(array):
+        yield name, array.cast(pa.binary())
     else:
         yield name, array
 
@@ -176,32 +187,29 @@ def numpy(array: pa.Array) -> np.ndarray[Any, Any] | list[Any] | None:
     return None
 
 
-class Texts(list[str | None]):
-    """Literals."""
-
-
-def literals(array: pa.Array, logical: str = "") -> Texts:
+def literals(array: pa.Array, logical: str) -> list[str | None]:
     """As text on the command line."""
     kind = array.type
     if pa.types.is_floating(kind):
-        return Texts(repr(float(each)) for each in array.to_numpy(zero_copy_only=False))
+        return [repr(float(each)) for each in array.to_numpy(zero_copy_only=False)]
     if pa.types.is_decimal(kind):
-        return Texts(f"{each:f}" for each in array.to_pylist())
+        return [f"{each:f}" for each in array.to_pylist()]
     if pa.types.is_timestamp(kind):
-        return Texts(_moment(kind, each) for each in _integers(array))
+        return [_moment(kind, each) for each in _integers(array)]
     if pa.types.is_time(kind):
-        return Texts(_clock(each * (10**9 // PER_SECOND[kind.unit])) for each in _integers(array))
+        return [_clock(each * (10**9 // PER_SECOND[kind.unit])) for each in _integers(array)]
     if pa.types.is_date(kind):
-        return Texts(None if each is None else each.isoformat() for each in python(array))
+        return [None if each is None else each.isoformat() for each in python(array)]
     if _is_text(kind):
         # In quotes, which are not part of the value except in JSON.
-        return Texts(each if logical == "JSON" else f'"{each}"' for each in array.to_pylist())
+        return [each if logical == "JSON" else f'"{each}"' for each in array.to_pylist()]
     if _is_bytes(kind):
-        return Texts(
-            str(UUID(bytes=each)) if logical == "UUID" else f"0x{each.hex()}"
-            for each in array.to_pylist()
-        )
-    return Texts(str(each) for each in array.to_pylist())
+        if logical == "UUID":
+            return [str(UUID(bytes=each)) for each in array.to_pylist()]
+        # In a column of text, 0x… would be text.
+        prefix = "\\x" if logical == "STRING" else "0x"
+        return [f"{prefix}{each.hex()}" if each else '""' for each in array.to_pylist()]
+    return [str(each) for each in array.to_pylist()]
 
 
 def comparable(array: pa.Array) -> list[Any]:
@@ -211,6 +219,15 @@ def comparable(array: pa.Array) -> list[Any]:
 
 def _is_text(kind: pa.DataType) -> bool:
     return str(kind) in ("string", "large_string", "string_view")
+
+
+def _is_valid(array: pa.Array) -> bool:
+    """Whether all of it is UTF-8, which some writers do not care for."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

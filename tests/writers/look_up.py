@@ -156,7 +156,7 @@ def _look_ups(path: Path, said: judge.Judge, columns: Iterable[str]) -> Iterator
                     asked = (
                         values if len(known) == len(values) else [values[each] for each in known]
                     )
-                    results = _results(file, column, asked)
+                    results = _results(file, column, form, asked)
                     of_form = [keys[each] for each in known]
                     for number, held_here in here.items():
                         answers = [each.groups[number] for each in results]
@@ -177,6 +177,6 @@ def _of_group(found: LookUps, answered: Iterable[Any], held: set[Any]) -> LookUp
     return found
 
 
-def _results(file: Any, column: str, values: Any) -> Any:
-    literals = [pb.literal(each) for each in values] if isinstance(values, judge.Texts) else values
-    return probe_file(file, ProbeOptions(column=column, values=values_of(literals))).results
+def _results(file: Any, column: str, form: str, values: Any) -> Any:
+    given = list(map(pb.literal, values)) if form == "literal" else values_of(values)
+    return probe_file(file, ProbeOptions(column=column, values=given)).results

@@ -29,8 +29,6 @@ def own():
     yield "array", lambda: pl.Series([[each, 1] for each in numbers], dtype=pl.Array(pl.Int64, 2))
     yield "time", lambda: pl.Series(values.clocks("ns"), dtype=pl.Int64).cast(pl.Time)
     yield "duration", lambda: pl.Series(micros, dtype=pl.Int64).cast(pl.Duration("us"))
-    yield "int128", lambda: pl.Series(values.integers(128), dtype=pl.Int128)
-    yield "uint128", lambda: pl.Series(values.integers(128, False), dtype=pl.UInt128)
     yield "float16", lambda: pl.Series(values.floats(2), dtype=pl.Float16)
 
 

@@ -24,7 +24,10 @@ ROOT = HERE.parents[1]
 FOLDER = ROOT / ".writers"
 sys.path[:0] = [str(ROOT), str(HERE.parent)]
 
+from pyarrow import ArrowException
 from writers import look_up, page
+
+from parquet_bloom.errors import ParquetBloomError
 
 # What the programs are given: a file of every type, and one of simple types.
 SEED, SIMPLE = (FOLDER / "pyarrow" / "files" / f"{name}.parquet" for name in ("default", "simple"))
@@ -138,7 +141,10 @@ def figures(writer: Writer) -> dict[str, Any]:
     tally = look_up.Tally()
     with TemporaryDirectory(prefix="pbloom-writers-") as scratch:
         for path in files:
-            look_up.take(tally, path, Path(scratch))
+            try:
+                look_up.take(tally, path, Path(scratch))
+            except (ParquetBloomError, ArrowException) as error:
+                tally.errors.append(f"{path.name}: {error}")
     for wrong in [*tally.errors, *tally.absent[:20], *tally.own_absent[:20]]:
         print(f"{writer.name}: {wrong}", file=sys.stderr)
     return {
