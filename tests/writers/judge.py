@@ -36,7 +36,7 @@ class Judge:
         self.unread: dict[str, str] = {}
         self.kinds: dict[str, str] = {}
         if path.suffix == ".orc":
-            self._names, self._tables = [], [orc.ORCFile(path).read()]
+            self._names, self._tables = [], [_with_local_times(orc.ORCFile(path).read())]
             return
         file = pq.ParquetFile(path)
         columns = [file.schema.column(index) for index in range(len(file.schema))]
@@ -93,6 +93,15 @@ class Judge:
             return iter(leaves)
         names = [name for name in self._names if name.split(".")[0] not in self.unread]
         return zip(names, (leaf for _, leaf in leaves), strict=True)
+
+
+def _with_local_times(table: pa.Table) -> pa.Table:
+    """The numbers that Spark marks as TIMESTAMP_NTZ."""
+    for index, field in enumerate(table.schema):
+        if (field.metadata or {}).get(b"spark.sql.catalyst.type") == b"timestamp_ntz":
+            moments = table.column(index).cast(pa.timestamp("us"))
+            table = table.set_column(index, field.name, moments)
+    return table
 
 
 def _leaves(name: str, array: Any) -> Iterator[tuple[str, pa.Array]]:
@@ -207,7 +216,7 @@ def literals(array: pa.Array, logical: str) -> list[str | None]:
         if logical == "UUID":
             return [str(UUID(bytes=each)) for each in array.to_pylist()]
         # In a column of text, 0x… would be text.
-        prefix = "\\x" if logical == "STRING" else "0x"
+        prefix = "\\x" if logical in ("ENUM", "JSON", "STRING") else "0x"
         return [f"{prefix}{each.hex()}" if each else '""' for each in array.to_pylist()]
     return [str(each) for each in array.to_pylist()]
 
