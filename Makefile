@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz faults memory lint bench docs thrift proto clean
+.PHONY: demo test cluster asan fuzz faults memory lint bench docs thrift proto clean writers
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -40,6 +40,11 @@ faults: .venv/installed
 # What every verb takes at most, on every file that would make it take much: into docs/reliability.md.
 memory: .venv/dev
 	$(BIN)/python tests/fuzz/memory.py --write
+
+# Look up every value in files of many writers, each in an environment of its own: many downloads.
+# WRITERS: only those whose names begin so.
+writers: .venv/dev
+	$(BIN)/python tests/writers/run.py $(WRITERS)
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -49,6 +49,10 @@ def integer_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
             ordered = f"{clause}, big-endian"
             yield key_form(f"{name}-big-endian", ordered, partial(_resized, width, "big", True))
     signed = leaf.logical is None or leaf.logical.signed
+    if leaf.logical and leaf.logical.name == "INTEGER" and leaf.logical.bit_width in (8, 16):
+        bits = leaf.logical.bit_width
+        clause = f"hashed as the integer of {bits} bits that readers make of the stored one"
+        yield key_form("integer-narrowed", clause, partial(_narrowed, bits, signed))
     yield from _as_floats_and_text(lambda plain: int.from_bytes(plain, "little", signed=signed))
     yield from _in_other_units(leaf)
 
@@ -57,6 +61,11 @@ def _resized(width: int, order: ByteOrder, signed: bool, plain: bytes) -> bytes:
     """The number in `width` bytes, cut if it is wider than that."""
     number = int.from_bytes(plain, "little", signed=signed)
     return (number % (1 << 8 * width)).to_bytes(width, order)
+
+
+def _narrowed(bits: int, signed: bool, plain: bytes) -> bytes:
+    """An INT32 of what its low bits are."""
+    return _resized(4, "little", signed, plain[: bits // 8])
 
 
 def _as_floats_and_text(number: Callable[[bytes], int]) -> Iterator[KeyForm]:

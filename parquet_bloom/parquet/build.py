@@ -122,8 +122,9 @@ def other_forms(run: Run, leaf: LeafType) -> Iterator[Run]:
 
     DuckDB (2.0) hashes a FLOAT16 literal as FLOAT and, in files with its key for that, an INTERVAL
     of 60 days as one of 2 months. Without these in the filter, it loses rows. A timestamp is looked
-    up as an INT96 with nanoseconds within the day, and a DECIMAL in few bytes; values that are
-    stored in another form than that, which is rare, are inserted in both.
+    up as an INT96 with nanoseconds within the day, a DECIMAL in few bytes, and an INTEGER(8) or
+    INTEGER(16) as the INT32 of that number; values that are stored in another form than that, which
+    is rare, are inserted in both.
     """
     form = _form_of(leaf)
     if form is not None:
@@ -135,6 +136,8 @@ def _form_of(leaf: LeafType) -> Callable[[Any], Run] | None:
     match leaf.physical, leaf.logical:
         case "INT96", _:
             return FixedRun.carried_int96
+        case "INT32", LogicalType(name="INTEGER", bit_width=8 | 16 as bits) as logical:
+            return partial(FixedRun.narrowed, bit_width=bits, signed=logical.signed)
         case "BYTE_ARRAY", LogicalType(name="DECIMAL") as logical:
             return partial(_shortened_decimals, longest_decimal(logical))
         case "FIXED_LEN_BYTE_ARRAY", LogicalType(name="FLOAT16"):

@@ -73,9 +73,11 @@ def from_arrow_scalar(scalar: Any) -> Any:
 
 
 def _exact(arrow_type: Any) -> tuple[str, Callable[[int], Exact] | None]:
-    """For an Arrow type of times: the integers it is stored as, and what makes a value of one;
-    Python's own lack nanoseconds. For any other: None."""
+    """For an Arrow type of dates and times: the integers it is stored as, and what makes a value of
+    one; Python's own lack nanoseconds, and years beyond 9999. For any other: None."""
     kind = str(arrow_type)
+    if kind.startswith("date"):
+        return _exact_date(kind)
     if not kind.startswith("time"):
         return "", None
     factor = 10**9 // _UNITS_PER_SECOND[arrow_type.unit]
@@ -87,3 +89,13 @@ def _exact(arrow_type: Any) -> tuple[str, Callable[[int], Exact] | None]:
         return TimeNanos(number * factor, text)
 
     return "int32" if kind.startswith("time32") else "int64", exact
+
+
+def _exact_date(kind: str) -> tuple[str, Callable[[int], Exact]]:
+    width, per_day = ("int32", 1) if kind.startswith("date32") else ("int64", 86_400_000)
+
+    def exact(number: int) -> Exact:
+        days = number // per_day
+        return Days(days, str(np.datetime64(days, "D")))
+
+    return width, exact

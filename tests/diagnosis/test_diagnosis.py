@@ -619,6 +619,7 @@ def every_name() -> set[str]:
     decimal = LogicalType("DECIMAL", precision=9, scale=2)
     types = [
         *(LeafType(physical) for physical in ("INT32", "INT64", "INT96", "FLOAT", "DOUBLE")),
+        LeafType("INT32", logical=LogicalType("INTEGER", 8)),
         LeafType("BYTE_ARRAY"),
         LeafType("FIXED_LEN_BYTE_ARRAY", 16),
         LeafType("FIXED_LEN_BYTE_ARRAY", 2, LogicalType("FLOAT16")),

@@ -1,4 +1,5 @@
-"""Files whose values are stored in unusual forms: INT96 outside its day, long and empty decimals.
+"""Files whose values are stored in unusual forms: INT96 outside its day, integers that do not fit, long
+and empty decimals.
 
 INT96    | nanoseconds of the day (8) | Julian day (4) |
 """
@@ -45,3 +46,12 @@ def decimals(stored: Sequence[bytes], precision: int = 9, **fields: Any) -> byte
 def hashed_as(data: bytes, values: Iterable[bytes], num_blocks: int = 16) -> bytes:
     """The file with a filter of these values, as a writer hashed them."""
     return with_filter_bytes(data, 0, 0, stored_filter(bits_of(values, num_blocks)))
+
+
+def narrow_integers(stored: Sequence[int], converted_type: str) -> bytes:
+    """A file with these INT32 in a column `n` that is INT_8, UINT_8, INT_16 or UINT_16."""
+    kind = {"converted_type": getattr(ttypes.ConvertedType, converted_type)}
+    values = b"".join(struct.pack("<i", each) for each in stored)
+    return forge(
+        Column([data_page(values, len(stored))], len(stored), "n", Type.INT32, element=kind)
+    )

@@ -4,6 +4,7 @@ both, validate tells which filter lacks the usual one."""
 import struct
 from decimal import Decimal
 
+import pyarrow.parquet as pq
 import pytest
 from make.filters import bits_of, bitset
 from make.pages import byte_arrays, data_page
@@ -15,6 +16,7 @@ from make.unusual_forms import (
     decimals,
     hashed_as,
     int96,
+    narrow_integers,
     timestamps,
 )
 
@@ -118,6 +120,18 @@ def test_diff_tells_which_filter_lacks_the_usual_form(tmp_path):
     assert found.bits_only_b > 0
 
 
+@pytest.mark.parametrize("dialect", ["murmur3", "statistics"])
+def test_legacy_filters_have_integers_in_both_forms(tmp_path, dialect):
+    path = file(tmp_path, narrow_integers([300], "INT_8"))
+    out = tmp_path / "legacy.parquet"
+    pb.build(path, out, columns=["n"], dialect=dialect)
+    answers = [
+        pb.probe(out, "n", [pb.literal(f"0x{plain.hex()}", "bytes")], dialect=dialect).results[0]
+        for plain in int32(300, 44, 45)
+    ]
+    assert [answer.verdict for answer in answers] == ["maybe", "maybe", "absent"]
+
+
 @pytest.mark.parametrize(
     ("options", "dialect"),
     [(pb.Murmur3(), "murmur3"), (pb.StatisticsFilter(), "statistics")],
@@ -129,6 +143,69 @@ def test_legacy_filters_have_both_forms(tmp_path, options, dialect):
     stored_bytes = [days_late(0), days_late(1), days_late(2)]
     answers = pb.probe(out, "t", stored_bytes, dialect=dialect).results
     assert [answer.verdict for answer in answers] == ["maybe", "maybe", "absent"]
+
+
+# --- INTEGER(8) and INTEGER(16) -------------------------------------------------------------------
+
+# Stored, and what readers make of it.
+NARROW = {
+    "INT_8": (300, 44),
+    "UINT_8": (-1, 255),
+    "INT_16": (0x1234_8000, -0x8000),
+    "UINT_16": (-200, 65336),
+}
+
+
+def int32(*numbers):
+    return [number.to_bytes(4, "little", signed=True) for number in numbers]
+
+
+@pytest.mark.parametrize("kind", NARROW)
+def test_build_inserts_an_integer_as_stored_and_as_read(tmp_path, kind):
+    stored, read = NARROW[kind]
+    path = built(tmp_path, narrow_integers([stored, 5], kind), "n")
+    assert bitset(path.read_bytes()) == bits_of(int32(stored, read, 5), 2)
+    assert verdicts(path, "n", str(read), "5", "6") == ["maybe", "maybe", "absent"]
+    assert rules(path) == []
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("kind", NARROW)
+def test_readers_show_the_low_bits(tmp_path, kind):
+    duckdb = pytest.importorskip("duckdb")
+    stored, read = NARROW[kind]
+    path = file(tmp_path, narrow_integers([stored], kind))
+    assert pq.read_table(path).column("n").to_pylist() == [read]
+    assert duckdb.sql(f"SELECT n FROM '{path}'").fetchall() == [(read,)]
+
+
+@pytest.mark.parametrize("kind", NARROW)
+def test_validate_tells_which_integers_lack_the_number_that_is_read(tmp_path, kind):
+    stored, read = NARROW[kind]
+    data = narrow_integers([stored, 5], kind)
+    path = file(tmp_path, hashed_as(data, int32(stored, 5)))
+    assert verdicts(path, "n", str(read)) == ["absent"]
+    assert rules(path) == [("PB211", LOST)]
+    pb.repair(path, in_place=True, rebuild=True)
+    assert verdicts(path, "n", str(read)) == ["maybe"]
+    assert rules(path) == []
+
+
+@pytest.mark.parametrize("kind", NARROW)
+def test_build_adds_nothing_to_integers_that_fit(tmp_path, kind):
+    _, read = NARROW[kind]
+    path = built(tmp_path, narrow_integers([read, 5], kind), "n")
+    assert bitset(path.read_bytes()) == bits_of(int32(read, 5), 2)
+
+
+def test_diagnosis_of_a_filter_with_only_what_is_read(tmp_path):
+    stored = [256 * row + row for row in range(1, 40)]
+    data = narrow_integers(stored, "UINT_8")
+    path = file(tmp_path, hashed_as(data, int32(*range(1, 40))))
+    [found] = pb.validate(path, diagnose=True).findings
+    assert found.rule == "PB401"
+    assert found.diagnosis is not None
+    assert found.diagnosis.hypothesis == "integer-narrowed"
 
 
 # --- DECIMAL in BYTE_ARRAY ------------------------------------------------------------------------

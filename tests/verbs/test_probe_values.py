@@ -384,3 +384,31 @@ def test_a_file_without_row_groups_has_no_value(tmp_path):
     assert report.is_absent
     assert report.to_read.shape == (MANY, 0)
     assert {each.verdict for each in report.results} == {"absent"}
+
+
+# Beyond what Python's dates hold: 10183-10-27, -0245-12-24, and 2024-01-31 for comparison.
+FAR_DATES = pa.array([3_000_000, -809_000, 19_753], pa.int32()).cast(pa.date32())
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+@pytest.mark.parametrize(
+    "ask", [list, lambda dates: pa.chunked_array([dates]), lambda dates: dates]
+)
+def test_arrow_dates_may_lie_beyond_pythons(tmp_path, kind, ask):
+    path = tmp_path / f"far.{kind}"
+    (pq if kind == "parquet" else orc).write_table(pa.table({"d": FAR_DATES}), path)
+    pb.build(path, columns=["d"], in_place=True)
+    asked = pa.concat_arrays([FAR_DATES, pa.array([3_000_001], pa.int32()).cast(pa.date32())])
+    results = pb.probe(path, "d", ask(asked)).results
+    # In ORC, dates before October 1582 may be stored by another calendar.
+    old = "maybe" if kind == "parquet" else "unknown"
+    assert [each.verdict for each in results] == ["maybe", old, "maybe", "absent"]
+    assert results[2].value == "2024-01-31"
+
+
+def test_arrow_dates_of_milliseconds_are_those_days(tmp_path):
+    path = tmp_path / "days.parquet"
+    pq.write_table(pa.table({"d": FAR_DATES}), path)
+    pb.build(path, columns=["d"], in_place=True)
+    millis = pa.array([3_000_000 * 86_400_000, 86_400_000], pa.int64()).cast(pa.date64())
+    assert [each.verdict for each in pb.probe(path, "d", millis).results] == ["maybe", "absent"]

@@ -145,6 +145,14 @@ class FixedRun(Run):
         carried["day"] = days[is_other]
         return FixedRun(memoryview(carried.tobytes()), self._width)
 
+    def narrowed(self, bit_width: int, signed: bool) -> FixedRun:
+        """The INT32 values that do not fit 8 or 16 bits, cut to that as readers do."""
+        import numpy as np
+
+        stored = np.frombuffer(self._data, "<i4")
+        narrow = stored.astype(f"{'i' if signed else 'u'}{bit_width // 8}").astype("<i4")
+        return FixedRun(memoryview(narrow[narrow != stored].tobytes()), self._width)
+
 
 def checked(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Call a function of the kernel, whose ValueError is a PageError."""
