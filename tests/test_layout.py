@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from make.schedule import LONG
 
 TESTS = ROOT / "tests"
 PACKAGE = ROOT / "parquet_bloom"
@@ -46,6 +47,10 @@ def test_modules_of_tests_have_names_of_their_own():
     """They are imported by their last name alone."""
     names = Counter(path.name for path in MODULES if path.name.startswith("test_"))
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_what_takes_long_is_there():
+    assert [name for name in LONG if not (ROOT / name).exists()] == []
 
 
 def test_nothing_but_tests_and_conftest_lies_beside_them():
