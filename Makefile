@@ -28,14 +28,11 @@ asan: .venv/dev
 # Every parser, for FUZZ_SECONDS each, guided by the lines that an input reaches. `test` has a short form.
 FUZZ_SECONDS ?= 100
 fuzz: .venv/fuzz
-	for target in file footer data streams literal kernel; do \
-	  PYTHONPATH=tests $(BIN)/python tests/fuzz/run.py $$target .fuzz/$$target \
-	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=.fuzz/$$target- || exit 1; \
-	done
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/campaign.py $(FUZZ_SECONDS)
 
-# Each verb that writes, killed or failing at every system call; needs strace.
+# Each verb that writes, killed or failing at every system call; needs strace. `test` has a short form.
 faults: .venv/installed
-	$(BIN)/python tests/fuzz/faults.py
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/faults.py
 
 # What every verb takes at most, on every file that would make it take much: into docs/reliability.md.
 memory: .venv/dev

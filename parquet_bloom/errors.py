@@ -102,6 +102,8 @@ def complaint(error: BaseException) -> str:
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return "the system starts no more threads; --threads 1 needs none"
+    if isinstance(error, ImportError):
+        return f"part of the installation is missing or cannot be read: {error}"
     return f"internal error, please report what --debug shows: {type(error).__name__}: {error}"
 
 

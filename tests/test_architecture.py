@@ -216,9 +216,9 @@ def wheel(tmp_path_factory):
         place = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         source.mkdir(exist_ok=True)
         place(ROOT / name, source / name)
-    # Nobody runs it, so it need not be quick.
+    # Nobody runs it, so nothing needs to be in what is compiled.
     compiler = folder / "cc"
-    compiler.write_text('#!/bin/sh\nexec cc "$@" -O0\n')
+    compiler.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done; : > "$2"\n')
     compiler.chmod(0o755)
     options = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
     subprocess.run(

@@ -2,11 +2,13 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from make.schedule import LONG
 
 TESTS = ROOT / "tests"
 PACKAGE = ROOT / "parquet_bloom"
@@ -19,9 +21,14 @@ MODULES = sorted(TESTS.rglob("*.py"))
 MAKERS = sorted((TESTS / "make").glob("*.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -41,6 +48,10 @@ def test_modules_of_tests_have_names_of_their_own():
     """They are imported by their last name alone."""
     names = Counter(path.name for path in MODULES if path.name.startswith("test_"))
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_what_takes_long_is_there():
+    assert [name for name in LONG if not (ROOT / name).exists()] == []
 
 
 def test_nothing_but_tests_and_conftest_lies_beside_them():
@@ -65,14 +76,24 @@ def test_nobody_takes_anything_from_tests(path):
     assert [name for name in names if name.startswith("test_")] == []
 
 
+def functions(path: Path) -> list[ast.FunctionDef]:
+    return [node for node in parsed(path).body if isinstance(node, ast.FunctionDef)]
+
+
+@cache
+def occurrences() -> Counter[str]:
+    """How many functions have each name: equal ones share it, and the others need no comparison."""
+    return Counter(node.name for path in MODULES for node in functions(path))
+
+
 def defined(path: Path) -> dict[str, str]:
-    """What a module defines, by name; without docstrings, so that equal code is equal."""
+    """The functions that a module defines, by name; without docstrings, so that equal code is equal."""
     found = {}
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef):
-            if ast.get_docstring(node) is not None:
-                node.body = node.body[1:]
-            found[node.name] = ast.dump(node)
+    for node in functions(path):
+        if occurrences()[node.name] > 1:
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            parts = (node.args, *node.decorator_list, *body)
+            found[node.name] = "\n".join([node.name, *map(ast.dump, parts)])
     return found
 
 

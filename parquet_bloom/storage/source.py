@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -143,7 +143,9 @@ class LocalSource:
             raise changed(self.path, self.size, now.st_size)
 
     def close(self) -> None:
-        os.close(self.descriptor)
+        # Nothing that was written to it could be lost, and by now a new version may have its name.
+        with suppress(OSError):
+            os.close(self.descriptor)
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

@@ -1,11 +1,11 @@
-"""End or fail each verb that writes at every system call by which it could harm a file.
+"""End or fail each verb that writes at every system call from the opening of its source on.
 
     python tests/fuzz/faults.py
 
-Needs strace. A run without faults tells which calls there are from the opening of the source on, each
-counted in its thread; then each call is killed or fails, in a run of its own. What is left must be the
-old file or the new one, whole; a failure leaves nothing else behind, says so in one line, and after a
-kill the same command does its work. Prints a table, a line as soon as it is known.
+Needs strace, and leave to trace. Runs without faults tell which calls there are, each counted in its
+thread; then each is the last of a run of its own, or fails. What is left must be the old file or the
+new one, whole; a failure leaves nothing else behind, says so in one line, and after a kill the same
+command does its work. Writes faults.json, and its table into docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -16,144 +16,258 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from fuzz import page
+from fuzz.tracing import ENVIRONMENT, KILLED, Done, Fault, Traced
+from make.orc_defects import one_bit_cleared
 
 CORPUS = Path(__file__).parent / "corpus" / "file"
 PBLOOM = (sys.executable, "-m", "parquet_bloom")
 
-CALLS = (
-    *("openat", "pread64", "pwrite64", "write", "copy_file_range", "ftruncate", "fsync"),
-    *("fdatasync", "fchmod", "fchown", "rename", "renameat2", "link", "linkat", "unlink", "close"),
-)
-FAULTS = {"killed": "signal=KILL", "EIO": "error=EIO", "ENOSPC": "error=ENOSPC"}
+# Which calls can fail for want of memory, and of space on a disk.
+MEMORY = {"brk", "clone", "clone3", "mmap", "mprotect", "mremap"}
+SPACE = {
+    *("close", "copy_file_range", "fallocate", "fdatasync", "fsetxattr", "fsync", "ftruncate"),
+    *("link", "linkat", "openat", "pwrite64", "pwritev", "rename", "renameat2", "write", "writev"),
+}
+KINDS = (KILLED, "EIO", "ENOSPC", "ENOMEM")
 
-_CALL = re.compile(r"^(\d+) +(\w+)\((.*)")
-_KILLED = -9
+# Threads share the work, so that not every run has every call of every thread.
+RECORDS = TRIES = 5
+AT_ONCE = 2
+
+# Of a cold command, so many faults.
+DRAWN = 100
+
+# What Thread.start waits for never comes if a new thread has no memory for its first call.
+PYTHON_HANGS = "Exception ignored in thread started by: <bound method Thread._bootstrap"
+
+_TEMPORARY = re.compile(r"\.(in|out)\.[0-9a-f]{16}(\.crc)?\.pbloom-tmp")
+_SECONDS = re.compile(r"[\d.,]+ s\b")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Case:
-    """A command on a copy of `source`; `target`: in place, new, or overwritten."""
+    """A command on a copy of `source`; `target`: in place, new, or overwritten. `folder`: its own.
+    `is_cold`: what it imports after the opening of the source is not there yet."""
 
     verb: str
     options: tuple[str, ...]
     source: Path
     target: str
+    folder: Path
+    is_cold: bool = False
+    new: bytes = b""
+    stdout: str = ""
+    _repeated: set[tuple[object, ...]] = field(default_factory=set)
 
-    def run(self, folder: Path, inject: str = "") -> subprocess.CompletedProcess[str]:
-        """The command in `folder`, where its calls are logged."""
-        to = ("--in-place",) if self.target == "in place" else ("-o", "out", "--overwrite")
-        if self.target == "new":
-            to = ("-o", "out")
-        strace = [
-            "strace",
-            "-f",
-            "-o",
-            str(folder.parent / "log"),
-            "-e",
-            f"trace={','.join(CALLS)}",
-        ]
-        return subprocess.run(
-            [*strace, *(("-e", inject) if inject else ()), *PBLOOM, self.verb, "in",
-             *self.options, *to],
-            cwd=folder, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-
-    def prepare(self, folder: Path) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        shutil.copy(self.source, folder / "in")
-        if self.target == "overwritten":
-            (folder / "out").write_bytes(b"what was there")
+    @property
+    def kind(self) -> str:
+        return self.source.suffix.removeprefix(".")
 
     @property
     def name(self) -> str:
-        return "in" if self.target == "in place" else "out"
+        return f"{self.verb} {self.kind} {self.target}{', importing' * self.is_cold}"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        to = {
+            "in place": ("--in-place",),
+            "new": ("-o", "out"),
+            "overwritten": ("-o", "out", "--overwrite"),
+        }
+        return (self.verb, "in", *self.options, *to[self.target])
+
+    @property
+    def output(self) -> Path:
+        return self.folder / ("in" if self.target == "in place" else "out")
+
+    @property
+    def old(self) -> bytes | None:
+        """What is at the output before."""
+        if self.target == "in place":
+            return self.source.read_bytes()
+        return b"what was there" if self.target == "overwritten" else None
+
+    def prepare(self) -> None:
+        """Make the folder, which stays, what it is before the command."""
+        self.folder.mkdir(exist_ok=True)
+        for path in self.folder.iterdir():
+            path.unlink()
+        shutil.copy(self.source, self.folder / "in")
+        if self.target == "overwritten":
+            self.output.write_bytes(b"what was there")
+
+    def record(self, traced: Traced) -> list[Fault]:
+        """Every fault there is, from runs without one; and what comes of them."""
+        calls: set[tuple[str, int]] = set()
+        for _ in range(RECORDS):
+            self.prepare()
+            done = traced.run()
+            assert done.code == 0, done.stderr
+            calls |= done.calls
+        self.new, self.stdout = self.output.read_bytes(), done.stdout
+        assert self.new not in (self.old, self.source.read_bytes()), f"{self.name}: changes nothing"
+        return [
+            Fault(kind, *call)
+            for kind in KINDS
+            for call in sorted(calls)
+            if can_fail(kind, call[0])
+        ]
+
+    def outcome(self, traced: Traced, fault: Fault) -> str:
+        """What came of a run with `fault`: `old` or `new`, where it is what is left after a kill;
+        `refused`, with the old file; `done`, all the same; `told`, the new file and a line that says
+        what failed after it was there; `hangs`, where Python does; `not met`. Raises AssertionError for
+        anything else."""
+        for _ in range(TRIES):
+            self.prepare()
+            done = traced.run(fault)
+            if done.is_met:
+                try:
+                    return self.judge(done, is_killed=fault.kind == KILLED)
+                except AssertionError as error:
+                    raise AssertionError(f"{self.name}, {fault}: {error}: {done.stderr}") from None
+        return "not met"
+
+    def judge(self, done: Done, is_killed: bool) -> str:
+        """The same of a run in which the fault was met."""
+        found = self.output.read_bytes() if self.output.exists() else None
+        assert found in (self.old, self.new), "neither the old file nor the new one"
+        if self.target != "in place":
+            assert (self.folder / "in").read_bytes() == self.source.read_bytes(), "source changed"
+        left = sorted(path.name for path in self.folder.iterdir() if path.name not in ("in", "out"))
+        if is_killed:
+            self._check_killed(found, left)
+            return "new" if found == self.new else "old"
+        if done.code is None:
+            assert PYTHON_HANGS in done.stderr, "no end"
+            self._check_killed(found, left)
+            return "hangs"
+        assert not left or "could not be removed" in done.stderr, f"left {left}"
+        if done.code == 0:
+            assert found == self.new, "exit code 0, and nothing done"
+            assert done.stderr == "", "exit code 0, and a complaint"
+            assert _SECONDS.sub("", done.stdout) == _SECONDS.sub("", self.stdout), done.stdout
+            return "done"
+        assert done.code == 2, f"exit code {done.code}"
+        assert done.stderr.count("\n") == 1, "not one line"
+        assert done.stderr.startswith("pbloom: "), "not a complaint"
+        assert "internal error" not in done.stderr, "an internal error"
+        if found == self.old:
+            return "refused"
+        assert re.search(r": was written, but |^pbloom: standard output: ", done.stderr), (
+            done.stderr
+        )
+        return "told"
+
+    def _check_killed(self, found: bytes | None, left: list[str]) -> None:
+        """Nothing but temporary files is left, and with them the same command does its work: tried
+        once for each sort of them."""
+        assert all(map(_TEMPORARY.fullmatch, left)), f"left {left}"
+        sort = (found, *(re.sub("[0-9a-f]{16}", "", name) for name in left))
+        if sort in self._repeated:
+            return
+        self._repeated.add(sort)
+        again = subprocess.run(
+            [*PBLOOM, *self.arguments],
+            cwd=self.folder,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        # A new output that is there already is not written over.
+        is_there = self.target == "new" and found == self.new
+        assert again.returncode == (2 if is_there else 0), again.stderr
+        assert self.output.read_bytes() == self.new, "the next run makes another file"
+
+
+def can_fail(kind: str, call: str) -> bool:
+    """Whether a call can end in this fault."""
+    if kind == "ENOMEM":
+        return call in MEMORY
+    return kind == KILLED or (call in SPACE if kind == "ENOSPC" else call not in MEMORY)
 
 
 def cases(scratch: Path) -> Iterator[Case]:
-    for kind, plain, column in (("parquet", "none.parquet", "l"), ("orc", "snappy.orc", "l")):
-        source = CORPUS / plain
-        filtered, broken = scratch / f"filtered.{kind}", scratch / f"broken.{kind}"
-        build = [*PBLOOM, "build", str(source), "-c", column, "-o", str(filtered)]
-        subprocess.run(build, check=True, capture_output=True)
-        shutil.copy(CORPUS / ("filters.parquet" if kind == "parquet" else "zlib.orc"), broken)
-        for target in ("in place", "new", "overwritten"):
-            yield Case("build", ("-c", column), source, target)
-            yield Case("strip", (), filtered, target)
-            yield Case("repair", ("--rebuild", "--fpp", "0.001"), broken, target)
+    """Every verb that writes, both formats, every target."""
+    broken = scratch / "broken.orc"
+    broken.write_bytes(one_bit_cleared())
+    for kind, plain, repaired, how in (
+        ("parquet", "none.parquet", CORPUS / "filters.parquet", ("--rebuild", "--fpp", "0.001")),
+        ("orc", "snappy.orc", broken, ("--rebuild",)),
+    ):
+        filtered = scratch / f"filtered.{kind}"
+        build = (*PBLOOM, "build", CORPUS / plain, "-c", "l", "-o", filtered)
+        subprocess.run(build, check=True, capture_output=True, env=ENVIRONMENT)
+        for verb, options, source in (
+            ("build", ("-c", "l"), CORPUS / plain),
+            ("strip", (), filtered),
+            ("repair", how, repaired),
+        ):
+            for target in ("in place", "new", "overwritten"):
+                folder = scratch / f"{verb}-{kind}-{target.replace(' ', '-')}"
+                yield Case(verb, options, source, target, folder)
+            yield Case(verb, options, source, "new", scratch / f"{verb}-{kind}-cold", is_cold=True)
 
 
-def calls(case: Case, folder: Path) -> Iterator[tuple[str, int]]:
-    """Every call from the opening of the source on: its name, and its number in its thread."""
-    case.prepare(folder)
-    done = case.run(folder)
-    assert done.returncode == 0, done.stderr
-    counts: Counter[tuple[str, str]] = Counter()
-    begun = False
-    found = set()
-    for line in (folder.parent / "log").read_text().splitlines():
-        match = _CALL.match(line)
-        if match is None:
-            continue
-        thread, call, rest = match.groups()
-        counts[thread, call] += 1
-        begun = begun or (call == "openat" and '"in"' in rest)
-        if begun:
-            found.add((call, counts[thread, call]))
-    yield from sorted(found)
+def outcomes(case: Case) -> dict[str, Any]:
+    """The line of the table for a case."""
+    case.prepare()
+    with Traced(case.arguments, case.folder, case.is_cold) as traced:
+        faults = case.record(traced)
+        calls = sum(fault.kind == KILLED for fault in faults)
+        if case.is_cold:
+            # Where memory ends in the middle of an import, Python loses some of the errors.
+            others = [fault for fault in faults if fault.kind != "ENOMEM"]
+            faults = Random(case.name).sample(others, DRAWN)
+        found = {kind: Counter[str]() for kind in KINDS}
+        for fault in faults:
+            try:
+                found[fault.kind][case.outcome(traced, fault)] += 1
+            except AssertionError as error:
+                sys.stderr.write(f"{error}\n")
+                found[fault.kind]["broken"] += 1
+    counts = {kind: dict(sorted(each.items())) for kind, each in found.items()}
+    target = case.target + ", importing" * case.is_cold
+    return {"verb": case.verb, "format": case.kind, "target": target, "calls": calls, **counts}
 
 
-def outcome(case: Case, folder: Path, fault: str, call: str, number: int, new: bytes) -> str:
-    """What became of the target; raises AssertionError for what must not be."""
-    case.prepare(folder)
-    target = folder / case.name
-    old = target.read_bytes() if target.exists() else None
-    done = case.run(folder, f"inject={call}:{FAULTS[fault]}:when={number}")
-    where = f"{case.verb} {case.source.suffix} {case.target}, {fault} at {call} {number}"
-    found = target.read_bytes() if target.exists() else None
-    assert found in (old, new), f"{where}: neither the old file nor the new one\n{done.stderr}"
-    left = sorted(path.name for path in folder.iterdir() if path.name not in ("in", "out"))
-    if case.target != "in place":
-        assert (folder / "in").read_bytes() == case.source.read_bytes(), f"{where}: source changed"
-    if done.returncode == _KILLED:
-        again = case.run(folder)
-        # A new output that is there already is not written over.
-        assert again.returncode == 0 or (case.target == "new" and found == new), again.stderr
-        assert target.read_bytes() == new, f"{where}: the next run makes another file"
-    else:
-        assert "Traceback" not in done.stderr, f"{where}: {done.stderr}"
-        assert not left or call == "unlink", f"{where}: left {left}"
-        assert done.returncode in (0, 2), f"{where}: exit code {done.returncode}"
-        assert done.returncode == 0 or done.stderr.count("\n") >= 1, f"{where}: not a word"
-    return "new" if found == new else "old"
+def table(lines: page.Lines) -> str:
+    """The lines, and how many runs they are, in Markdown."""
+    runs = 0
+    shown = [
+        f"| verb | format | target | calls | {' | '.join(KINDS)} |",
+        f"|-|-|-|-:|{'-|' * len(KINDS)}",
+    ]
+    for line in lines:
+        runs += sum(sum(line[kind].values()) for kind in KINDS)
+        cells = (", ".join(f"{n} {what}" for what, n in line[kind].items()) for kind in KINDS)
+        names = f"`{line['verb']}` | {line['format']} | {line['target']} | {line['calls']:,}"
+        shown.append(f"| {names} | {' | '.join(cells)} |")
+    return "\n".join(shown) + f"\n\n{runs:,} runs with a fault.\n"
 
 
 def main() -> None:
-    """Print the table, and how many runs it took."""
-    sys.stdout.write("| verb | format | target | calls | killed | EIO | ENOSPC |\n")
-    sys.stdout.write("|-|-|-|-:|-|-|-|\n")
-    runs = 0
-    with TemporaryDirectory(prefix="pbloom-faults-") as scratch:
-        folder = Path(scratch) / "work"
-        for case in cases(Path(scratch)):
-            found = list(calls(case, folder))
-            new = (folder / case.name).read_bytes()
-            cells = []
-            for fault in FAULTS:
-                left = Counter(
-                    outcome(case, folder, fault, call, number, new) for call, number in found
-                )
-                runs += left.total()
-                cells.append(", ".join(f"{count} {what}" for what, count in sorted(left.items())))
-            kind = case.source.suffix.removeprefix(".")
-            sys.stdout.write(
-                f"| `{case.verb}` | {kind} | {case.target} | {len(found)} | {' | '.join(cells)} |\n"
-            )
+    lines = []
+    with (
+        TemporaryDirectory(prefix="pbloom-faults-") as scratch,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        for line in pool.map(outcomes, cases(Path(scratch))):
+            sys.stdout.write(table([line]).splitlines()[2] + "\n")
             sys.stdout.flush()
-    sys.stdout.write(f"{runs:,} runs\n")
+            lines.append(line)
+    if any("broken" in line[kind] for line in lines for kind in KINDS):
+        sys.exit("a promise is broken; nothing was written")
+    page.write("faults", lines, table)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 TESTS = (
     "native",
     "filters",
-    "fuzz",
+    "fuzz/test_fuzz.py",
+    "orc/test_orc_decoding.py",
     "parquet/test_compact.py",
     "parquet/test_pages.py",
     "parquet/test_page_levels.py",

@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from parquet_bloom.errors import NotSupportedFileError, ParquetBloomError, ValueTypeError
 from parquet_bloom.legacy import kind as legacy
 from parquet_bloom.native import _kernel
@@ -141,6 +143,20 @@ def _delta(data: bytes) -> None:
         pass
 
 
+def _orc(decode: Callable[..., tuple[int, int]], room: Any, data: bytes) -> None:
+    """Into this room, again and again, up to the end."""
+    at, count = 0, len(room)
+    while count == len(room):
+        count, at = decode(data, at, room)
+
+
+def _picked(data: bytes) -> None:
+    """Lengths of 0 and 1, and entries of which some are there."""
+    numbers = np.frombuffer(data, np.uint8).astype(np.int64)
+    starts = _kernel.orc_starts(numbers % 2, len(data))
+    _kernel.orc_picked(data, starts, numbers // 2, 1 << 16)
+
+
 def _many(data: bytes) -> None:
     everything = _kernel.Ranges(array("q", []), len(data), "pages", "indexes", "filters")
     size = array("q", [len(data)])
@@ -161,13 +177,19 @@ KERNEL: tuple[Callable[[bytes], Any], ...] = (
     lambda data: _kernel.mark_indices(data, len(data) % 33, 1000, bytearray(100)),
     _delta,
     _many,
+    lambda data: _orc(_kernel.OrcIntegers(1, True).decode, np.empty(100, np.int64), data),
+    lambda data: _orc(_kernel.OrcIntegers(2, True).decode, np.empty(100, np.int64), data),
+    lambda data: _orc(_kernel.OrcIntegers(2, False).decode, np.empty(100, np.int64), data),
+    lambda data: _orc(_kernel.OrcBytes().decode, np.empty(100, np.uint8), data),
+    lambda data: _orc(_kernel.orc_decimals, np.empty((100, 2), np.uint64), data),
+    _picked,
 )
 
 
 def kernel(data: bytes) -> None:
     """The first byte chooses the function."""
     if data:
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             # A buffer of its own, so that a sanitizer sees where it ends.
             KERNEL[data[0] % len(KERNEL)](io.BytesIO(data[1:]).getvalue())
 
@@ -192,4 +214,4 @@ def seeds_of(target: str) -> list[bytes]:
     if target == "literal":
         texts = (b"7", b"-1.5", b"nan", b"2020-01-01T00:00:00Z", b"01:02:03.5", b"0x00ff", b"true")
         return [bytes([kind]) + text for kind in range(40) for text in texts]
-    return [bytes([kind]) + seed("filters.parquet")[-700:] for kind in range(12)]
+    return [bytes([kind]) + seed("filters.parquet")[-700:] for kind in range(len(KERNEL))]

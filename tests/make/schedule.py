@@ -1,15 +1,30 @@
 """Which of the processes of a run gets which tests."""
 
-from typing import Final
+from typing import Any, Final
 
 from xdist.scheduler import LoadFileScheduling
 
 SPARK: Final = "tests/spark/"
 
+# What takes long although it is few tests; the longest first.
+LONG: Final = (
+    SPARK,
+    "tests/verbs/test_memory.py",
+    "tests/commands/test_hostile_command.py",
+    "tests/legacy/test_murmur3_written.py",
+    "tests/fuzz/test_faults.py",
+)
+
 
 class SparkTogether(LoadFileScheduling):
-    """File by file, those with the most tests first; but all files of Spark go to one process, and
-    early, as they are many tests: a session less, and none is left for the end to wait for."""
+    """File by file: what takes long first, so that the end does not wait for it alone, then those
+    with the most tests. All files of Spark go to one process: a session less."""
 
     def _split_scope(self, nodeid: str) -> str:
         return SPARK if nodeid.startswith(SPARK) else super()._split_scope(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        longest = next((scope for scope in LONG if scope in self.workqueue), None)
+        if longest is not None:
+            self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)

@@ -182,6 +182,28 @@ def test_a_file_that_cannot_be_closed(
     assert files_in(source.parent) == {source.name: plain}
 
 
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_source_that_cannot_be_closed(
+    source: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch, in_place: bool
+) -> None:
+    """By then the new version is there, and nothing that was only read can be lost."""
+    real, failed = os.close, []
+
+    def close(descriptor: int) -> None:
+        is_source = os.fstat(descriptor).st_ino == inode
+        real(descriptor)
+        if is_source:
+            failed.append(descriptor)
+            _io_error()
+
+    inode = source.stat().st_ino
+    monkeypatch.setattr(os, "close", close)
+    output = source.with_name("out.parquet")
+    result = outcome("build", source, "-c", "a", *(["--in-place"] if in_place else ["-o", output]))
+    assert (result.code, result.stderr, len(failed)) == (0, "", 1)
+    assert (source if in_place else output).read_bytes() == expected
+
+
 IMPORTS = """
 import os, pty, sys
 from parquet_bloom.storage import local_output
@@ -210,6 +232,21 @@ def test_nothing_is_imported_after_the_file_was_replaced(
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stderr.splitlines()[-1] == "imported:", done
+
+
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_a_module_that_cannot_be_imported(
+    broken: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """As when the disk fails on which Python lies: nothing that a report would help with."""
+    before = files_in(broken.parent)
+    monkeypatch.setitem(sys.modules, "ctypes", None)
+    rename._renameat2.cache_clear()
+    result = outcome(verb, broken, "--in-place", *ARGUMENTS[verb])
+    reason = "import of ctypes halted; None in sys.modules"
+    message = f"part of the installation is missing or cannot be read: {reason}"
+    assert (result.code, result.complaint) == (2, message)
+    assert files_in(broken.parent) == before
 
 
 def test_a_system_that_starts_no_more_threads(
