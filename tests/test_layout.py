@@ -11,8 +11,9 @@ from conftest import ROOT
 TESTS = ROOT / "tests"
 PACKAGE = ROOT / "parquet_bloom"
 
-# What mirrors nothing in the package: digests of what it does, pages, fuzzing, makers and judges.
-OWN = {"digests", "docs", "fuzz", "make", "oracle"}
+# What mirrors nothing in the package: digests of what it does, pages, what engines make of its filters,
+# fuzzing, makers and judges.
+OWN = {"digests", "docs", "engines", "fuzz", "make", "oracle"}
 
 MODULES = sorted(TESTS.rglob("*.py"))
 MAKERS = sorted((TESTS / "make").glob("*.py"))
@@ -44,7 +45,9 @@ def test_modules_of_tests_have_names_of_their_own():
 
 def test_nothing_but_tests_and_conftest_lies_beside_them():
     """What tests share is a maker, a judge or a fixture, and has its place."""
-    makers = {TESTS / "digests", TESTS / "fuzz", TESTS / "make", TESTS / "oracle"}
+    makers = {
+        TESTS / name for name in ("digests", "engines", "engines/ask", "fuzz", "make", "oracle")
+    }
     strange = [path for path in MODULES if path.parent not in makers]
     assert [path.name for path in strange if not path.name.startswith(("test_", "conftest"))] == []
 

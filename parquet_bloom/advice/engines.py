@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.parquet.mishashed import mishashed
 from parquet_bloom.values.types import LeafType
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ USERS = {
     "local TIMESTAMP in NANOS": "DuckDB",
     "STRING": "Spark DuckDB DataFusion Trino Iceberg ClickHouse Impala",
     "ENUM": "DuckDB DataFusion Iceberg",
-    "JSON": "DuckDB DataFusion Iceberg ClickHouse",
-    "BSON": "DuckDB Iceberg ClickHouse",
+    "JSON": "DuckDB DataFusion Iceberg",
+    "BSON": "DataFusion Iceberg ClickHouse",
     "UUID": "DuckDB DataFusion Trino Iceberg",
     "BYTE_ARRAY": "Spark DuckDB DataFusion Trino Iceberg ClickHouse Impala",
     "FIXED_LEN_BYTE_ARRAY": "DuckDB DataFusion Iceberg ClickHouse",
@@ -126,6 +127,14 @@ def engine_uses(leaf: LeafColumn) -> tuple[EngineUse, ...]:
 
 
 def _use(engine: Engine, leaf: LeafColumn) -> tuple[bool, str]:
+    uses, reason = _use_of_kind(engine, leaf)
+    lost = mishashed(leaf)
+    if lost is not None and lost.reader == engine.name:
+        return uses, "; ".join(filter(None, (reason, lost.caveat)))
+    return uses, reason
+
+
+def _use_of_kind(engine: Engine, leaf: LeafColumn) -> tuple[bool, str]:
     kind = kind_of(leaf.type)
     if engine.never:
         return False, engine.never
