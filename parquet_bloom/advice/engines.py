@@ -130,7 +130,7 @@ def _use(engine: Engine, leaf: LeafColumn) -> tuple[bool, str]:
     uses, reason = _use_of_kind(engine, leaf)
     lost = mishashed(leaf)
     if lost is not None and lost.reader == engine.name:
-        return uses, "; ".join(filter(None, (reason, lost.caveat)))
+        return uses, "; ".join(filter(None, (reason, str(lost))))
     return uses, reason
 
 

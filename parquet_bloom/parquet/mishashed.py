@@ -26,11 +26,6 @@ class Mishashed:
     versions: str
     looks_up: str
 
-    @property
-    def caveat(self) -> str:
-        """What is to be known beside the reader's name."""
-        return f"versions {self.versions} lose rows: they look up {self.looks_up}"
-
     def __str__(self) -> str:
         return f"{self.reader} {self.versions} loses rows by right filters: it looks up {self.looks_up}"
 
