@@ -33,7 +33,9 @@ By filters that are right, because the engine looks up other bytes than those th
 TABLE = """
 ## All types
 
-† with settings that are not the defaults; they stand below. BOOLEAN columns get no filter.
+† with settings that are not the defaults; they stand below. Where only PLAIN chunks are said to use
+filters, the engine reads the dictionary of others first, which had been destroyed with the pages. BOOLEAN is
+missing, as such columns get no filter.
 """
 
 VERSIONS = """

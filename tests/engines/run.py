@@ -94,7 +94,7 @@ ENGINES = {
         "ClickHouse",
         "chdb",
         "ask_chdb.py",
-        ("3.7.2", "4.4.0"),
+        ("4.4.0",),
         "input_format_parquet_dictionary_filter_push_down = 0",
     ),
     "hyparquet": Engine("hyparquet", "hyparquet", "ask_hyparquet.mjs", ("1.31.5",), registry="npm"),
@@ -113,7 +113,10 @@ class Session:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
         self._start()
-        self.inside = self._next()["inside"]
+        first = self._next()
+        if "inside" not in first:
+            raise RuntimeError(f"{' '.join(command)}: it does not start")
+        self.inside = first["inside"]
 
     def _start(self) -> None:
         self._process = subprocess.Popen(

@@ -6,6 +6,7 @@ from functools import cache
 
 import pyspark
 from asking import Question, answer
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 # To compile each query would take longer than all the rest.
@@ -30,7 +31,11 @@ def ask(question: Question) -> list[int]:
     value = f"CAST('{question.literal}' AS {kind})"
     if kind == "binary":
         value = f"X'{question.stored.hex()}'"
-    return [row.n for row in frame.where(f"v = {value}").select("n").collect()]
+    try:
+        return [row.n for row in frame.where(f"v = {value}").select("n").collect()]
+    except Py4JJavaError as error:
+        # Its own text counts the calls so far.
+        raise RuntimeError(error.java_exception.toString()) from error
 
 
 builder = SparkSession.builder.master("local[1]")
