@@ -28,6 +28,7 @@ PROGRAMS = Path(__file__).parent / "ask"
 RESULTS = Path(__file__).parent / "results"
 # Longer than any answer takes, and than a JVM takes to start on a busy machine.
 PATIENCE = 600
+DIED = {"error": "the process died"}
 
 
 @dataclass(frozen=True)
@@ -140,14 +141,14 @@ class Session:
             line = self._lines.get(timeout=PATIENCE)
         except Empty:
             line = ""
-        return json.loads(line) if line else {"error": "the process died"}
+        return json.loads(line) if line else DIED
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
         assert self._process.stdin
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
         answer = self._next()
-        if answer == {"error": "the process died"}:
+        if answer is DIED:
             self.close()
             self._start()
             self._next()
