@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz faults memory lint bench docs thrift proto clean writers
+.PHONY: demo test cluster asan fuzz faults memory lint bench docs thrift proto clean writers engines
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -43,6 +43,11 @@ memory: .venv/dev
 writers: .venv/dev
 	$(BIN)/python tests/writers/run.py $(WRITERS)
 
+# Which engines use filters, and which lose rows; ENGINES="duckdb datafusion==55.0.0" for some of them.
+# Installs what is not there yet, into .engines; needs Java, Node and npm. docs/engines.md shows what was found.
+engines: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/engines/run.py $(ENGINES)
+
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -51,10 +56,12 @@ lint: .venv/dev
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.bench
 
-# Write docs/rules.md from the rules in parquet_bloom/rules/catalogue, docs/options.md from the commands.
+# Write docs/rules.md from the rules in parquet_bloom/rules/catalogue, docs/options.md from the commands,
+# docs/engines.md from tests/engines/results.
 docs: .venv/installed
 	$(BIN)/pbloom rule --markdown > docs/rules.md
 	$(BIN)/python docs/options.py > docs/options.md
+	$(BIN)/python docs/engines.py > docs/engines.md
 
 # Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
 thrift:

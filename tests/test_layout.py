@@ -13,9 +13,9 @@ from make.schedule import LONG
 TESTS = ROOT / "tests"
 PACKAGE = ROOT / "parquet_bloom"
 
-# What mirrors nothing in the package: digests of what it does, pages, fuzzing, makers, judges, and files
-# of other writers.
-OWN = {"digests", "docs", "fuzz", "make", "oracle", "writers"}
+# What mirrors nothing in the package: digests of what it does, pages, what engines make of its filters,
+# fuzzing, makers, judges, and files of other writers.
+OWN = {"digests", "docs", "engines", "fuzz", "make", "oracle", "writers"}
 
 MODULES = sorted(TESTS.rglob("*.py"))
 MAKERS = sorted((TESTS / "make").glob("*.py"))
@@ -56,7 +56,8 @@ def test_what_takes_long_is_there():
 
 def test_nothing_but_tests_and_conftest_lies_beside_them():
     """What tests share is a maker, a judge or a fixture, and has its place."""
-    makers = {TESTS / name for name in ("digests", "fuzz", "make", "oracle", "writers")}
+    own = ("digests", "engines", "engines/ask", "fuzz", "make", "oracle", "writers")
+    makers = {TESTS / name for name in own}
     strange = [path for path in MODULES if path.parent not in makers]
     assert [path.name for path in strange if not path.name.startswith(("test_", "conftest"))] == []
 

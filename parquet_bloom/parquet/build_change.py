@@ -19,6 +19,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import check_readable, located
 from parquet_bloom.parquet.writer import (
@@ -88,11 +89,22 @@ class ParquetBuild(FilterChange, BuildChange):
             yield OF_DUCKDB
             if self.file.footer.protection.has_untagged_pages:
                 yield OF_CTR
+        yield from self._lost_rows()
         for chunk, remains in self.remaining():
             yield f"{chunk.where}: {remains}"
         kept = [each for each in self.skipped if each.reason == HAS_ONE]
         if self._options.expose_filter_location and self._any_encrypted(kept):
             yield OF_KEPT
+
+    def _lost_rows(self) -> Iterator[str]:
+        """Which readers the new filters make lose rows, for all columns of a kind at once."""
+        columns: dict[Mishashed, list[str]] = {}
+        built = {each.column for each in self.filters}
+        for leaf in self.file.footer.leaves:
+            if leaf.name in built and (found := mishashed(leaf)):
+                columns.setdefault(found, []).append(leaf.name)
+        for found, names in columns.items():
+            yield f"column{'s' if len(names) > 1 else ''} {', '.join(names)}: {found}"
 
     def _any_encrypted(self, found: Iterable[BuiltFilters | LeftChunk]) -> bool:
         return self.file.is_encrypted and any(

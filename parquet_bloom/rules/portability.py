@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from parquet_bloom.container import number_of
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
+from parquet_bloom.parquet.mishashed import mishashed
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
 from parquet_bloom.rules.known_writers import troubles
 from parquet_bloom.rules.view import FilterView
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.bloom import StoredFilter
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 
 UNCOMPRESSED = "UNCOMPRESSED"
 
@@ -112,7 +114,7 @@ def check_header(chunk: Chunk, stored: StoredFilter) -> Iterator[Finding]:
         )
 
 
-def check_type(chunk: Chunk) -> Iterator[Finding]:
+def check_type(chunk: ColumnChunk) -> Iterator[Finding]:
     """Types whose values writers and readers hash differently."""
     if chunk.column.physical_type == "BOOLEAN":
         yield chunk_finding(
@@ -128,6 +130,8 @@ def check_type(chunk: Chunk) -> Iterator[Finding]:
             "a DECIMAL in a BYTE_ARRAY is hashed at the length that its writer chose, which readers"
             " have to guess",
         )
+    if found := mishashed(chunk.leaf):
+        yield chunk_finding("PB212", chunk, str(found))
 
 
 def check_forms(view: FilterView) -> Iterator[Finding]:

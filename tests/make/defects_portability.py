@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -81,6 +82,13 @@ def intervals() -> bytes:
     data = forge(Column(pages, len(values), "interval", flba, element=kind))
     data = with_filter_bytes(data, 0, 0, stored_filter(bits_of(values, 16)))
     return with_key(data, "duckdb.interval_bloom_filter", "normalized-v1")
+
+
+def lost_by_readers(kind: pa.DataType) -> bytes:
+    """Nothing is wrong with it but how some readers look its values up."""
+    values = [Decimal(row) for row in range(400)]
+    array = pa.array([b"%d" % value for value in values] if kind == pa.binary() else values, kind)
+    return built(written(pa.table({"a": array, "t": ["x" * 100] * 400})), "a")
 
 
 def by(created_by: str, data: Callable[[], bytes] = sound) -> Callable[[Path], Path]:
@@ -170,6 +178,14 @@ TYPES = (
         making(lambda: hashed_as(timestamps([days_late(1)]), [days_late(1)], 2)),
         column="t",
         deep=True,
+    ),
+    *(
+        Defect(name, "PB212", making(partial(lost_by_readers, kind)), issue=issue)
+        for name, kind, issue in (
+            ("pyarrow's decimals", pa.decimal128(9, 2), "B12"),
+            ("blobs", pa.binary(), "B15"),
+            ("more than 38 digits", pa.decimal256(40, 2), None),
+        )
     ),
 )
 

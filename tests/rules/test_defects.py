@@ -19,9 +19,7 @@ from parquet_bloom.verbs.validate import ValidationReport, validate
 # Defects of readers: no file has them, so no rule can find them.
 OF_READERS = {
     "B11": "DataFusion looked up small integers at their own width, not as the stored INT32",
-    "B12": "DataFusion looked up decimals as 16 bytes, whatever their length in the file",
     "B13": "DataFusion made no use of filters for columns that it reads as dictionaries",
-    "B15": "DuckDB looked up blobs, decimals and NaN in another form than the stored one",
     "B17": "ClickHouse counts too few rows in a sound file of thousands of row groups",
     "B18": "Trino hashed a value as the type of the table where the file's was narrower",
     "B21": "cuDF took the header for the first bits of the filter",

@@ -1,0 +1,164 @@
+"""Write docs/engines.md from tests/engines/results; `make docs` runs it."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent.parent / "tests" / "engines" / "results"
+
+INTRODUCTION = """# Engines and versions, measured
+
+Written by `make docs` from what `make engines` found. Each version of an engine was asked for values of
+each type, in files whose filters `pbloom build` had written. The files were there with PLAIN pages and
+with dictionaries; minimum and maximum excluded nothing. All pages of the row groups that the filters
+exclude were then destroyed, and the engine was asked again. It
+
+- **uses** the filters if its answer is right all the same;
+- ignores them, which is an empty cell, if it fails at what was destroyed;
+- **loses** rows if it finds them without filters and not with them, although the filters are right;
+- is **wrong** if it finds other rows even without filters: it rounds, or has another defect;
+- **refuses** if it cannot read the type, or compare it with a value, even without filters.
+"""
+
+LOST = """## Rows that are lost
+
+By filters that are right, because the engine looks up other bytes than those that are stored.
+`pbloom validate` says so ([PB212](rules.md)), and so do `build` and `advise`.
+"""
+
+TABLE = """
+## All types
+
+† with settings that are not the defaults; they stand below. Where only PLAIN chunks are said to use
+filters, the engine reads the dictionary of others first, which had been destroyed with the pages. BOOLEAN is
+missing, as such columns get no filter.
+"""
+
+VERSIONS = """
+## What was asked
+
+Versions of the packages (ClickHouse is chdb, Spark is pyspark), and in parentheses what they have inside.
+"""
+
+AGAIN = """
+## Once more
+
+    make engines                                          # all: 8 GB, and half an hour
+    make engines ENGINES="duckdb datafusion==55.0.0"      # all versions of one, one of another
+    make docs
+
+It needs Java, Node and npm. Each version gets an environment below `.engines`, which stays. The versions
+are in `tests/engines/run.py`, the types in `tests/engines/files.py`, and what was found, with the messages
+of those that refuse, in `tests/engines/results`.
+"""
+
+# What is ordinary leaves its cell empty, what is harmful stands out.
+SHORT = {"ignores": "", "fails": "**fails**", "loses": "**loses**"}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Versions of an engine that follow each other and agree, and what they do with each type."""
+
+    engine: str
+    settings: str
+    versions: tuple[str, ...]
+    inside: tuple[str, ...]
+    words: dict[str, str]
+
+    @property
+    def head(self) -> str:
+        versions = [self.shown(index) for index in range(len(self.versions))]
+        until = f" to {versions[-1]}" if len(versions) > 1 else ""
+        return f"{self.engine}{' †' if self.settings else ''} {versions[0]}{until}"
+
+    def shown(self, index: int) -> str:
+        """A version of the engine itself, where that is not the one of its package."""
+        engine, _, version = self.inside[index].rpartition(" ")
+        return version if engine == self.engine else self.versions[index]
+
+
+def word(plain: str, dictionary: str) -> str:
+    """What the table says of a type: how its PLAIN and its dictionary-encoded chunks fare."""
+    words = [SHORT.get(each, each) for each in (plain.split(":")[0], dictionary.split(":")[0])]
+    if words[0] == words[1]:
+        return words[0]
+    return ", ".join(
+        f"{each} ({encoding})"
+        for each, encoding in zip(words, ("PLAIN", "dictionary"), strict=True)
+        if each
+    )
+
+
+def documents() -> list[dict[str, Any]]:
+    """The results: engines that use filters first."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*.json")]
+    return sorted(
+        found, key=lambda each: ("uses" not in str(each), each["engine"].lower(), each["settings"])
+    )
+
+
+def spans(document: dict[str, Any]) -> Iterator[Span]:
+    versions = document["versions"]
+
+    def words(version: str) -> dict[str, str]:
+        plain, dictionary = versions[version]["plain"], versions[version]["dictionary"]
+        return {type: word(plain[type], dictionary[type]) for type in plain}
+
+    for of_all, agreeing in groupby(versions, words):
+        names = tuple(agreeing)
+        inside = tuple(versions[name]["inside"] for name in names)
+        yield Span(document["engine"], document["settings"], names, inside, of_all)
+
+
+def losses(found: Sequence[Span]) -> Iterator[str]:
+    """A line for versions that follow each other and lose the rows of the same types."""
+
+    def lost(span: Span) -> tuple[str, tuple[str, ...]]:
+        types = (type for type, said in span.words.items() if "loses" in said)
+        return span.engine, tuple(types)
+
+    for (engine, types), group in groupby(found, lost):
+        spans = list(group)
+        if types:
+            first, last = spans[0].shown(0), spans[-1].shown(-1)
+            yield f"- **{engine} {first}{f' to {last}' if last != first else ''}:** {', '.join(types)}"
+
+
+def table(found: Sequence[Span]) -> Iterator[str]:
+    yield f"| values | {' | '.join(span.head for span in found)} |"
+    yield "|---|" + "---|" * len(found)
+    for type in found[0].words:
+        yield f"| {type} | {' | '.join(span.words[type] for span in found)} |"
+
+
+def asked(found: Sequence[Span]) -> Iterator[str]:
+    """A line for each engine: its packages, and what they read Parquet with, if that is another."""
+    for (engine, settings), spans in groupby(found, lambda span: (span.engine, span.settings)):
+        versions = [
+            f"{version} ({inside})" if inside else version
+            for span in spans
+            for version, inside in zip(span.versions, span.inside, strict=True)
+        ]
+        note = f" †, with `{settings}`" if settings else ""
+        yield f"- {engine}{note}: {', '.join(versions)}"
+
+
+def page() -> str:
+    """docs/engines.md"""
+    found = [span for document in documents() for span in spans(document)]
+    return "\n".join(
+        [
+            *(INTRODUCTION, LOST, *losses(found)),
+            *(TABLE, *table(found)),
+            *(VERSIONS, *asked(found), AGAIN),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,121 @@
+"""docs/engines.md is what was found says, and the package says the same."""
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+
+import pytest
+from conftest import ROOT
+from engines.files import CASES, PRESENT, TYPES, Case, damaged, literal, plain_file
+from engines.outcomes import RIGHT, Answers, outcome
+from engines.run import ENGINES, RESULTS
+from make.leaves import leaf
+from make.parquet_files import built
+
+from parquet_bloom.advice.engines import ENGINES as ADVISED
+from parquet_bloom.advice.engines import USERS, kind_of
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.mishashed import mishashed
+from parquet_bloom.values.types import LeafType
+
+FOUND = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("*.json")}
+LATEST = {
+    "DuckDB": "duckdb",
+    "DataFusion": "datafusion",
+    "Spark": "spark",
+    "ClickHouse": "clickhouse",
+}
+NO_ROWS = [{"rows": []}] * len(RIGHT)
+DAMAGED = [{"error": "no page"}] * len(RIGHT)
+
+
+def column(type: LeafType) -> LeafColumn:
+    return LeafColumn(0, ("v",), type, 0, 0)
+
+
+def test_the_page_is_what_make_docs_writes():
+    script = str(ROOT / "docs" / "engines.py")
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert run.stdout == (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
+
+
+def test_make_docs_writes_it():
+    makefile = (ROOT / "Makefile").read_text()
+    assert "\t$(BIN)/python docs/engines.py > docs/engines.md\n" in makefile
+    assert "\tPYTHONPATH=tests $(BIN)/python tests/engines/run.py $(ENGINES)\n" in makefile
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_what_was_found_is_about_every_type(name):
+    found = FOUND[name]
+    assert (found["engine"], found["settings"]) == (ENGINES[name].title, ENGINES[name].settings)
+    assert set(found["versions"]) <= set(ENGINES[name].versions)
+    for version in found["versions"].values():
+        assert list(version["plain"]) == list(version["dictionary"]) == list(TYPES)
+
+
+def test_nothing_else_was_found():
+    assert FOUND.keys() == ENGINES.keys()
+
+
+@pytest.mark.parametrize("engine", LATEST)
+def test_advise_says_what_the_latest_version_does(engine):
+    """Of chunks without a dictionary, or with one if that is the only way to ask."""
+    latest = list(FOUND[LATEST[engine]]["versions"].values())[-1]
+    uses = defaultdict(set)
+    for type in TYPES:
+        words = {latest[encoding][type].partition(":")[0] for encoding in ("plain", "dictionary")}
+        uses[kind_of(leaf(type))].add("uses" in words)
+    # Of DECIMAL in bytes, only some lengths are used.
+    used = {kind for kind, answers in uses.items() if True in answers}
+    assert used == {kind for kind, users in USERS.items() if engine in users.split()}
+    assert engine in {each.name for each in ADVISED}
+
+
+def test_rows_are_lost_where_the_rule_says_so():
+    lost = defaultdict(set)
+    for found in FOUND.values():
+        for version in found["versions"].values():
+            for type in TYPES:
+                if "loses" in (version["plain"][type], version["dictionary"][type]):
+                    lost[type].add(found["engine"])
+    expected = {type: found.reader for type in TYPES if (found := mishashed(column(leaf(type))))}
+    assert lost == {type: {reader} for type, reader in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (Answers(RIGHT, DAMAGED[:1], RIGHT, RIGHT), ("uses", "")),
+        (Answers(RIGHT, DAMAGED[:1], RIGHT, DAMAGED), ("ignores", "")),
+        (Answers(RIGHT, DAMAGED[:1], NO_ROWS, RIGHT), ("loses", "")),
+        (Answers(NO_ROWS, DAMAGED[:1], NO_ROWS, NO_ROWS), ("wrong", "")),
+        (Answers([{"error": "no such type: /a/b\nat 3"}]), ("refuses", "no such type: /b")),
+        (Answers(RIGHT, DAMAGED[:1], DAMAGED, DAMAGED), ("fails", "no page")),
+    ],
+)
+def test_outcomes(answers, expected):
+    assert outcome(answers, "/a") == expected
+
+
+def test_damage_that_nobody_finds_proves_nothing():
+    with pytest.raises(AssertionError, match="the damage is not found even without filters"):
+        outcome(Answers(RIGHT, RIGHT[:1], RIGHT, RIGHT), "")
+
+
+@pytest.mark.interop
+def test_an_engine_that_is_here_answers_as_it_was_asked(tmp_path):
+    """The files are what they are said to be, or DuckDB would not find its way."""
+    duckdb = pytest.importorskip("duckdb")
+    case = Case("INT64 INTEGER(64,true)", "plain")
+    assert case in CASES
+    data = built(plain_file(case), ["v"])
+    whole, broken = tmp_path / "whole.parquet", tmp_path / "broken.parquet"
+    whole.write_bytes(data)
+    broken.write_bytes(damaged(data))
+    for path in (whole, broken):
+        found = duckdb.sql(f"SELECT n FROM '{path}' WHERE v = {literal(case.leaf, PRESENT[0])}")
+        assert found.fetchall() == [(PRESENT[0],)]
+    with pytest.raises(duckdb.Error):
+        duckdb.sql(f"SELECT max(v) FROM '{broken}' WHERE n > 0").fetchall()

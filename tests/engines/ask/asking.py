@@ -1,0 +1,46 @@
+"""What the programs that run beside an engine share: a question in, an answer out, a line each.
+
+They run in the engine's environment and know nothing of the project.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass
+class Question:
+    """The row numbers `n` of a file where `v` equals a value? `type`: as parquet-java spells it;
+    `literal`: the value as text; `stored`: its bytes; `number`: of an INT32 or INT64, the integer."""
+
+    path: str
+    type: str
+    literal: str
+    stored: bytes
+    number: int | None
+
+    @property
+    def logical(self) -> str:
+        """`DECIMAL(9,2)`, or empty."""
+        return self.type.partition(" ")[2]
+
+
+def answer(inside: str, ask: Callable[[Question], list[int]]) -> None:
+    """Answer the questions of the standard input. `inside`: what the engine reads Parquet with."""
+    _say({"inside": inside})
+    for line in sys.stdin:
+        fields = json.loads(line)
+        fields["stored"] = bytes.fromhex(fields["stored"])
+        question = Question(**fields)
+        try:
+            _say({"rows": sorted(ask(question))})
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 -- a panic of Rust is no Exception
+            _say({"error": f"{type(error).__name__}: {error}"})
+
+
+def _say(what: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
