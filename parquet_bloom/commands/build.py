@@ -29,6 +29,7 @@ Choice: TypeAlias = "tuple[str, ...] | Exception | None"
 @option.row_groups
 @option.destinations
 @option.filters
+@option.layout
 @option.threads
 @option.memory
 @option.orc_streams

@@ -29,7 +29,7 @@ from parquet_bloom.commands.sections import (
     values_option,
 )
 from parquet_bloom.program import FINE
-from parquet_bloom.vocabulary import Dialect, Existing, LiteralType, OrcStreams, words
+from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, LiteralType, OrcStreams, words
 
 if TYPE_CHECKING:
     from parquet_bloom.options import Destination
@@ -206,6 +206,12 @@ overwrite_answer = output_option(
     "--overwrite", is_flag=True, help="Replace the file if it is there already."
 )
 
+layout = filters_option(
+    "--layout",
+    type=click.Choice(words(FileLayout)),
+    help="Where filters and a new footer go: replace the old footer, or append to the whole file, which"
+    " can be cut back.  [default: replace, or append where it was done before]",
+)
 orc_streams = orc_option(
     "--orc-streams",
     type=click.Choice(words(OrcStreams)),

@@ -192,6 +192,7 @@ def advise() -> None:
         "--only-missing", is_flag=True,
         help="Skip files where each column has a filter in some row group or stripe.",
     ),
+    option.layout,
     option.orc_streams,
     option.expose_filter_location,
     _inputs,

@@ -52,13 +52,13 @@ _ROW_GROUP_FIELDS = {
     3: ("num_rows", compact.TYPE_I64),
     7: ("ordinal", compact.TYPE_I16),
 }
-_BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
+BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
 # LogicalType with its member FILE, an empty struct: the header of field 19 takes two bytes.
 _FILE_TYPE = bytes([compact.TYPE_STRUCT, 2 * 19, 0, 0])
 
 # The edit that removes a filter from a ColumnMetaData.
-NO_POINTER: Fields = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
+NO_POINTER: Fields = {BLOOM_FILTER_OFFSET: None, BLOOM_FILTER_LENGTH: None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +381,6 @@ def _filter_fields(place: FilterPlace | None) -> Fields:
     if place is None:
         return NO_POINTER
     return {
-        _BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
-        _BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
+        BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
+        BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
     }
