@@ -15,7 +15,7 @@ from typing import Any
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.storage.new_version import Target, resolve_target
-from parquet_bloom.vocabulary import Dialect, Existing, OrcStreams, check_word
+from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, check_word
 
 DEFAULT_FPP = 0.01
 MAX_SEED = (1 << 32) - 1
@@ -131,6 +131,7 @@ class BuildOptions(Selection):
     force: bool = False
     expose_filter_location: bool = False
     orc_streams: OrcStreams | None = None
+    layout: FileLayout | None = None
     dialect: Any = None
     threads: int | None = None
 
@@ -141,6 +142,8 @@ class BuildOptions(Selection):
         check_word("existing", self.existing, Existing)
         if self.orc_streams is not None:
             check_word("orc_streams", self.orc_streams, OrcStreams)
+        if self.layout is not None:
+            check_word("layout", self.layout, FileLayout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

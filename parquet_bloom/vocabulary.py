@@ -22,6 +22,9 @@ Dialect = Literal["xxhash", "murmur3", "statistics"]
 # What to do with existing filters.
 Existing = Literal["keep", "replace", "error"]
 
+# Whether a new footer and filters take the place of the old footer, or follow the old file.
+FileLayout = Literal["replace", "append"]
+
 # Which filter streams an ORC file gets: today's, or also those from before ORC 1.3.
 OrcStreams = Literal["utf8", "both"]
 

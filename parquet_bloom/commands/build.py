@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
 from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
@@ -28,13 +29,13 @@ Choice: TypeAlias = "tuple[str, ...] | Exception | None"
 @columns_option("--auto", is_flag=True, help="Take the columns that `pbloom advise` recommends.")
 @option.row_groups
 @option.destinations
-@option.filters
+@filters
 @option.threads
 @option.memory
-@option.orc_streams
+@orc_streams
 @dialect_options
 @key_options
-@option.expose_filter_location
+@expose_filter_location
 @option.as_json
 @option.verbose
 def build(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.build_options import MAX_NDV
 from parquet_bloom.commands.sections import legacy_option
 from parquet_bloom.vocabulary import (
     BitsetEncoding,
@@ -49,7 +50,7 @@ _OF_DIALECT: Final[dict[str, dict[str, tuple[str, dict[str, Any]]]]] = {
         "--strategy": ("how values are hashed.  [default: hive]", _one_of(Strategy)),
         "--expected-entries": (
             "size for this many distinct values per chunk.  [default: count them]",
-            _number(1, option.MAX_NDV),
+            _number(1, MAX_NDV),
         ),
         "--encoding": ("how the bits are stored.  [default: list]", _one_of(BitsetEncoding)),
         "--field-id": (

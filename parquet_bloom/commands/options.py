@@ -19,17 +19,15 @@ from parquet_bloom.commands.completers import file_names, leaf_columns
 from parquet_bloom.commands.inputs import Inputs
 from parquet_bloom.commands.sections import (
     columns_option,
-    encryption_option,
     files_option,
     filters_option,
     general_option,
     legacy_option,
-    orc_option,
     output_option,
     values_option,
 )
 from parquet_bloom.program import FINE
-from parquet_bloom.vocabulary import Dialect, Existing, LiteralType, OrcStreams, words
+from parquet_bloom.vocabulary import Dialect, LiteralType, words
 
 if TYPE_CHECKING:
     from parquet_bloom.options import Destination
@@ -52,7 +50,6 @@ class LocalPath(click.Path):
 FILE = LocalPath(dir_okay=False, path_type=Path)
 FOLDER = LocalPath(file_okay=False, path_type=Path)
 RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
-MAX_NDV = 1 << 62
 MAX_SEED = (1 << 32) - 1
 
 
@@ -206,44 +203,6 @@ overwrite = files_option("--overwrite", is_flag=True, help="Replace an existing 
 overwrite_answer = output_option(
     "--overwrite", is_flag=True, help="Replace the file if it is there already."
 )
-
-orc_streams = orc_option(
-    "--orc-streams",
-    type=click.Choice(words(OrcStreams)),
-    help="Streams to write; both: for readers before ORC 1.3, too.  [default: utf8]",
-)
-expose_filter_location = encryption_option(
-    "--expose-filter-location",
-    is_flag=True,
-    help="Let a plaintext footer show where the filters of encrypted columns are.",
-)
-
-# Which filters to build, and what to do with those that exist.
-filters = together(
-    fpp,
-    filters_option(
-        "--ndv",
-        type=click.IntRange(1, MAX_NDV),
-        metavar="N",
-        help="Size filters for this many distinct values per column chunk.",
-    ),
-    max_bytes,
-    filters_option(
-        "--exact-blocks",
-        is_flag=True,
-        help="Allow any number of blocks, not only powers of two: smaller, but Arrow C++ refuses"
-        " such filters.",
-    ),
-    filters_option(
-        "--existing",
-        type=click.Choice(words(Existing)),
-        default="keep",
-        show_default=True,
-        help="What to do with existing filters.",
-    ),
-    filters_option("--force", is_flag=True, help="Also write filters that miss the target rate."),
-)
-
 
 answer_options = together(
     output_option(

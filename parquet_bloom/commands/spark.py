@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.key_options import executor_key_options
 from parquet_bloom.commands.sections import (
@@ -187,13 +188,13 @@ def advise() -> None:
 
 @_verb(
     option.columns(required=True),
-    option.filters,
+    filters,
     filters_option(
         "--only-missing", is_flag=True,
         help="Skip files where each column has a filter in some row group or stripe.",
     ),
-    option.orc_streams,
-    option.expose_filter_location,
+    orc_streams,
+    expose_filter_location,
     _inputs,
     option.dry_run,
     option.no_verify,

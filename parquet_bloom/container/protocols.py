@@ -105,6 +105,10 @@ class Container(Protocol):
     def row_index_stride(self) -> int | None:
         """Rows per index group, 0 without an index; None in a format that has none."""
 
+    @property
+    def earlier_ends(self) -> tuple[int, ...]:
+        """The sizes at which the file can be cut and is as it was before something was appended."""
+
     def close(self) -> None: ...
 
     @property

@@ -66,6 +66,11 @@ class OrcFile(OrcReader):
         return self.num_stripes
 
     @property
+    def earlier_ends(self) -> tuple[int, ...]:
+        # Nobody appends to ORC files: filters are in the stripes.
+        return ()
+
+    @property
     def row_index_stride(self) -> int:
         """Rows of an index group; 0: there is no index."""
         return self.tail.row_index_stride

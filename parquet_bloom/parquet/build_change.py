@@ -19,6 +19,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.kept import check_end, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import check_readable, located
@@ -26,9 +27,7 @@ from parquet_bloom.parquet.writer import (
     Built,
     FilterChange,
     NewFilters,
-    check_end,
     check_rewritable,
-    kept_end,
 )
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import HAS_ONE, NO_KEY
@@ -63,7 +62,8 @@ class ParquetBuild(FilterChange, BuildChange):
             progress=progress,
         )
         # A replaced filter goes even if no new one is written: its bytes may be overwritten.
-        super().__init__(file, kept_end(file, replaced), dict.fromkeys(replaced), new)
+        kept = kept_bytes(file, replaced, options.layout)
+        super().__init__(file, kept, dict.fromkeys(replaced), new)
         self.skipped += plan.skipped
 
     @property

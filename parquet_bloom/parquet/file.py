@@ -62,6 +62,12 @@ class ParquetFile(OpenFile):
         return self.num_row_groups
 
     @property
+    def earlier_ends(self) -> tuple[int, ...]:
+        from parquet_bloom.parquet.ends import earlier_ends
+
+        return tuple(reversed([older.source.size for older in earlier_ends(self)]))
+
+    @property
     def fingerprint(self) -> str:
         """Changes whenever the file does."""
         return f"{self.source.size}:{_kernel.xxh64(self.footer.raw):016x}"

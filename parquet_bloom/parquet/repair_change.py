@@ -16,8 +16,9 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.filter_builder import TolerantFilterBuilder
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.footer import FilterPlace
+from parquet_bloom.parquet.kept import Kept, check_end
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.writer import FilterChange, NewFilters, bitset_digest, check_end
+from parquet_bloom.parquet.writer import FilterChange, NewFilters, bitset_digest
 from parquet_bloom.storage.new_version import Version
 
 
@@ -43,7 +44,7 @@ class ParquetRepair(FilterChange, RepairChange):
             reason_against=size.reason_against,
             progress=progress,
         )
-        super().__init__(file, file.footer.start, places, new, digests)
+        super().__init__(file, Kept(file.footer.start), places, new, digests)
         self.resized = {
             key: (place.offset, place.length) for key, place in places.items() if place is not None
         }

@@ -1,5 +1,6 @@
 """Remove filters from a Parquet file: always the pointers, and the bytes if nothing but the footer
-follows them."""
+follows them. A file to which filters were appended is cut where it is as it was, if it has such an
+end: then it is the old file, byte for byte."""
 
 from __future__ import annotations
 
@@ -11,15 +12,18 @@ from parquet_bloom.container.room import TO_CHANGE
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection
 from parquet_bloom.parallel import check_fits
+from parquet_bloom.parquet.ends import earlier_ends
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER
 from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.kept import kept_end
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
 from parquet_bloom.parquet.plaintext_filters import leaks
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
-from parquet_bloom.parquet.writer import FieldsChange, check_rewritable, kept_end
+from parquet_bloom.parquet.writer import FieldsChange, check_rewritable
+from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_KEY
 
 
@@ -64,13 +68,32 @@ class ParquetStrip(FieldsChange, StripChange):
             key: {**(NO_POINTER if key in pointing else {}), **legacy.edits.get(key, {})}
             for key in {**pointing, **legacy.edits}
         }
-        super().__init__(file, kept_end(file, pointing, legacy.ranges, legacy.kept_end), edits)
+        prefix = kept_end(file, pointing, legacy.ranges, legacy.kept_end)
+        super().__init__(file, prefix, edits)
+        self._is_cut = False
+        for older in () if legacy.edits else earlier_ends(file):
+            if _pointers(older) == _pointers(file, pointing):
+                self.prefix, self._is_cut = older.source.size, True
         self.leaks = leaks(file, dict.fromkeys(pointing))
         self.removed = tuple(_removed(chunks, pointing, legacy))
         self.left = (
             *(LeftChunk(chunk.place, chunk.leaf.name, NO_KEY) for chunk in locked),
             *(LeftChunk(chunk.place, chunk.leaf.name, why) for chunk, why in self.remaining()),
         )
+
+    def compose(self, version: Version) -> None:
+        if not self._is_cut:
+            super().compose(version)
+
+
+def _pointers(file: OpenFile, without: Collection[ChunkKey] = ()) -> list[tuple[int, int]]:
+    """Where the filters are of each chunk, but for those `without`."""
+    width = len(file.footer.leaves)
+    fields = map(file.footer.chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
+    return [
+        (_kernel.ABSENT, _kernel.ABSENT) if divmod(index, width) in without else found
+        for index, found in enumerate(zip(*fields, strict=True))
+    ]
 
 
 def _with_filters(

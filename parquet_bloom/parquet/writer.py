@@ -9,8 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import (
     Callable,
-    Collection,
-    Container,
     Generator,
     Iterable,
     Iterator,
@@ -20,36 +18,31 @@ from collections.abc import (
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from itertools import count
-from operator import itemgetter
 from pathlib import Path
 
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from parquet_bloom.container import BuiltFilters, LeftChunk
 from parquet_bloom.errors import (
-    EncryptionError,
-    FilterError,
-    FooterError,
     RewriteError,
     UnsupportedError,
 )
 from parquet_bloom.filters.sizing import MeasuredFilter
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import Progress, of_all
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.ends import earlier_ends
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.footer import NO_POINTER, FilterPlace
+from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_OFFSET, NO_POINTER, FilterPlace
 from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.kept import Kept
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
 from parquet_bloom.parquet.plaintext_filters import (
     Leak,
     Places,
     leaks,
-    other_filters,
-    readable_header,
 )
 from parquet_bloom.parquet.sealed.material_copy import material_copy
 from parquet_bloom.parquet.sealed.modules import named
@@ -81,76 +74,6 @@ def check_unencrypted(file: OpenFile) -> None:
             f"{file.path}: is encrypted: legacy filters are only written to unencrypted files"
         )
     check_rewritable(file)
-
-
-def check_pages(file: OpenFile) -> None:
-    """Raise FooterError if the footer places pages behind the data: no place is certain then."""
-    if file.footer.layout.pages_reach_past_the_end:
-        raise FooterError(
-            f"{file.path}: footer: pages reach past {file.footer.start}, where the data ends"
-        )
-
-
-def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
-    """Raise FooterError if the footer assigns bytes behind the data to pages, or to a filter other
-    than those of the `replaced` chunks: what is written there would be taken for them."""
-    check_pages(file)
-    width = len(file.footer.leaves)
-    numbers = {row_group * width + column for row_group, column in replaced}
-    if file.footer.layout.filters_reach_past_the_end(numbers):
-        raise FooterError(
-            f"{file.path}: footer: filters that are kept reach past {file.footer.start}, where the"
-            " data ends: repair all column chunks first"
-        )
-
-
-def kept_end(
-    file: OpenFile,
-    removed: Mapping[ChunkKey, ColumnChunk],
-    more: Collection[Range] = (),
-    least: int = 0,
-) -> int:
-    """Where the data that is kept ends: at the footer, or before removed filters in front of it.
-    Of filters without a bloom_filter_offset, `more` are removed, too, and those that stay end by
-    `least`."""
-    certain = [
-        (stored.offset, stored.end)
-        for chunk in removed.values()
-        if (stored := _usable_header(file, chunk)) is not None
-    ]
-    certain += [place for place in more if not file.footer.layout.overlaps_data(*place)]
-    end = file.footer.start
-    if not certain:
-        return end
-    kept_filters_end = max(least, _kept_filters_end(file, removed))
-    for found_start, found_end in sorted(certain, key=itemgetter(1), reverse=True):
-        if found_end != end or found_start < kept_filters_end:
-            break
-        end = found_start
-    return end
-
-
-def _usable_header(file: OpenFile, chunk: ColumnChunk) -> bloom.StoredFilter | None:
-    """The chunk's filter if its place is certain enough to drop the bytes."""
-    try:
-        return bloom.read_usable_header(file.source, file.footer, chunk)
-    except (FilterError, EncryptionError):
-        return None
-
-
-def _kept_filters_end(file: OpenFile, removed: Container[ChunkKey]) -> int:
-    """Where the last filter ends that is not removed; 0 if there is none."""
-    last = 0
-    for key, offset in other_filters(file, removed):
-        length = file.footer.chunks.one("bloom_filter_length", *key)
-        if length == _kernel.ABSENT:
-            stored = readable_header(file, file.chunk_at(key))
-            end = file.footer.start if stored is None else stored.end
-        else:
-            # An offset alone counts as a byte: even where a length is invalid, something begins.
-            end = offset + max(length, 1)
-        last = max(last, end)
-    return last
 
 
 class ParquetChange(Change):
@@ -211,14 +134,15 @@ class FilterChange(ParquetChange):
     def __init__(
         self,
         file: OpenFile,
-        prefix: int,
+        kept: Kept,
         places: Places,
         new: NewFilters,
         digests: Mapping[ChunkKey, int] | None = None,
     ) -> None:
         """`places`: of existing filters that stay, with `digests` of their bits; None to remove."""
         super().__init__(file)
-        self.prefix = prefix
+        self.prefix = kept.prefix
+        self._kept = kept
         self.places = dict(places)
         self.appended: dict[ChunkKey, FilterPlace] = {}
         self.filters: list[BuiltFilters] = []
@@ -229,14 +153,19 @@ class FilterChange(ParquetChange):
 
     @property
     def is_idle(self) -> bool:
-        return not self.places and not self._ahead
+        return self.places.keys() <= self._kept.moved.keys() and not self._ahead
 
     def compose(self, version: Version) -> None:
+        for key, (start, end) in self._kept.moved.items():
+            is_shown = BLOOM_FILTER_OFFSET in self.file.footer.shown_fields(*key)
+            self.places[key] = FilterPlace(version.size, end - start, is_shown)
+            version.append_from(self.file.source, start, end)
         with closing(self._new.built(self._new.chunks)) as built:
             self._append_all(built, version)
         self._ahead = ()
         # Before the old file is replaced: an object behind a URL cannot be read any more after it.
-        self.leaks = leaks(self.file, self.places)
+        gone = {key: self.places[key] for key in self.places.keys() - self._kept.moved.keys()}
+        self.leaks = leaks(self.file, gone)
         version.append(self.file.footer.tail(self.places))
 
     def _append_all(self, built: Iterable[Built], version: Version) -> None:
@@ -268,14 +197,27 @@ class FilterChange(ParquetChange):
         old = self.file
         if new.footer.without_filters(self.places) != old.footer.without_filters(self.places):
             raise RewriteError("the footer differs in more than the filters")
-        for key, place in self.places.items():
-            chunk = new.chunk_at(key)
+        for key, whole in self._kept.moved.items():
+            self._check_moved(new, key, whole)
+        for key in self.places.keys() - self._kept.moved.keys():
+            chunk, place = new.chunk_at(key), self.places[key]
             stored = bloom.read_usable_header(new.source, new.footer, chunk)
             found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
             if found != place:
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
             if stored is not None and bitset_digest(new, stored) != self._digests[chunk.key]:
                 raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
+        if self._kept.is_end and self.prefix not in (end.source.size for end in earlier_ends(new)):
+            raise RewriteError(f"cut at {self.prefix}, it is not as it was")
+
+    def _check_moved(self, new: OpenFile, key: ChunkKey, whole: Range) -> None:
+        chunk, place = new.chunk_at(key), self.places[key]
+        offset, length = chunk.bloom_filter_offset, chunk.bloom_filter_length
+        if place is None or (offset, length) != (place.offset, place.length):
+            raise RewriteError(f"{chunk.where}: filter at {offset}, expected {place}")
+        moved = place.offset, place.offset + place.length
+        if range_digest(new.source, *moved) != range_digest(self.file.source, *whole):
+            raise RewriteError(f"{chunk.where}: the filter was not copied as it was")
 
 
 class FieldsChange(ParquetChange):
@@ -333,6 +275,14 @@ def built_filter(
         offset=offset,
         length=length,
     )
+
+
+def range_digest(source: Source, start: int, end: int) -> int:
+    """The XXH3 of the bytes [start, end), read piece by piece."""
+    digest = xxh3_64()
+    for at in range(start, end, VERIFY_BYTES):
+        digest.update(source.read_at(at, min(VERIFY_BYTES, end - at)))
+    return digest.intdigest()
 
 
 def bitset_digest(file: OpenFile, stored: bloom.StoredFilter) -> int:

@@ -55,6 +55,8 @@ def write_inspection(
         f" {number_of(report.num_parts, units.part)}, {size(report.size)},{codec}"
         f" written by {report.created_by or 'an unnamed writer'}; {_filters_of(report)}"
     )
+    if report.earlier_ends:
+        write_text(_ends(report.earlier_ends))
     rows = [
         (str(part.place.part), column.column, *map(cells.get, _OF_COLUMN))
         for part in report.parts
@@ -79,6 +81,15 @@ def write_inspection(
     verb = _next_verb(report)
     if verb:
         write_line(next_line(verb, report.path, *again))
+
+
+def _ends(earlier: Sequence[int]) -> str:
+    """`2 ends: cut at 1,234 bytes, the file is as it was before filters were appended`"""
+    places = " or ".join(f"{each:,}" for each in earlier)
+    return (
+        f"{len(earlier) + 1} ends: cut at {places} bytes, the file is as it was before filters were"
+        " appended"
+    )
 
 
 def _next_verb(report: FileInspection) -> str | None:

@@ -8,6 +8,7 @@ from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, Tamp
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.ends import false_ends
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
@@ -52,6 +53,13 @@ def check_footer(
             "PB118",
             "a column of type FILE may refer to bytes of the file by their offset: whatever moves"
             " bytes breaks that",
+        )
+    for end in false_ends(file):
+        yield finding(
+            "PB119",
+            f"cut at {end}, the file seems to be whole, but is not as it was before something was"
+            " appended",
+            found=end,
         )
     wanted, groups_wanted = {leaf.index for leaf in leaves}, set(row_groups)
     for chunk, found in lengths_without_offset(file):

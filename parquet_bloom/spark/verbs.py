@@ -25,7 +25,7 @@ from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.request import Request
 from parquet_bloom.values.given import values_of
-from parquet_bloom.vocabulary import Dialect, Existing, OrcStreams
+from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams
 
 if TYPE_CHECKING:
     from parquet_bloom.rules.policy import Policy
@@ -44,6 +44,7 @@ def build(
     force: bool = False,
     expose_filter_location: bool = False,
     orc_streams: OrcStreams | None = None,
+    layout: FileLayout | None = None,
     verify: bool = True,
     dry_run: bool = False,
     only_missing: bool = False,
@@ -76,6 +77,7 @@ def build(
         force=force,
         expose_filter_location=expose_filter_location,
         orc_streams=orc_streams,
+        layout=layout,
         threads=1,
     )
     destination = Destination(in_place=True, dry_run=dry_run, verify=verify)

@@ -154,6 +154,27 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, *times)
 
 
+class Cut:
+    """The first `size` bytes of a Source."""
+
+    def __init__(self, source: Source, size: int) -> None:
+        self.path = source.path
+        self.size = size
+        self.bytes_read = 0
+        self._source = source
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        check_length(self.path, offset, length, max(0, min(length, self.size - offset)))
+        self.bytes_read += length
+        return self._source.read_at(offset, length)
+
+    def check_unchanged(self) -> None:
+        self._source.check_unchanged()
+
+    def close(self) -> None:
+        self._source.close()
+
+
 class Window:
     """A Source that reads neighbouring bytes together and keeps the last of them: filters are small
     and side by side. Not for several threads."""

@@ -28,7 +28,7 @@ from parquet_bloom.options import (
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
-from parquet_bloom.vocabulary import Dialect, Existing, Format, OrcStreams
+from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -84,6 +84,7 @@ def build(
     keys: Keys | None = None,
     expose_filter_location: bool = False,
     orc_streams: OrcStreams | None = None,
+    layout: FileLayout | None = None,
     dialect: Murmur3 | StatisticsFilter | Dialect | None = None,
     progress: Progress | None = None,
 ) -> BuildReport:
@@ -106,6 +107,11 @@ def build(
     filter for as many values as it has rows, or for `ndv`; orc_streams: `utf8`, the default, or
     `both`, for readers before ORC 1.3, too.
 
+    layout: `replace`, the default, puts filters and a new footer where the old footer was; `append`
+    puts them behind the old file, which stays whole, so that whoever noted its size still reads it as
+    it was, and `strip` gives it back byte for byte. A file to which filters were appended is cut back
+    to its first end before new ones are appended, with those that are kept.
+
     dialect: write filters of a legacy dialect to an unencrypted Parquet file; readers ignore them
     unless the dialect publishes them. Its name stands for its usual settings. A StatisticsFilter has
     its own size options, and fpp, ndv and max_bytes are refused with it.
@@ -127,6 +133,7 @@ def build(
         force=force,
         expose_filter_location=expose_filter_location,
         orc_streams=orc_streams,
+        layout=layout,
         dialect=dialect,
         threads=threads,
     )

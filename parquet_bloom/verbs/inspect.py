@@ -39,7 +39,8 @@ class FileInspection(Report):
     """One file. `filter_bytes`: of the filters inspected; `filter_share`: of `size`, 0 to 1.
 
     `unverified`: why the footer of an encrypted file may have been replaced, None if it cannot have
-    been. In an ORC file: `compression`, and `row_index_stride`, the rows per index group, 0 without
+    been. `earlier_ends`: the sizes at which the file can be cut and is as it was before filters were
+    appended, None if there are none. In an ORC file: `compression`, and `row_index_stride`, the rows per index group, 0 without
     an index.
     """
 
@@ -58,6 +59,7 @@ class FileInspection(Report):
     unverified: str | None = None
     compression: str | None = field(default=None, metadata=WHERE_KNOWN)
     row_index_stride: int | None = field(default=None, metadata=WHERE_KNOWN)
+    earlier_ends: tuple[int, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
     def row_groups(self) -> tuple[PartDescription, ...]:
@@ -131,6 +133,7 @@ def inspect_file(
         unverified=file.unverified,
         compression=file.compression,
         row_index_stride=file.row_index_stride,
+        earlier_ends=file.earlier_ends or None,
     )
 
 

@@ -27,6 +27,7 @@ from oracle.programs import Kept
 from oracle.stored import Leaf, Stored, stored_values
 
 import parquet_bloom as pb
+from parquet_bloom.vocabulary import FileLayout, words
 
 pytestmark = pytest.mark.interop
 
@@ -172,12 +173,14 @@ def eligible_columns(source: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Case | Exception]:
-    """Every file with its filters, or what went wrong: one failure is not the failure of all."""
+    """Every file with its filters, or what went wrong: one failure is not the failure of all. To
+    every second one, they are appended."""
     folder = tmp_path_factory.mktemp("built")
     cases: dict[Path, Case | Exception] = {}
-    for source in SOURCES:
+    for source, layout in zip(SOURCES, itertools.cycle(words(FileLayout)), strict=False):
         try:
-            pb.build(source, folder / source.name, columns=eligible_columns(source))
+            columns = eligible_columns(source)
+            pb.build(source, folder / source.name, columns=columns, layout=layout)
         except (pb.ParquetBloomError, OSError) as error:
             cases[source] = error
         else:

@@ -31,7 +31,7 @@ from make.repairs import (
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer.chunk_table import ChunkTable
 from parquet_bloom.parquet.footer.layout import Layout
-from parquet_bloom.parquet.writer import check_end
+from parquet_bloom.parquet.kept import check_end
 from parquet_bloom.verbs.repair import repair
 
 # ------------------------------------------------------------------------------------------------

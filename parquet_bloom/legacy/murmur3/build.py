@@ -27,14 +27,15 @@ from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.kept import check_end, kept_end
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
 from parquet_bloom.parquet.pages.runs import PART_VALUES
-from parquet_bloom.parquet.writer import ParquetChange, check_end, check_unencrypted, kept_end
+from parquet_bloom.parquet.writer import ParquetChange, check_unencrypted
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
 
-_NOT_SUPPORTED = ("exact_blocks", "expose_filter_location", "force", "orc_streams")
+_NOT_SUPPORTED = ("exact_blocks", "expose_filter_location", "force", "layout", "orc_streams")
 
 
 class Murmur3Build(ParquetChange, BuildChange):

@@ -50,7 +50,7 @@ _FILE_FIELDS = {
     9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
     32767: ("extension", compact.TYPE_BINARY),
 }
-_BLOOM_FILTER_OFFSET, _BLOOM_FILTER_LENGTH = 14, 15
+BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
 # An edited footer is in memory several times: the old and the new one, and those that are compared.
 _COPIES = 6
@@ -63,7 +63,7 @@ _ELEMENT_BYTES = 1_000
 _FILE_TYPE = bytes([compact.TYPE_STRUCT, 2 * 19, 0, 0])
 
 # The edit that removes a filter from a ColumnMetaData.
-NO_POINTER: Fields = {_BLOOM_FILTER_OFFSET: None, _BLOOM_FILTER_LENGTH: None}
+NO_POINTER: Fields = {BLOOM_FILTER_OFFSET: None, BLOOM_FILTER_LENGTH: None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +393,6 @@ def _filter_fields(place: FilterPlace | None) -> Fields:
     if place is None:
         return NO_POINTER
     return {
-        _BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
-        _BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
+        BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(place.offset)),
+        BLOOM_FILTER_LENGTH: (compact.TYPE_I32, compact.zigzag(place.length)),
     }

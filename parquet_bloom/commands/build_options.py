@@ -1,0 +1,54 @@
+"""What `pbloom build` and `pbloom spark build` write: options that no other command has."""
+
+from __future__ import annotations
+
+import click
+
+from parquet_bloom.commands import options as option
+from parquet_bloom.commands.sections import encryption_option, filters_option, orc_option
+from parquet_bloom.vocabulary import Existing, FileLayout, OrcStreams, words
+
+MAX_NDV = 1 << 62
+
+orc_streams = orc_option(
+    "--orc-streams",
+    type=click.Choice(words(OrcStreams)),
+    help="Streams to write; both: for readers before ORC 1.3, too.  [default: utf8]",
+)
+expose_filter_location = encryption_option(
+    "--expose-filter-location",
+    is_flag=True,
+    help="Let a plaintext footer show where the filters of encrypted columns are.",
+)
+
+# Which filters to build, and what to do with those that exist.
+filters = option.together(
+    option.fpp,
+    filters_option(
+        "--ndv",
+        type=click.IntRange(1, MAX_NDV),
+        metavar="N",
+        help="Size filters for this many distinct values per column chunk.",
+    ),
+    option.max_bytes,
+    filters_option(
+        "--exact-blocks",
+        is_flag=True,
+        help="Allow any number of blocks, not only powers of two: smaller, but Arrow C++ refuses"
+        " such filters.",
+    ),
+    filters_option(
+        "--existing",
+        type=click.Choice(words(Existing)),
+        default="keep",
+        show_default=True,
+        help="What to do with existing filters.",
+    ),
+    filters_option("--force", is_flag=True, help="Also write filters that miss the target rate."),
+    filters_option(
+        "--layout",
+        type=click.Choice(words(FileLayout)),
+        help="Where filters and a new footer go: replace the old footer, or append to the whole file, which"
+        " can be cut back.  [default: replace, or append where it was done before]",
+    ),
+)

@@ -1,0 +1,126 @@
+"""The ends of a file: where it can be cut, and is an earlier version of itself.
+
+    | pages, page indexes | footer, length, PAR1 | filters | footer, length, PAR1 |
+                                       earlier end ^                    the end ^
+
+What is appended leaves the old file whole, so that whoever noted its size, such as the log of a table,
+reads it as it was. Footers that are no longer used lie in gaps: bytes behind the pages that the footer
+gives to nothing. An end in a gap is an earlier one if its footer says the same of everything but
+filters; else the bytes only look like one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.layout import Range, without
+from parquet_bloom.parquet.footer.tail import TAIL_BYTES
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.sealed.protection import MAGIC, MAGIC_ENCRYPTED
+from parquet_bloom.storage.source import Cut, Source
+
+# Each takes a footer to read, and nobody appends so often.
+MOST_ENDS: Final = 1_000
+# Of each gap, in which filters that are no longer used may follow a footer; and how much at a time.
+SEARCHED_BYTES: Final = 64 << 20
+PIECE_BYTES: Final = 1 << 20
+
+
+def earlier_ends(file: OpenFile) -> Iterator[OpenFile]:
+    """The file cut at its earlier ends, the latest first. Raises OSError."""
+    for _ in range(MOST_ENDS):
+        older = next(filter(None, (_version(file, end) for end in _ends_in_gaps(file))), None)
+        if older is None:
+            return
+        yield older
+        file = older
+
+
+def first_end(file: OpenFile) -> OpenFile:
+    """The file cut at its first end; `file` itself if it has no earlier one."""
+    first = file
+    for older in earlier_ends(file):
+        first = older
+    return first
+
+
+def false_ends(file: OpenFile) -> Iterator[int]:
+    """Where the file seems to end earlier, but is no earlier version of itself if it is cut there.
+    Unknown, and so none, if the footer hides filters from whoever lacks a key."""
+    if hides_filters(file):
+        return
+    for version in (file, *earlier_ends(file)):
+        for end in _ends_in_gaps(version):
+            if _version(version, end) is not None:
+                break
+            yield end
+
+
+def hides_filters(file: OpenFile) -> bool:
+    """Whether nobody can say what filters an encrypted column has without its key."""
+    chunks = zip(*map(file.footer.chunks.every, ("has_crypto_metadata", "meta_start")), strict=True)
+    return any(is_sealed and start == _kernel.ABSENT for is_sealed, start in chunks)
+
+
+def _ends_in_gaps(file: OpenFile) -> Iterator[int]:
+    """Where a footer may end, the latest first: behind its length and the magic, with room for it."""
+    source = file.source
+    magic = MAGIC_ENCRYPTED if source.read_at(0, len(MAGIC)) == MAGIC_ENCRYPTED else MAGIC
+    for start, end in reversed(_gaps(file)):
+        for found in _found_from_the_back(source, magic, (start + TAIL_BYTES, end)):
+            length = int.from_bytes(source.read_at(found - TAIL_BYTES, 4), "little")
+            if 0 < length <= found - TAIL_BYTES - start:
+                yield found
+
+
+def _found_from_the_back(source: Source, magic: bytes, whole: Range) -> Iterator[int]:
+    """Where `magic` ends in a range, in the last of it that is searched."""
+    start, end = max(whole[0] - len(magic), whole[1] - SEARCHED_BYTES), whole[1]
+    while end - start >= len(magic):
+        first = max(start, end - PIECE_BYTES)
+        piece = source.read_at(first, end - first)
+        at = piece.rfind(magic)
+        while at >= 0:
+            yield first + at + len(magic)
+            at = piece.rfind(magic, 0, at + len(magic) - 1)
+        # The magic may lie across two pieces.
+        end = first + len(magic) - 1 if first > start else start
+
+
+def _gaps(file: OpenFile) -> list[Range]:
+    """The ranges between the pages and the footer that the footer gives to nothing."""
+    layout, end = file.footer.layout, file.footer.start
+    start = max(layout.pages.last, layout.indexes.last)
+    # The length of a filter may be missing; ours have one.
+    filters = [found for found in layout.filters.sharing(start, end) if found[0] < found[1]]
+    return list(without((start, end), filters)) if start < end else []
+
+
+def _version(file: OpenFile, end: int) -> OpenFile | None:
+    """The file cut at `end`, if it is an earlier version of itself there."""
+    try:
+        older = OpenFile(Cut(file.source, end), file.keys)
+        if _shape(older) != _shape(file):
+            return None
+        keys = {key for each in (older, file) for key in _pointing(each)}
+        is_same = older.footer.without_filters(keys) == file.footer.without_filters(keys)
+        return older if is_same else None
+    except (EncryptionError, FormatError, UnsupportedError):
+        return None
+
+
+def _shape(file: OpenFile) -> tuple[int, int]:
+    return file.num_row_groups, len(file.footer.leaves)
+
+
+def _pointing(file: OpenFile) -> Iterator[ChunkKey]:
+    """The chunks whose fields 14 and 15 are not both missing."""
+    width = len(file.footer.leaves)
+    fields = map(file.footer.chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
+    for index, found in enumerate(zip(*fields, strict=True)):
+        if found != (_kernel.ABSENT, _kernel.ABSENT):
+            yield divmod(index, width)

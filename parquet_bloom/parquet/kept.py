@@ -1,0 +1,142 @@
+"""How much of the old file a new version keeps.
+
+    replace | pages, page indexes, filters that stay |                        new filters, footer
+    append  | the whole file, up to its first end     |   filters that stay,  new filters, footer
+
+Removed filters go with their bytes if nothing but the footer follows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from parquet_bloom.errors import EncryptionError, FilterError, FooterError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.ends import first_end, hides_filters
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.plaintext_filters import other_filters, readable_header
+
+if TYPE_CHECKING:
+    from parquet_bloom.vocabulary import FileLayout
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The first `prefix` bytes of a file, and the filters behind them that stay, to be `moved`.
+    `is_end`: cut there, the file is an earlier version of itself."""
+
+    prefix: int
+    moved: Mapping[ChunkKey, Range] = field(default_factory=dict)
+    is_end: bool = False
+
+
+def kept_bytes(
+    file: OpenFile, replaced: Mapping[ChunkKey, ColumnChunk], layout: FileLayout | None
+) -> Kept:
+    """What stays of a file in which the filters of `replaced` are removed. By default, filters are
+    appended to a file to which they were before."""
+    first = first_end(file)
+    if first is file:
+        if layout == "append":
+            return Kept(file.source.size, is_end=True)
+        return Kept(kept_end(file, replaced))
+    moved = _filters_behind(file, first.footer.start, replaced)
+    if layout == "replace":
+        return Kept(kept_end(file, replaced) if moved is None else first.footer.start, moved or {})
+    if moved is None:
+        return Kept(file.source.size, is_end=True)
+    return Kept(first.source.size, moved, is_end=True)
+
+
+def _filters_behind(
+    file: OpenFile, start: int, replaced: Container[ChunkKey]
+) -> dict[ChunkKey, Range] | None:
+    """The filters behind `start` that are not replaced; None if it is uncertain where one is."""
+    if hides_filters(file):
+        return None
+    found = {}
+    for key, offset in other_filters(file, replaced):
+        length = file.footer.chunks.one("bloom_filter_length", *key)
+        if offset < start:
+            continue
+        if length <= 0 or not file.footer.layout.is_alone(offset, offset + length):
+            return None
+        found[key] = offset, offset + length
+    return found
+
+
+def check_pages(file: OpenFile) -> None:
+    """Raise FooterError if the footer places pages behind the data: no place is certain then."""
+    if file.footer.layout.pages_reach_past_the_end:
+        raise FooterError(
+            f"{file.path}: footer: pages reach past {file.footer.start}, where the data ends"
+        )
+
+
+def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
+    """Raise FooterError if the footer assigns bytes behind the data to pages, or to a filter other
+    than those of the `replaced` chunks: what is written there would be taken for them."""
+    check_pages(file)
+    width = len(file.footer.leaves)
+    numbers = {row_group * width + column for row_group, column in replaced}
+    if file.footer.layout.filters_reach_past_the_end(numbers):
+        raise FooterError(
+            f"{file.path}: footer: filters that are kept reach past {file.footer.start}, where the"
+            " data ends: repair all column chunks first"
+        )
+
+
+def kept_end(
+    file: OpenFile,
+    removed: Mapping[ChunkKey, ColumnChunk],
+    more: Collection[Range] = (),
+    least: int = 0,
+) -> int:
+    """Where the data that is kept ends: at the footer, or before removed filters in front of it.
+    Of filters without a bloom_filter_offset, `more` are removed, too, and those that stay end by
+    `least`."""
+    certain = [
+        (stored.offset, stored.end)
+        for chunk in removed.values()
+        if (stored := _usable_header(file, chunk)) is not None
+    ]
+    certain += [place for place in more if not file.footer.layout.overlaps_data(*place)]
+    end = file.footer.start
+    if not certain:
+        return end
+    kept_filters_end = max(least, _kept_filters_end(file, removed))
+    for found_start, found_end in sorted(certain, key=itemgetter(1), reverse=True):
+        if found_end != end or found_start < kept_filters_end:
+            break
+        end = found_start
+    return end
+
+
+def _usable_header(file: OpenFile, chunk: ColumnChunk) -> bloom.StoredFilter | None:
+    """The chunk's filter if its place is certain enough to drop the bytes."""
+    try:
+        return bloom.read_usable_header(file.source, file.footer, chunk)
+    except (FilterError, EncryptionError):
+        return None
+
+
+def _kept_filters_end(file: OpenFile, removed: Container[ChunkKey]) -> int:
+    """Where the last filter ends that is not removed; 0 if there is none."""
+    last = 0
+    for key, offset in other_filters(file, removed):
+        length = file.footer.chunks.one("bloom_filter_length", *key)
+        if length == _kernel.ABSENT:
+            stored = readable_header(file, file.chunk_at(key))
+            end = file.footer.start if stored is None else stored.end
+        else:
+            # An offset alone counts as a byte: even where a length is invalid, something begins.
+            end = offset + max(length, 1)
+        last = max(last, end)
+    return last
