@@ -17,7 +17,7 @@ from parquet_bloom.orc.bloom import FILTER_BYTES, KeyForm, encode_filters
 from parquet_bloom.orc.columns import above
 from parquet_bloom.orc.compression import Compression
 from parquet_bloom.orc.footers import FilterStreams, check_indexed
-from parquet_bloom.orc.keys.key_hashes import insertion_hashes, never_absent
+from parquet_bloom.orc.keys.key_hashes import insert_values, never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import groups
@@ -115,7 +115,7 @@ class OrcFilterBuilder:
                     utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone
                 )
                 filter = self.size.empty_filter()
-                filter.insert_hashes(insertion_hashes(chunk.column, group.distinct, key_form))
+                insert_values(filter, chunk.column, group.distinct, key_form)
                 filters[kind].append(filter)
         if not any(counts):
             return NO_VALUES
