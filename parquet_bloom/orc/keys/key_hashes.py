@@ -28,7 +28,6 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values, array_of
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import UNKNOWN, OrcColumn
-from parquet_bloom.orc.given_values import leaf_type, stored_values
 from parquet_bloom.orc.keys.timestamps import (
     DAY,
     Keys,
@@ -36,7 +35,6 @@ from parquet_bloom.orc.keys.timestamps import (
     local_keys,
     wall_clock_keys,
 )
-from parquet_bloom.values.given import encode_given
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,6 +151,9 @@ def lookup_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashe
 def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> KeyHashes:
     """The hashes of values and literals. Raises ValueTypeError if the column cannot hold one."""
     import numpy as np
+
+    from parquet_bloom.orc.given_values import leaf_type, stored_values
+    from parquet_bloom.values.given import encode_given
 
     unknown: dict[int, str] = {}
     owners: list[int] = []
