@@ -160,8 +160,11 @@ void k_hash_insert_floats(uint64_t *words, uint32_t num_bits, uint32_t num_hashe
 }
 
 uint64_t k_hash_bits_set(const uint64_t *words, size_t count) {
-    uint64_t bits = 0;
-    for (size_t i = 0; i < count; i++) bits += (uint64_t)__builtin_popcountll(words[i]);
+    const size_t words_of_block = WORDS_PER_BLOCK / 2;
+    /* Not every processor counts bits by itself; whoever counts those of blocks has found out. */
+    uint64_t bits = split_block_popcount((const uint32_t *)words, count / words_of_block);
+    for (size_t i = count - count % words_of_block; i < count; i++)
+        bits += (uint64_t)__builtin_popcountll(words[i]);
     return bits;
 }
 

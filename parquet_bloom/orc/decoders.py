@@ -134,7 +134,8 @@ def _numbers(numbers: memoryview[Any]) -> Decoded:
 def _integers(integers: Integers, bits: int) -> Decoder:
     def decode(count: int) -> Decoded:
         numbers = integers.take(count)
-        _kernel.orc_narrow(numbers, bits)
+        if bits < 64:
+            _kernel.orc_narrow(numbers, bits)
         return _numbers(numbers)
 
     return decode

@@ -137,7 +137,9 @@ def values_of(table: pa.Table, name: str) -> Iterator[pa.Array]:
                 array = entries.field(0 if step == "_key" else 1)
             else:
                 array = pc.struct_field(array, step)
-        yield array.drop_null()
+        # Damage need not leave text behind.
+        is_text = pa.types.is_string(array.type)
+        yield (array.cast(pa.binary()) if is_text else array).drop_null()
 
 
 def lost(path: Path, table: pa.Table, name: str) -> str:
