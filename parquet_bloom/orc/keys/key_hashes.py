@@ -20,7 +20,7 @@ writers differ from it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.errors import UnsupportedError
@@ -148,8 +148,34 @@ def lookup_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashe
     return variants
 
 
-def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> KeyHashes:
-    """The hashes of values and literals. Raises ValueTypeError if the column cannot hold one."""
+@dataclass(frozen=True, slots=True)
+class GivenValues:
+    """Values to look up as the column stores them: those of `stored` belong to the values `owners`,
+    shape (n,). `unknown`: why the hashes of some values are."""
+
+    column: OrcColumn
+    num_values: int
+    stored: Values | None
+    owners: NDArray[np.intp]
+    unknown: Mapping[int, str]
+
+    def hashes(self, key_form: KeyForm) -> KeyHashes:
+        import numpy as np
+
+        nothing = np.empty(0, np.uint64), np.empty(0, np.intp)
+        if self.stored is None:
+            return KeyHashes(self.num_values, *nothing, self.unknown)
+        try:
+            hashes = _variants(self.column, self.stored, key_form)
+        except UnsupportedError as error:
+            unknown = dict.fromkeys(self.owners.tolist(), str(error)) | dict(self.unknown)
+            return KeyHashes(self.num_values, *nothing, unknown)
+        owned = np.repeat(self.owners, hashes.shape[1])
+        return KeyHashes(self.num_values, hashes.ravel(), owned, self.unknown)
+
+
+def given_values(column: OrcColumn, values: Sequence[Any]) -> GivenValues:
+    """Values and literals. Raises ValueTypeError if the column cannot hold one."""
     import numpy as np
 
     from parquet_bloom.orc.given_values import leaf_type, stored_values
@@ -168,18 +194,16 @@ def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> K
                 unknown[index] = encodings.unknown
             owners += [index] * len(encodings.plain)
             plain += encodings.plain
-    nothing = KeyHashes(len(values), np.empty(0, np.uint64), np.empty(0, np.intp), unknown)
-    if not plain:
-        return nothing
-    stored, of_each = stored_values(column, plain), np.array(owners, np.intp)
-    early = np.unique(of_each[_are_before_gregorian(column, stored)])
-    unknown |= dict.fromkeys(early.tolist(), TWO_CALENDARS)
-    try:
-        hashes = _variants(column, stored, key_form)
-    except UnsupportedError as error:
-        return replace(nothing, unknown=dict.fromkeys(owners, str(error)) | unknown)
-    owned = np.repeat(of_each, hashes.shape[1])
-    return KeyHashes(len(values), hashes.ravel(), owned, unknown)
+    stored, of_each = stored_values(column, plain) if plain else None, np.array(owners, np.intp)
+    if stored is not None:
+        early = np.unique(of_each[_are_before_gregorian(column, stored)])
+        unknown |= dict.fromkeys(early.tolist(), TWO_CALENDARS)
+    return GivenValues(column, len(values), stored, of_each, unknown)
+
+
+def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> KeyHashes:
+    """The hashes of values and literals. Raises as given_values."""
+    return given_values(column, values).hashes(key_form)
 
 
 def _variants(column: OrcColumn, stored: Values, key_form: KeyForm) -> Hashes:
