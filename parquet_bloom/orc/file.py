@@ -141,12 +141,10 @@ class OrcFile(OrcReader):
         from parquet_bloom.orc.probe import StripeProber
 
         self._check_dialect(dialect)
-        if self.num_stripes == 0:
+        wanted = self.select_parts(parts)
+        if not any(self.tail.stripes[index].num_rows for index in wanted):
             self.tail.check_row_counts()
-        return (
-            StripeProber(self, OrcChunk(self.stripe(index), column))
-            for index in self.select_parts(parts)
-        )
+        return (StripeProber(self, OrcChunk(self.stripe(index), column)) for index in wanted)
 
     def _check_dialect(self, dialect: Dialect | None) -> None:
         if dialect is not None:
