@@ -210,22 +210,44 @@ void k_hash_check_wide(const uint64_t *words, uint32_t num_bits, uint32_t num_ha
 }
 
 /* Thomas Wang's 64-bit hash as in Hive and ORC Java: with arithmetic shifts, since Java's numbers are
- * signed. */
-#define WANG(name, signedness)                                                                     \
-    static uint64_t name##_of(uint64_t x) {                                                        \
-        x = ~x + (x << 21);                                                                        \
-        x ^= (uint64_t)((signedness)x >> 24);                                                      \
-        x += (x << 3) + (x << 8);                                                                  \
-        x ^= (uint64_t)((signedness)x >> 14);                                                      \
-        x += (x << 2) + (x << 4);                                                                  \
-        x ^= (uint64_t)((signedness)x >> 28);                                                      \
-        return x + (x << 31);                                                                      \
-    }                                                                                              \
-    void name(const int64_t *values, size_t count, uint64_t *hashes) {                             \
-        for (size_t i = 0; i < count; i++) hashes[i] = name##_of((uint64_t)values[i]);             \
-    }
-
-WANG(wang, int64_t)
+ * signed. No instruction before AVX-512 shifts several such numbers at once, but these do. */
+INLINE uint64_t arithmetic(uint64_t x, int by) {
+    const uint64_t sign = (uint64_t)1 << (63 - by);
+    return ((x >> by) ^ sign) - sign;
+}
 
 /* With the logical shifts of the original, as in ORC C++ 1.6 and 1.7.0 (ORC-1024). */
-WANG(wang_logical, uint64_t)
+INLINE uint64_t logical(uint64_t x, int by) { return x >> by; }
+
+#define WANG_PATH(name, shifted, attribute)                                                        \
+    attribute static void name(const int64_t *values, size_t count, uint64_t *hashes) {            \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            uint64_t x = (uint64_t)values[i];                                                      \
+            x = ~x + (x << 21);                                                                    \
+            x ^= shifted(x, 24);                                                                   \
+            x += (x << 3) + (x << 8);                                                              \
+            x ^= shifted(x, 14);                                                                   \
+            x += (x << 2) + (x << 4);                                                              \
+            x ^= shifted(x, 28);                                                                   \
+            hashes[i] = x + (x << 31);                                                             \
+        }                                                                                          \
+    }
+
+WANG_PATH(wang_any, arithmetic, )
+WANG_PATH(wang_logical_any, logical, )
+
+#if defined(__x86_64__)
+WANG_PATH(wang_avx2, arithmetic, __attribute__((target("avx2"))))
+WANG_PATH(wang_logical_avx2, logical, __attribute__((target("avx2"))))
+#else
+WANG_PATH(wang_avx2, arithmetic, )
+WANG_PATH(wang_logical_avx2, logical, )
+#endif
+
+void wang(const int64_t *values, size_t count, uint64_t *hashes) {
+    (split_block_uses_avx2() ? wang_avx2 : wang_any)(values, count, hashes);
+}
+
+void wang_logical(const int64_t *values, size_t count, uint64_t *hashes) {
+    (split_block_uses_avx2() ? wang_logical_avx2 : wang_logical_any)(values, count, hashes);
+}

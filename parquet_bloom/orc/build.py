@@ -107,13 +107,14 @@ class OrcFilterBuilder:
             num_filters * (3 * self.size.empty_filter().num_bytes + FILTER_BYTES),
         )
         filters: dict[int, list[KHashFilter]] = {kind: [] for kind in self.kinds}
+        key_forms = {
+            kind: KeyForm(utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone)
+            for kind in self.kinds
+        }
         counts = []
         for group in groups(self.file, chunk):
             counts.append(group.num_values)
-            for kind in self.kinds:
-                key_form = KeyForm(
-                    utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone
-                )
+            for kind, key_form in key_forms.items():
                 filter = self.size.empty_filter()
                 insert_values(filter, chunk.column, group.distinct, key_form)
                 filters[kind].append(filter)

@@ -10,7 +10,6 @@ Spec: apache/orc-format, specification/ORCv1.md "Run Length Encoding".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -53,17 +52,22 @@ _BYTES: Final = _Layout("B")
 _WORD_PAIRS: Final = _Layout("Q", 2)
 
 
-@contextmanager
-def naming(where: str) -> Iterator[None]:
+class naming:
     """Errors of the kernel and of codecs as ours, which name `where`."""
-    try:
-        yield
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{where}: {error}") from None
-    except OverflowError as error:
-        raise UnsupportedError(f"{where}: {error}") from None
-    except (FormatError, ValueError) as error:
-        raise FormatError(f"{where}: {error}") from None
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, UnsupportedError | OverflowError):
+            raise UnsupportedError(f"{self._where}: {error}") from None
+        if isinstance(error, FormatError | ValueError):
+            raise FormatError(f"{self._where}: {error}") from None
 
 
 class Stream:
