@@ -79,6 +79,7 @@ def candidates(wall: Millis, zone: str) -> tuple[Millis, Millis]:
     )
 
 
+@lru_cache(maxsize=16)
 def offset_in_1970(zone: str) -> int:
     """Milliseconds by which clocks in `zone` were ahead of UTC. Raises UnsupportedError."""
     return _offset(_zone(zone), _EPOCH)
