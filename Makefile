@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz faults memory lint bench docs thrift proto clean writers engines
+.PHONY: demo test cluster asan fuzz damage faults memory lint bench docs thrift proto clean writers engines
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -29,6 +29,11 @@ asan: .venv/dev
 FUZZ_SECONDS ?= 100
 fuzz: .venv/fuzz
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/campaign.py $(FUZZ_SECONDS)
+
+# ORC files with a few other bytes, so many for each of six commands; ORC C++ is the judge.
+FILES ?= 10000
+damage: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/damaged_orc.py $(FILES)
 
 # Each verb that writes, killed or failing at every system call; needs strace. `test` has a short form.
 faults: .venv/installed

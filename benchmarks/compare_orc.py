@@ -1,7 +1,9 @@
 """Filters for an ORC file, against filters for the same data in Parquet, and against a rewrite.
 
 ORC sets k bits for each value and Parquet eight; each index group of ORC has a filter of its own. So
-what is compared is the time for each value and bit.
+what is compared is the time for each value and bit: that of the whole process, start and copy of the
+file included, divided by the number of rows, none of which is null, and by the bits that each sets. A
+rate of 0.8 means that ORC takes 1.25 times as long for each.
 """
 
 from __future__ import annotations
@@ -9,7 +11,10 @@ from __future__ import annotations
 from benchmarks.contenders import Files, build_command, costs, rewrite_command, typical
 from benchmarks.tables import NO_GOAL, Table, at_least, megabytes
 
-SHARE_OF_PARQUET_RATE = 0.33
+SHARE_OF_PARQUET_RATE = 0.8
+
+# The columns without nulls that neither writer puts into a dictionary, and what they are in ORC.
+COLUMNS = {"id": "STRING", "user_id": "LONG", "amount": "DOUBLE", "ts": "TIMESTAMP"}
 
 # Bits for each value, at the target of 1 %.
 PARQUET_BITS, ORC_BITS = 8, 7
@@ -18,8 +23,8 @@ PARQUET_BITS, ORC_BITS = 8, 7
 def compare_orc(files: Files, rows: int, rounds: int) -> Table:
     parquet, orc = files.make("events", rows), files.make("events-orc", rows)
     commands = {
-        f"{kind}, {column}": build_command(source, column)
-        for column in ("id", "user_id")
+        f"{kind}, {column} ({orc_type})": build_command(source, column)
+        for column, orc_type in COLUMNS.items()
         for kind, source in (("Parquet", parquet), ("ORC", orc))
     }
     commands["a rewrite of ORC by pyarrow, id"] = rewrite_command("pyarrow_orc", orc)

@@ -19,7 +19,8 @@ class Files:
         self.folder = folder
 
     def make(self, kind: str, rows: int) -> Path:
-        file = self.folder / f"{kind}-{rows}.parquet"
+        ending = "orc" if kind.endswith("-orc") else "parquet"
+        file = self.folder / f"{kind}-{rows}.{ending}"
         if not file.exists():
             run(module("data", kind, rows, file))
         return file

@@ -6,14 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import NotSupportedFileError
-from parquet_bloom.legacy import kind as legacy
-from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.footer.tail import check_may_be_plain
 from parquet_bloom.storage import open_source
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.storage.source import Source
 
 
 def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile | OrcFile:
@@ -26,17 +25,38 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile 
     source = open_source(path)
     try:
         keys = None if keys is None else keys.for_file(source.path)
-        try:
-            return ParquetFile(source, keys, legacy)
-        except NotSupportedFileError:
-            from parquet_bloom.orc.file import OrcFile
-            from parquet_bloom.orc.tail import is_orc
-
-            if not is_orc(source):
-                raise
-        file = OrcFile(source)
-        check_may_be_plain(keys, source.path)
-        return file
+        return _opened(source, keys)
     except BaseException:
         source.close()
         raise
+
+
+def _opened(source: Source, keys: Keys | None) -> ParquetFile | OrcFile:
+    """What either format needs takes long to import, and most ORC files are named like this."""
+    if source.path.endswith(".orc") and (found := _orc(source, keys)):
+        return found
+    from parquet_bloom.legacy import kind as legacy
+    from parquet_bloom.parquet.file import ParquetFile
+
+    try:
+        return ParquetFile(source, keys, legacy)
+    except NotSupportedFileError:
+        found = _orc(source, keys)
+        if found is None:
+            raise
+        return found
+
+
+def _orc(source: Source, keys: Keys | None) -> OrcFile | None:
+    """None if it is something else."""
+    from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.orc.tail import is_orc
+
+    if not is_orc(source):
+        return None
+    file = OrcFile(source)
+    if keys is not None:
+        from parquet_bloom.parquet.footer.tail import check_may_be_plain
+
+        check_may_be_plain(keys, source.path)
+    return file

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from decimal import Decimal
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from conftest import FIXTURES, ROOT
+from pyarrow import orc
 
 import parquet_bloom
 
@@ -309,6 +312,26 @@ def test_quick_verbs_load_neither_numpy_nor_pyarrow(verb, tmp_path):
     source, output = str(FIXTURES / "datafusion_filters.parquet"), str(tmp_path / "output.parquet")
     work = QUICK[verb].format(source=source, output=output)
     assert not heavy & modules_after(f"import parquet_bloom as pb; {work}")
+
+
+ORC_BUILD = "pb.build({source!r}, {output!r}, columns=['i', 'f', 's', 't', 'd', 'n._elem'])"
+
+
+def test_build_of_orc_loads_neither_numpy_nor_parquet(tmp_path):
+    source, output = tmp_path / "a.orc", tmp_path / "b.orc"
+    columns = {
+        "i": [1, None, 3],
+        "f": [0.0, 1.5, None],
+        "s": ["a", "b", None],
+        "t": pa.array([10**18, None, 5 * 10**17], pa.timestamp("ns")),
+        "d": pa.array([Decimal("1.5"), None, Decimal("2.5")]),
+        "n": [[1], [], None],
+    }
+    orc.write_table(pa.table(columns), source, dictionary_key_size_threshold=1.0)
+    work = ORC_BUILD.format(source=str(source), output=str(output))
+    loaded = modules_after(f"import parquet_bloom as pb; {work}", depth=2)
+    assert not {"numpy", "parquet_bloom.parquet", "pyarrow", "rich", "thrift"} & loaded
+    assert parquet_bloom.validate(output).checked.filters == 6
 
 
 @pytest.mark.parametrize("verb", ["probe", "repair", "validate", "advise", "diff", "dump"])

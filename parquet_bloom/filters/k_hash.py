@@ -82,9 +82,7 @@ class KHashFilter:
 
     @property
     def bits_set(self) -> int:
-        import numpy as np
-
-        return int(np.bitwise_count(self.words).sum(dtype=np.int64))
+        return _kernel.k_hash_bits_set(self._words)
 
     @property
     def fill(self) -> float:
@@ -111,6 +109,27 @@ class KHashFilter:
     def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:
         """Insert hashes, shape (n,), dtype uint64."""
         _kernel.k_hash_insert(self._words, self.num_bits, self.num_hashes, hashes)
+
+    # Values as ORC hashes them, without an array of hashes.
+
+    def insert_numbers(self, numbers: memoryview | NDArray[np.int64]) -> None:
+        """Insert integers, shape (n,), dtype int64, by Thomas Wang's hash."""
+        _kernel.k_hash_insert_numbers(self._words, self.num_bits, self.num_hashes, numbers)
+
+    def insert_floats(self, values: memoryview, width: int) -> None:
+        """Insert the bytes of floats of 4 or 8 bytes, as insert_numbers does the bits of doubles: both
+        zeros for one of them, and the canonical NaN beside any other."""
+        _kernel.k_hash_insert_floats(self._words, self.num_bits, self.num_hashes, values, width)
+
+    def insert_texts(self, data: bytes | memoryview, starts: memoryview) -> None:
+        """Insert each data[starts[i]:starts[i + 1]] by the Murmur3 of Hive. Raises ValueError for what
+        is outside of `data`."""
+        _kernel.k_hash_insert_texts(self._words, self.num_bits, self.num_hashes, data, starts)
+
+    def insert_decimals(self, unscaled: memoryview, scale: int) -> None:
+        """Insert the text of decimals by the Murmur3 of Hive. `unscaled`: 16 bytes for each,
+        little-endian; `scale`: 0 to 38 digits after the point."""
+        _kernel.k_hash_insert_decimals(self._words, self.num_bits, self.num_hashes, unscaled, scale)
 
     def check_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """For each hash of shape (n,), dtype uint64: False if it was certainly never inserted."""

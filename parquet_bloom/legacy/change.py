@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from parquet_bloom.container import BuildChange, StripChange
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.legacy.presence import any_private, may_have_private
 from parquet_bloom.options import BuildOptions, Selection
 from parquet_bloom.parallel import Progress
-from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.strip_change import ParquetStrip
 
 
 def build_change(
@@ -19,7 +16,11 @@ def build_change(
 ) -> BuildChange:
     """The filters that `options` ask for, of whichever dialect. Raises TypeError if `dialect` is not
     one, and as Container.build."""
-    if options.dialect in (None, "xxhash") or not isinstance(file, ParquetFile):
+    if options.dialect in (None, "xxhash"):
+        return file.build(options, progress)
+    from parquet_bloom.parquet.file import ParquetFile
+
+    if not isinstance(file, ParquetFile):
         return file.build(options, progress)
     # They import numpy, which takes longer than to build today's filters for most files.
     from parquet_bloom.legacy.murmur3.build import Murmur3Build
@@ -44,8 +45,12 @@ def build_change(
 
 def strip_change(file: Container, selection: Selection) -> StripChange:
     """The file without the filters of `selection`, of any dialect. Raises as Container.strip."""
+    from parquet_bloom.parquet.file import ParquetFile
+
     if not isinstance(file, ParquetFile):
         return file.strip(selection)
+    from parquet_bloom.legacy.presence import any_private, may_have_private
+
     if not any_private(file.footer):
         return file.strip(selection)
     chunks = tuple(file.selected(selection))
@@ -53,5 +58,6 @@ def strip_change(file: Container, selection: Selection) -> StripChange:
         return file.strip(selection)
     # It imports numpy, too.
     from parquet_bloom.legacy.removal import removal_of
+    from parquet_bloom.parquet.strip_change import ParquetStrip
 
     return ParquetStrip(file, selection, removal_of(file, chunks))

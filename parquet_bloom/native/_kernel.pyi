@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 _Bytes: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
 _Words: TypeAlias = memoryview | NDArray[np.uint32]
 _LongWords: TypeAlias = memoryview | NDArray[np.uint64]
+_Numbers: TypeAlias = memoryview | NDArray[np.int64]
 
 ABSENT: int
 """The value in chunks() of a field that the footer lacks."""
@@ -57,13 +58,11 @@ HIVE_SEED: int
 def hive64(data: _Bytes, seed: int = ...) -> int:
     """The single-lane Murmur3 of Hive and ORC; `seed` is 64 bits."""
 
-def hive64_slices(
-    data: _Bytes, starts: NDArray[np.int64], gap: int, seed: int = ...
-) -> NDArray[np.uint64]:
+def hive64_slices(data: _Bytes, starts: _Numbers, gap: int, seed: int = ...) -> NDArray[np.uint64]:
     """The same for each data[starts[i]:starts[i + 1] - gap]."""
 
 def hive64_padded(
-    data: _Bytes, starts: NDArray[np.int64], characters: int, seed: int = ...
+    data: _Bytes, starts: _Numbers, characters: int, seed: int = ...
 ) -> NDArray[np.uint64]:
     """The same for text padded with blanks to so many characters of UTF-8."""
 
@@ -71,10 +70,10 @@ def hive64_decimals(values: _Bytes, scale: int, seed: int = ...) -> NDArray[np.u
     """The same for the text of DECIMALs: `values` are 16-byte little-endian unscaled numbers with
     `scale` (0 to 38) digits after the point; no exponent, no trailing zeros."""
 
-def wang(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+def wang(values: _Numbers) -> NDArray[np.uint64]:
     """Thomas Wang's hash of integers with arithmetic shifts, as in Hive and ORC Java."""
 
-def wang_logical(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+def wang_logical(values: _Numbers) -> NDArray[np.uint64]:
     """The same with logical shifts, as in ORC C++ 1.6."""
 
 def k_hash_insert(
@@ -82,6 +81,28 @@ def k_hash_insert(
 ) -> None:
     """Insert hashes, shape (n,), into 64-bit words."""
 
+def k_hash_insert_numbers(
+    words: _LongWords, num_bits: int, num_hashes: int, values: _Numbers
+) -> None:
+    """Insert integers by wang."""
+
+def k_hash_insert_texts(
+    words: _LongWords, num_bits: int, num_hashes: int, data: _Bytes, starts: _Numbers
+) -> None:
+    """Insert each data[starts[i]:starts[i + 1]] by hive64."""
+
+def k_hash_insert_decimals(
+    words: _LongWords, num_bits: int, num_hashes: int, values: _Bytes, scale: int
+) -> None:
+    """Insert DECIMALs by hive64_decimals."""
+
+def k_hash_insert_floats(
+    words: _LongWords, num_bits: int, num_hashes: int, values: _Bytes, width: int
+) -> None:
+    """Insert floats of 4 or 8 bytes by wang of a DOUBLE's bits; for a zero both zeros, and for any NaN
+    the canonical one, too."""
+
+def k_hash_bits_set(words: _LongWords) -> int: ...
 def k_hash_check(
     words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
 ) -> NDArray[np.bool_]: ...
@@ -158,7 +179,7 @@ class OrcIntegers:
     """ORC's run-length encoding of integers, `version` 1 or 2, over the parts of a stream."""
 
     def __init__(self, version: int, is_signed: bool) -> None: ...
-    def decode(self, data: _Bytes, start: int, values: NDArray[np.int64]) -> tuple[int, int]:
+    def decode(self, data: _Bytes, start: int, values: _Numbers) -> tuple[int, int]:
         """Fill `values` from byte `start` of a part. Returns how many there were, fewer than asked for
         only at the end of the part, and the byte from which on to prepend the rest to the next
         part. Raises ValueError for a damaged run, as do the functions below for theirs."""
@@ -167,25 +188,43 @@ class OrcBytes:
     """The same for bytes."""
 
     def __init__(self) -> None: ...
-    def decode(self, data: _Bytes, start: int, values: NDArray[np.uint8]) -> tuple[int, int]: ...
+    def decode(self, data: _Bytes, start: int, values: _Bytes) -> tuple[int, int]: ...
 
-def orc_decimals(data: _Bytes, start: int, values: NDArray[np.uint64]) -> tuple[int, int]:
-    """The same for zigzag numbers in base 128, each of which becomes two words, the low one first:
-    `values` has shape (n, 2)."""
+def orc_decimals(data: _Bytes, start: int, words: _LongWords) -> tuple[int, int]:
+    """The same for zigzag numbers in base 128, each of which becomes two words, the low one first."""
 
-def orc_rescale(values: NDArray[np.uint64], scales: NDArray[np.int64], scale: int) -> None:
-    """Make these numbers, of shape (n, 2), with scales of shape (n,), those of one scale, in
-    place."""
+def orc_rescale(words: _LongWords, scales: _Numbers, scale: int) -> None:
+    """Make these numbers of two words each, with a scale each, those of one scale, in place."""
 
-def orc_nanoseconds(values: NDArray[np.int64]) -> None:
+def orc_narrow(values: _Numbers, bits: int) -> None:
+    """Make numbers those of their lowest bits, in place."""
+
+def orc_bits(packed: _Bytes, first: int, count: int) -> tuple[memoryview, int]:
+    """`count` bits from bit `first` on, the highest of each byte first, as booleans, and how many are
+    set."""
+
+def orc_nanoseconds(values: _Numbers) -> None:
     """Nanoseconds from how they are stored, in place."""
 
-def orc_starts(lengths: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+def orc_shift(seconds: _Numbers, by: int) -> None:
+    """Add to each, in place. Raises OverflowError for 2^53 and more."""
+
+def orc_settle(seconds: _Numbers, nanos: _Numbers) -> None:
+    """Seconds as stored and their nanoseconds as times, see arrays.Times, in place."""
+
+def orc_millis(seconds: _Numbers, nanos: _Numbers, low: int, high: int) -> tuple[memoryview, bool]:
+    """Milliseconds, rounded down, and whether any time with a fraction of a second is in [low, high)
+    of them."""
+
+def orc_starts(lengths: _Numbers, limit: int) -> memoryview:
     """The starts of values of these lengths, and the end of the last one, at most `limit`."""
 
+def orc_used(picks: _Numbers, num_entries: int) -> memoryview:
+    """The entries of a dictionary that `picks` name, each once and in order."""
+
 def orc_picked(
-    data: _Bytes, starts: NDArray[np.int64], picks: NDArray[np.int64], limit: int
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    data: _Bytes, starts: _Numbers, picks: _Numbers, limit: int
+) -> tuple[memoryview, memoryview]:
     """Entries of a dictionary one after the other, at most `limit` bytes, and their starts."""
 
 def struct_end(data: _Bytes, start: int = 0) -> int:

@@ -6,6 +6,7 @@ Importing numpy takes longer than building most files, so only functions that re
 
 from array import array
 
+from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 
 
@@ -35,6 +36,19 @@ cdef extern from "kernel.h" nogil:
     void c_k_hash_insert "k_hash_insert"(
         uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
         size_t count)
+    void c_k_hash_insert_numbers "k_hash_insert_numbers"(
+        uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const int64_t *values,
+        size_t count)
+    void c_k_hash_insert_texts "k_hash_insert_texts"(
+        uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint8_t *data,
+        const int64_t *starts, size_t count, uint64_t seed)
+    void c_k_hash_insert_decimals "k_hash_insert_decimals"(
+        uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint8_t *values,
+        size_t count, int scale, uint64_t seed)
+    void c_k_hash_insert_floats "k_hash_insert_floats"(
+        uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint8_t *values,
+        size_t count, size_t width)
+    uint64_t c_k_hash_bits_set "k_hash_bits_set"(const uint64_t *words, size_t count)
     void c_k_hash_check "k_hash_check"(
         const uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
         size_t count, uint8_t *found)
@@ -93,12 +107,22 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *data, size_t size, int64_t *at, orc_decimal *values, int64_t room)
     int c_orc_rescale "orc_rescale"(
         orc_decimal *values, const int64_t *scales, size_t count, int64_t scale)
+    void c_orc_narrow "orc_narrow"(int64_t *values, size_t count, int bits)
+    int64_t c_orc_bits "orc_bits"(
+        const uint8_t *packed, size_t first, size_t count, uint8_t *bits)
     int c_orc_nanoseconds "orc_nanoseconds"(int64_t *values, size_t count)
+    int c_orc_shift "orc_shift"(int64_t *seconds, size_t count, int64_t by)
+    void c_orc_settle "orc_settle"(int64_t *seconds, int64_t *nanos, size_t count)
+    int c_orc_millis "orc_millis"(
+        const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low, int64_t high,
+        int64_t *millis)
     int64_t c_orc_starts "orc_starts"(
         const int64_t *lengths, size_t count, int64_t limit, int64_t *starts)
     int64_t c_orc_picked_starts "orc_picked_starts"(
         const int64_t *starts, int64_t num_entries, const int64_t *picks, size_t count,
         int64_t limit, int64_t *picked)
+    int64_t c_orc_used "orc_used"(
+        const int64_t *picks, size_t count, uint8_t *is_used, int64_t num_entries, int64_t *used)
     void c_orc_pick "orc_pick"(
         const uint8_t *data, const int64_t *starts, const int64_t *picks, size_t count,
         uint8_t *picked)
@@ -146,7 +170,9 @@ HAS_ZERO = HAS_ZERO_BIT
 HAS_NAN = HAS_NAN_BIT
 
 # Source: hive-storage-api, org.apache.hive.common.util.Murmur3.
-HIVE_SEED = 104729
+cdef enum:
+    _HIVE_SEED = 104729
+HIVE_SEED = _HIVE_SEED
 
 # The members of struct chunk_span in order, all int64.
 CHUNK_FIELDS = (
@@ -315,12 +341,16 @@ def hive64_padded(
     return hashes
 
 
+cdef size_t _num_decimals(const uint8_t[::1] values, int scale) except? 0:
+    if not 0 <= scale <= 38:
+        raise ValueError(f"scale: {scale}, expected 0 to 38")
+    return _num_fixed(values, 16)
+
+
 def hive64_decimals(const uint8_t[::1] values not None, int scale, uint64_t seed=HIVE_SEED):
     import numpy as np
 
-    cdef size_t count = _num_fixed(values, 16)
-    if not 0 <= scale <= 38:
-        raise ValueError(f"scale: {scale}, expected 0 to 38")
+    cdef size_t count = _num_decimals(values, scale)
     hashes = np.empty(count, np.uint64)
     cdef uint64_t[::1] out = hashes
     if count:
@@ -367,6 +397,54 @@ def k_hash_insert(
     if hashes.shape[0]:
         with nogil:
             c_k_hash_insert(&words[0], num_bits, num_hashes, &hashes[0], hashes.shape[0])
+
+
+def k_hash_insert_numbers(
+        uint64_t[::1] words not None, uint32_t num_bits, uint32_t num_hashes,
+        const int64_t[::1] values not None):
+    _check_k_hash(words, num_bits, num_hashes)
+    if values.shape[0]:
+        with nogil:
+            c_k_hash_insert_numbers(
+                &words[0], num_bits, num_hashes, &values[0], values.shape[0])
+
+
+def k_hash_insert_texts(
+        uint64_t[::1] words not None, uint32_t num_bits, uint32_t num_hashes,
+        const uint8_t[::1] data not None, const int64_t[::1] starts not None):
+    _check_k_hash(words, num_bits, num_hashes)
+    cdef size_t count = _num_slices(data, starts, 0)
+    if count:
+        with nogil:
+            c_k_hash_insert_texts(
+                &words[0], num_bits, num_hashes, _bytes(data), &starts[0], count, _HIVE_SEED)
+
+
+def k_hash_insert_decimals(
+        uint64_t[::1] words not None, uint32_t num_bits, uint32_t num_hashes,
+        const uint8_t[::1] values not None, int scale):
+    _check_k_hash(words, num_bits, num_hashes)
+    cdef size_t count = _num_decimals(values, scale)
+    if count:
+        with nogil:
+            c_k_hash_insert_decimals(
+                &words[0], num_bits, num_hashes, &values[0], count, scale, _HIVE_SEED)
+
+
+def k_hash_insert_floats(
+        uint64_t[::1] words not None, uint32_t num_bits, uint32_t num_hashes,
+        const uint8_t[::1] values not None, size_t width):
+    _check_k_hash(words, num_bits, num_hashes)
+    cdef size_t count = _num_fixed(values, width)
+    if width not in (4, 8):
+        raise ValueError(f"width: {width}, expected 4 or 8")
+    if count:
+        with nogil:
+            c_k_hash_insert_floats(&words[0], num_bits, num_hashes, &values[0], count, width)
+
+
+def k_hash_bits_set(const uint64_t[::1] words not None):
+    return c_k_hash_bits_set(&words[0], words.shape[0]) if words.shape[0] else 0
 
 
 def k_hash_check(
@@ -666,29 +744,47 @@ cdef class OrcBytes:
         return decoded, self._runs.at
 
 
-def orc_decimals(
-        const uint8_t[::1] data not None, int64_t start, uint64_t[:, ::1] values not None):
+def orc_decimals(const uint8_t[::1] data not None, int64_t start, uint64_t[::1] words not None):
     cdef int64_t at = _start(data, start), decoded = 0
-    if values.shape[1] != 2:
-        raise ValueError(f"values: {values.shape[1]} words, expected 2")
-    if values.shape[0]:
+    if words.shape[0] % 2:
+        raise ValueError(f"words: {words.shape[0]}, expected two for each number")
+    if words.shape[0]:
         with nogil:
             decoded = c_orc_decimals(
-                _bytes(data), data.shape[0], &at, <orc_decimal *>&values[0, 0], values.shape[0])
+                _bytes(data), data.shape[0], &at, <orc_decimal *>&words[0], words.shape[0] // 2)
     return _orc(decoded, "a number"), at
 
 
-def orc_rescale(uint64_t[:, ::1] values not None, const int64_t[::1] scales not None, int64_t scale):
+def orc_rescale(uint64_t[::1] words not None, const int64_t[::1] scales not None, int64_t scale):
     cdef int answer
-    if values.shape[1] != 2 or values.shape[0] != scales.shape[0]:
-        raise ValueError(f"values: {values.shape[0]}, scales: {scales.shape[0]}")
+    if words.shape[0] != 2 * scales.shape[0]:
+        raise ValueError(f"words: {words.shape[0]}, scales: {scales.shape[0]}")
     if not 0 <= scale <= 38:
         raise ValueError(f"scale: {scale}, expected 0 to 38")
+    if scales.shape[0]:
+        with nogil:
+            answer = c_orc_rescale(<orc_decimal *>&words[0], &scales[0], scales.shape[0], scale)
+        _orc(answer, "a number or its scale")
+
+
+def orc_narrow(int64_t[::1] values not None, int bits):
+    if not 1 <= bits <= 64:
+        raise ValueError(f"bits: {bits}, expected 1 to 64")
     if values.shape[0]:
         with nogil:
-            answer = c_orc_rescale(
-                <orc_decimal *>&values[0, 0], &scales[0], values.shape[0], scale)
-        _orc(answer, "a number or its scale")
+            c_orc_narrow(&values[0], values.shape[0], bits)
+
+
+def orc_bits(const uint8_t[::1] packed not None, size_t first, size_t count):
+    cdef int64_t num_set = 0
+    if first > 8 * <size_t>packed.shape[0] or count > 8 * <size_t>packed.shape[0] - first:
+        raise ValueError(f"bits: {first} and {count}, expected {8 * packed.shape[0]}")
+    bits = PyByteArray_FromStringAndSize(NULL, count)
+    cdef uint8_t[::1] out = bits
+    if count:
+        with nogil:
+            num_set = c_orc_bits(&packed[0], first, count, &out[0])
+    return memoryview(bits).cast("?"), num_set
 
 
 def orc_nanoseconds(int64_t[::1] values not None):
@@ -699,11 +795,47 @@ def orc_nanoseconds(int64_t[::1] values not None):
         _orc(answer, "nanoseconds")
 
 
-def orc_starts(const int64_t[::1] lengths not None, int64_t limit):
-    import numpy as np
+def orc_shift(int64_t[::1] seconds not None, int64_t by):
+    cdef int answer
+    if seconds.shape[0]:
+        with nogil:
+            answer = c_orc_shift(&seconds[0], seconds.shape[0], by)
+        _orc(answer, "a time")
 
+
+cdef Py_ssize_t _num_times(const int64_t[::1] seconds, const int64_t[::1] nanos) except -1:
+    if seconds.shape[0] != nanos.shape[0]:
+        raise ValueError(f"seconds: {seconds.shape[0]}, nanoseconds: {nanos.shape[0]}")
+    return seconds.shape[0]
+
+
+def orc_settle(int64_t[::1] seconds not None, int64_t[::1] nanos not None):
+    if _num_times(seconds, nanos):
+        with nogil:
+            c_orc_settle(&seconds[0], &nanos[0], seconds.shape[0])
+
+
+def orc_millis(
+        const int64_t[::1] seconds not None, const int64_t[::1] nanos not None, int64_t low,
+        int64_t high):
+    cdef bint is_near = False
+    millis = _int64s(_num_times(seconds, nanos))
+    cdef int64_t[::1] out = millis
+    if seconds.shape[0]:
+        with nogil:
+            is_near = c_orc_millis(
+                &seconds[0], &nanos[0], seconds.shape[0], low, high, &out[0])
+    return millis, is_near
+
+
+cdef object _int64s(Py_ssize_t count):
+    """Room for numbers, without numpy."""
+    return memoryview(PyByteArray_FromStringAndSize(NULL, 8 * count)).cast("q")
+
+
+def orc_starts(const int64_t[::1] lengths not None, int64_t limit):
     cdef int64_t end
-    starts = np.empty(lengths.shape[0] + 1, np.int64)
+    starts = _int64s(lengths.shape[0] + 1)
     cdef int64_t[::1] out = starts
     with nogil:
         end = c_orc_starts(
@@ -712,26 +844,45 @@ def orc_starts(const int64_t[::1] lengths not None, int64_t limit):
     return starts
 
 
+cdef object _no_entry(int64_t num_entries):
+    return ValueError(f"an entry is not among the {num_entries} of the dictionary")
+
+
+def orc_used(const int64_t[::1] picks not None, int64_t num_entries):
+    cdef int64_t num_used
+    marks = bytearray(num_entries)
+    used = _int64s(min(num_entries, picks.shape[0]))
+    cdef uint8_t[::1] is_used = marks
+    cdef int64_t[::1] out = used
+    if not picks.shape[0]:
+        return used
+    with nogil:
+        num_used = c_orc_used(
+            &picks[0], picks.shape[0], <uint8_t *>_bytes(is_used), num_entries,
+            &out[0] if out.shape[0] else NULL)
+    if num_used < 0:
+        raise _no_entry(num_entries)
+    return used[:num_used]
+
+
 def orc_picked(
         const uint8_t[::1] data not None, const int64_t[::1] starts not None,
         const int64_t[::1] picks not None, int64_t limit):
-    import numpy as np
-
     cdef int64_t end, num_entries = _num_slices(data, starts, 0)
-    picked_starts = np.empty(picks.shape[0] + 1, np.int64)
+    picked_starts = _int64s(picks.shape[0] + 1)
     cdef int64_t[::1] out = picked_starts
     cdef const int64_t *first = &picks[0] if picks.shape[0] else NULL
     with nogil:
         end = c_orc_picked_starts(&starts[0], num_entries, first, picks.shape[0], limit, &out[0])
     if end == ORC_DAMAGED:
-        raise ValueError(f"an entry is not among the {num_entries} of the dictionary")
+        raise _no_entry(num_entries)
     _orc(end, "the size")
-    picked = np.empty(end, np.uint8)
+    picked = PyByteArray_FromStringAndSize(NULL, end)
     cdef uint8_t[::1] bytes_out = picked
     if end:
         with nogil:
             c_orc_pick(&data[0], &starts[0], first, picks.shape[0], &bytes_out[0])
-    return picked, picked_starts
+    return memoryview(picked), picked_starts
 
 
 cdef int64_t _start(const uint8_t[::1] data, int64_t start) except -1:

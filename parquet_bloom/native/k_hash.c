@@ -58,19 +58,114 @@ static void next_avx2(struct walk *walk, struct divisor by) { next_bits(walk, by
 
 INLINE uint64_t bit_of(uint64_t bit) { return (uint64_t)1 << (bit & 63); }
 
+/* A filter into which hashes go. */
+struct inserter {
+    uint64_t *words;
+    uint32_t num_hashes;
+    struct divisor by;
+    void (*next)(struct walk *, struct divisor);
+    struct walk walk;
+};
+
+static struct inserter inserter_of(uint64_t *words, uint32_t num_bits, uint32_t num_hashes) {
+    return (struct inserter){.words = words,
+                             .num_hashes = num_hashes,
+                             .by = divisor_of(num_bits),
+                             .next = split_block_uses_avx2() ? next_avx2 : next_any};
+}
+
+/* Insert up to BATCH hashes. */
+static void insert_some(struct inserter *to, const uint64_t *hashes, size_t count) {
+    struct walk *walk = &to->walk;
+    start(walk, hashes, count);
+    for (uint32_t k = 0; k < to->num_hashes; k++) {
+        to->next(walk, to->by);
+        for (size_t i = 0; i < count; i++) to->words[walk->bit[i] >> 6] |= bit_of(walk->bit[i]);
+    }
+}
+
+/* The size of the batch that begins at value `i`. */
+INLINE size_t batch_at(size_t i, size_t count) { return count - i < BATCH ? count - i : BATCH; }
+
 void k_hash_insert(uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
                    size_t count) {
-    void (*next)(struct walk *, struct divisor) = split_block_uses_avx2() ? next_avx2 : next_any;
-    struct divisor by = divisor_of(num_bits);
-    struct walk walk = {0};
-    for (size_t n; count > 0; hashes += n, count -= n) {
-        n = count < BATCH ? count : BATCH;
-        start(&walk, hashes, n);
-        for (uint32_t k = 0; k < num_hashes; k++) {
-            next(&walk, by);
-            for (size_t i = 0; i < n; i++) words[walk.bit[i] >> 6] |= bit_of(walk.bit[i]);
-        }
+    struct inserter to = inserter_of(words, num_bits, num_hashes);
+    for (size_t i = 0; i < count; i += BATCH) insert_some(&to, hashes + i, batch_at(i, count));
+}
+
+void k_hash_insert_numbers(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                           const int64_t *values, size_t count) {
+    struct inserter to = inserter_of(words, num_bits, num_hashes);
+    uint64_t hashes[BATCH];
+    for (size_t i = 0; i < count; i += BATCH) {
+        wang(values + i, batch_at(i, count), hashes);
+        insert_some(&to, hashes, batch_at(i, count));
     }
+}
+
+void k_hash_insert_texts(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                         const uint8_t *data, const int64_t *starts, size_t count, uint64_t seed) {
+    struct inserter to = inserter_of(words, num_bits, num_hashes);
+    uint64_t hashes[BATCH];
+    for (size_t i = 0; i < count; i += BATCH) {
+        hive64_slices(data, starts + i, batch_at(i, count), 0, seed, hashes);
+        insert_some(&to, hashes, batch_at(i, count));
+    }
+}
+
+void k_hash_insert_decimals(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                            const uint8_t *values, size_t count, int scale, uint64_t seed) {
+    struct inserter to = inserter_of(words, num_bits, num_hashes);
+    uint64_t hashes[BATCH];
+    for (size_t i = 0; i < count; i += BATCH) {
+        hive64_decimals(values + 16 * i, batch_at(i, count), scale, seed, hashes);
+        insert_some(&to, hashes, batch_at(i, count));
+    }
+}
+
+/* Both zeros are one value, and what is not a number is the canonical NaN for Java. */
+static const int64_t SIGN = INT64_MIN, INFINITE = 0x7ff0000000000000, NOT_A_NUMBER = 0x7ff8000000000000;
+
+void k_hash_insert_floats(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                          const uint8_t *values, size_t count, size_t width) {
+    struct inserter to = inserter_of(words, num_bits, num_hashes);
+    int64_t keys[BATCH];
+    uint64_t hashes[BATCH];
+    int64_t others[] = {0, SIGN, NOT_A_NUMBER};
+    int has_zero = 0, has_nan = 0;
+    for (size_t i = 0; i < count; i += BATCH) {
+        size_t n = batch_at(i, count);
+        if (width == 4) {
+            for (size_t j = 0; j < n; j++) {
+                float narrow;
+                memcpy(&narrow, values + 4 * (i + j), sizeof narrow);
+                double wide = narrow;
+                memcpy(keys + j, &wide, sizeof wide);
+            }
+        } else {
+            memcpy(keys, values + 8 * i, 8 * n);
+        }
+        for (size_t j = 0; j < n; j++) {
+            has_zero |= (keys[j] & ~SIGN) == 0;
+            has_nan |= (keys[j] & ~SIGN) > INFINITE;
+        }
+        wang(keys, n, hashes);
+        insert_some(&to, hashes, n);
+    }
+    size_t first = has_zero ? 0 : 2, end = has_nan ? 3 : 2;
+    if (first < end) {
+        wang(others + first, end - first, hashes);
+        insert_some(&to, hashes, end - first);
+    }
+}
+
+uint64_t k_hash_bits_set(const uint64_t *words, size_t count) {
+    const size_t words_of_block = WORDS_PER_BLOCK / 2;
+    /* Not every processor counts bits by itself; whoever counts those of blocks has found out. */
+    uint64_t bits = split_block_popcount((const uint32_t *)words, count / words_of_block);
+    for (size_t i = count - count % words_of_block; i < count; i++)
+        bits += (uint64_t)__builtin_popcountll(words[i]);
+    return bits;
 }
 
 void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
@@ -115,22 +210,44 @@ void k_hash_check_wide(const uint64_t *words, uint32_t num_bits, uint32_t num_ha
 }
 
 /* Thomas Wang's 64-bit hash as in Hive and ORC Java: with arithmetic shifts, since Java's numbers are
- * signed. */
-#define WANG(name, signedness)                                                                     \
-    static uint64_t name##_of(uint64_t x) {                                                        \
-        x = ~x + (x << 21);                                                                        \
-        x ^= (uint64_t)((signedness)x >> 24);                                                      \
-        x += (x << 3) + (x << 8);                                                                  \
-        x ^= (uint64_t)((signedness)x >> 14);                                                      \
-        x += (x << 2) + (x << 4);                                                                  \
-        x ^= (uint64_t)((signedness)x >> 28);                                                      \
-        return x + (x << 31);                                                                      \
-    }                                                                                              \
-    void name(const int64_t *values, size_t count, uint64_t *hashes) {                             \
-        for (size_t i = 0; i < count; i++) hashes[i] = name##_of((uint64_t)values[i]);             \
-    }
-
-WANG(wang, int64_t)
+ * signed. No instruction before AVX-512 shifts several such numbers at once, but these do. */
+INLINE uint64_t arithmetic(uint64_t x, int by) {
+    const uint64_t sign = (uint64_t)1 << (63 - by);
+    return ((x >> by) ^ sign) - sign;
+}
 
 /* With the logical shifts of the original, as in ORC C++ 1.6 and 1.7.0 (ORC-1024). */
-WANG(wang_logical, uint64_t)
+INLINE uint64_t logical(uint64_t x, int by) { return x >> by; }
+
+#define WANG_PATH(name, shifted, attribute)                                                        \
+    attribute static void name(const int64_t *values, size_t count, uint64_t *hashes) {            \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            uint64_t x = (uint64_t)values[i];                                                      \
+            x = ~x + (x << 21);                                                                    \
+            x ^= shifted(x, 24);                                                                   \
+            x += (x << 3) + (x << 8);                                                              \
+            x ^= shifted(x, 14);                                                                   \
+            x += (x << 2) + (x << 4);                                                              \
+            x ^= shifted(x, 28);                                                                   \
+            hashes[i] = x + (x << 31);                                                             \
+        }                                                                                          \
+    }
+
+WANG_PATH(wang_any, arithmetic, )
+WANG_PATH(wang_logical_any, logical, )
+
+#if defined(__x86_64__)
+WANG_PATH(wang_avx2, arithmetic, __attribute__((target("avx2"))))
+WANG_PATH(wang_logical_avx2, logical, __attribute__((target("avx2"))))
+#else
+WANG_PATH(wang_avx2, arithmetic, )
+WANG_PATH(wang_logical_avx2, logical, )
+#endif
+
+void wang(const int64_t *values, size_t count, uint64_t *hashes) {
+    (split_block_uses_avx2() ? wang_avx2 : wang_any)(values, count, hashes);
+}
+
+void wang_logical(const int64_t *values, size_t count, uint64_t *hashes) {
+    (split_block_uses_avx2() ? wang_logical_avx2 : wang_logical_any)(values, count, hashes);
+}

@@ -63,6 +63,21 @@ void k_hash_insert(uint64_t *words, uint32_t num_bits, uint32_t num_hashes, cons
                    size_t count);
 void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                   const uint64_t *hashes, size_t count, uint8_t *found);
+
+/* Insert values as ORC hashes them: integers by wang; text, data[starts[i] .. starts[i + 1]), and
+ * decimals by hive64; floats of 4 or 8 bytes as the bits of doubles, with both zeros for one of them,
+ * and the canonical NaN for any. */
+void k_hash_insert_numbers(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                           const int64_t *values, size_t count);
+void k_hash_insert_texts(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                         const uint8_t *data, const int64_t *starts, size_t count, uint64_t seed);
+void k_hash_insert_decimals(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                            const uint8_t *values, size_t count, int scale, uint64_t seed);
+void k_hash_insert_floats(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
+                          const uint8_t *values, size_t count, size_t width);
+
+/* The number of bits that are set in `count` words. */
+uint64_t k_hash_bits_set(const uint64_t *words, size_t count);
 void k_hash_insert_wide(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                         const struct murmur3_hash *hashes, size_t count);
 void k_hash_check_wide(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
@@ -213,6 +228,24 @@ int64_t orc_decimals(const uint8_t *data, size_t size, int64_t *at, orc_decimal 
  * scale outside of 0 to 38, or ORC_TOO_LARGE for more than 38 digits. */
 int orc_rescale(orc_decimal *values, const int64_t *scales, size_t count, int64_t scale);
 
+/* Make numbers those of their lowest 1 to 64 bits, in place. */
+void orc_narrow(int64_t *values, size_t count, int bits);
+
+/* The bits from `first` on, the highest of each byte first, as one byte each. Returns how many are
+ * set. */
+int64_t orc_bits(const uint8_t *packed, size_t first, size_t count, uint8_t *bits);
+
+/* Add to all seconds. Returns 0, or ORC_TOO_LARGE for 2^53 or more before that. */
+int orc_shift(int64_t *seconds, size_t count, int64_t by);
+
+/* Seconds and nanoseconds, -10^9 to 10^9, as times: nanoseconds of 0 or more after the second. */
+void orc_settle(int64_t *seconds, int64_t *nanos, size_t count);
+
+/* Times in milliseconds, rounded down. Returns whether any that is not a whole second lies in
+ * [low, high). */
+int orc_millis(const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low, int64_t high,
+               int64_t *millis);
+
 /* Nanoseconds from how they are stored, in place. Returns 0, or ORC_DAMAGED for a second or more. */
 int orc_nanoseconds(int64_t *values, size_t count);
 
@@ -224,6 +257,11 @@ int64_t orc_starts(const int64_t *lengths, size_t count, int64_t limit, int64_t 
  * lacks one of them. */
 int64_t orc_picked_starts(const int64_t *starts, int64_t num_entries, const int64_t *picks,
                           size_t count, int64_t limit, int64_t *picked);
+
+/* The entries that `picks` name, each once and in order, by marking them in `is_used`, all zeros before.
+ * Returns their number, or ORC_DAMAGED if the dictionary lacks one. */
+int64_t orc_used(const int64_t *picks, size_t count, uint8_t *is_used, int64_t num_entries,
+                 int64_t *used);
 
 /* Copy these entries one after the other, after orc_picked_starts. */
 void orc_pick(const uint8_t *data, const int64_t *starts, const int64_t *picks, size_t count,

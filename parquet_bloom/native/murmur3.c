@@ -8,10 +8,19 @@ static const uint64_t C1 = 0x87c37b91114253d5u, C2 = 0x4cf5ad432745937fu;
 
 INLINE uint64_t rotl(uint64_t x, int r) { return (x << r) | (x >> (64 - r)); }
 
-/* Up to 8 bytes, little-endian. */
+/* Up to 8 bytes, little-endian. A copy of a size that only the machine knows would be a call. */
 INLINE uint64_t read_up_to_8(const uint8_t *p, size_t size) {
     uint64_t x = 0;
-    if (size) memcpy(&x, p, size < 8 ? size : 8);
+    if (size >= 8) {
+        memcpy(&x, p, 8);
+    } else if (size >= 4) {
+        uint32_t low, high;
+        memcpy(&low, p, 4);
+        memcpy(&high, p + size - 4, 4);
+        x = low | (uint64_t)high << 8 * (size - 4);
+    } else if (size) {
+        x = p[0] | (uint64_t)p[size / 2] << 8 * (size / 2) | (uint64_t)p[size - 1] << 8 * (size - 1);
+    }
     return x;
 }
 

@@ -65,8 +65,23 @@ INLINE uint64_t low_bits(int width) {
 
 INLINE size_t packed_bytes(size_t count, int width) { return (count * (size_t)width + 7) / 8; }
 
+/* Numbers of whole words need no shifts. */
+#define UNPACK(type, swapped)                                                                      \
+    for (size_t i = 0; i < count; i++) {                                                           \
+        type word;                                                                                 \
+        memcpy(&word, packed + i * sizeof word, sizeof word);                                      \
+        values[i] = swapped(word);                                                                 \
+    }                                                                                              \
+    return
+
 /* Unpack `count` numbers of 1 to 64 bits, the most significant bit first, from packed_bytes bytes. */
 static void unpack(const uint8_t *packed, int width, size_t count, uint64_t *values) {
+    switch (width) {
+    case 8: UNPACK(uint8_t, );
+    case 16: UNPACK(uint16_t, __builtin_bswap16);
+    case 32: UNPACK(uint32_t, __builtin_bswap32);
+    case 64: UNPACK(uint64_t, __builtin_bswap64);
+    }
     size_t i = 0;
     if (width <= 56) {
         /* The numbers whose 8 bytes from their first on do not reach beyond the packed bytes. */

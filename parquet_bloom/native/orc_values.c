@@ -62,6 +62,22 @@ int orc_rescale(orc_decimal *values, const int64_t *scales, size_t count, int64_
     return 0;
 }
 
+/* ---- integers ----------------------------------------------------------------------------------- */
+
+void orc_narrow(int64_t *values, size_t count, int bits) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = (int64_t)((uint64_t)values[i] << (64 - bits)) >> (64 - bits);
+}
+
+int64_t orc_bits(const uint8_t *packed, size_t first, size_t count, uint8_t *bits) {
+    int64_t num_set = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = first + i;
+        num_set += bits[i] = packed[at / 8] >> (7 - at % 8) & 1;
+    }
+    return num_set;
+}
+
 /* ---- timestamps --------------------------------------------------------------------------------- */
 
 /* A number without its trailing zeros, if there are two or more; the lowest 3 bits are their number
@@ -75,6 +91,36 @@ int orc_nanoseconds(int64_t *values, size_t count) {
         if (values[i] <= -1000000000 || values[i] >= 1000000000) return ORC_DAMAGED;
     }
     return 0;
+}
+
+/* Seconds are less than 2^53, so that milliseconds fit 64 bits. */
+int orc_shift(int64_t *seconds, size_t count, int64_t by) {
+    const int64_t limit = (int64_t)1 << 53;
+    for (size_t i = 0; i < count; i++) {
+        if (seconds[i] <= -limit || seconds[i] >= limit) return ORC_TOO_LARGE;
+        seconds[i] += by;
+    }
+    return 0;
+}
+
+/* Before 1970, what has more than a millisecond of fraction is a second earlier: as ORC C++ reads it.
+ * Negative nanoseconds: as pyarrow writes some of those times. */
+void orc_settle(int64_t *seconds, int64_t *nanos, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        int is_negative = nanos[i] < 0;
+        seconds[i] -= (seconds[i] < 0 && nanos[i] > 999999) + is_negative;
+        nanos[i] += is_negative * (int64_t)1000000000;
+    }
+}
+
+int orc_millis(const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low, int64_t high,
+               int64_t *millis) {
+    int is_near = 0;
+    for (size_t i = 0; i < count; i++) {
+        millis[i] = (int64_t)((uint64_t)seconds[i] * 1000 + (uint64_t)(nanos[i] / 1000000));
+        is_near |= millis[i] >= low && millis[i] < high && nanos[i] != 0;
+    }
+    return is_near;
 }
 
 /* ---- text --------------------------------------------------------------------------------------- */
@@ -99,6 +145,18 @@ int64_t orc_picked_starts(const int64_t *starts, int64_t num_entries, const int6
         picked[i + 1] = end += length;
     }
     return end;
+}
+
+int64_t orc_used(const int64_t *picks, size_t count, uint8_t *is_used, int64_t num_entries,
+                 int64_t *used) {
+    for (size_t i = 0; i < count; i++) {
+        if (picks[i] < 0 || picks[i] >= num_entries) return ORC_DAMAGED;
+        is_used[picks[i]] = 1;
+    }
+    int64_t num_used = 0;
+    for (int64_t entry = 0; entry < num_entries; entry++)
+        if (is_used[entry]) used[num_used++] = entry;
+    return num_used;
 }
 
 void orc_pick(const uint8_t *data, const int64_t *starts, const int64_t *picks, size_t count,

@@ -5,20 +5,28 @@ Numbers     integers, days, floating-point numbers, booleans; of a LIST or MAP t
 Texts       text and bytes, one after the other
 Decimals    unscaled numbers of 128 bits
 Times       seconds since 1970 by the wall clock or in UTC, and nanoseconds
+
+They are held in memoryviews or arrays, and are arrays for whoever asks for that: those who only build
+filters do not, and need no numpy.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from itertools import pairwise
-from typing import Any, Self, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from parquet_bloom.native import _kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# What numbers are held in.
+Held: TypeAlias = "memoryview[Any] | NDArray[Any]"
 
 # More bytes than any index group or dictionary has; see streams.MOST_VALUES.
 MOST_BYTES = 1 << 30
@@ -29,25 +37,36 @@ _CONTEXT = Context(prec=60)
 _WORD = 64
 
 
+def array_of(held: Held) -> NDArray[Any]:
+    """The same memory as an array."""
+    import numpy as np
+
+    return np.asarray(held)
+
+
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """`numbers`: shape (n,), of any width."""
+    """`held`: numbers of any width, shape (n,)."""
 
-    numbers: NDArray[Any] = field(repr=False)
+    held: Held = field(repr=False)
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.held)
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        return array_of(self.held)
 
     def take(self, positions: NDArray[np.int64]) -> Self:
         return type(self)(self.numbers[positions])
 
     def tolist(self) -> list[Any]:
-        numbers: list[Any] = self.numbers.tolist()
+        numbers: list[Any] = self.held.tolist()
         return numbers
 
     def identities(self) -> Iterable[Hashable]:
         """Equal only for values with the same bits."""
-        numbers: NDArray[Any] = self.numbers
+        numbers = self.numbers
         if numbers.dtype.kind == "f":
             numbers = numbers.view(f"i{numbers.itemsize}")
         identities: list[Hashable] = numbers.tolist()
@@ -58,18 +77,18 @@ class Numbers:
 class Texts:
     """Value i is data[starts[i]:starts[i + 1]]; `starts`: int64, shape (n + 1,)."""
 
-    data: bytes | memoryview | NDArray[np.uint8] = field(repr=False)
-    starts: NDArray[np.int64] = field(repr=False)
+    data: bytes | memoryview = field(repr=False)
+    starts: memoryview = field(repr=False)
 
     @classmethod
     def of(cls, texts: list[bytes]) -> Self:
-        lengths = np.array([len(text) for text in texts], np.int64)
+        lengths = memoryview(array("q", map(len, texts)))
         return cls(b"".join(texts), _kernel.orc_starts(lengths, MOST_BYTES))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def take(self, positions: NDArray[np.int64]) -> Self:
+    def take(self, positions: Held) -> Self:
         """Raises ValueError for a position that is out of range."""
         return type(self)(*_kernel.orc_picked(self.data, self.starts, positions, MOST_BYTES))
 
@@ -83,27 +102,35 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Decimals:
-    """`words`: the unscaled numbers as two's complement, the low word first, uint64, shape (n, 2);
-    `scale`: digits after the point, 0 to 38."""
+    """`held`: the unscaled numbers as two's complement, two words for each, the low one first, uint64,
+    shape (2 * n,); `scale`: digits after the point, 0 to 38."""
 
-    words: NDArray[np.uint64] = field(repr=False)
+    held: Held = field(repr=False)
     scale: int
 
     @classmethod
     def of(cls, unscaled: list[int], scale: int) -> Self:
         low = (1 << _WORD) - 1
-        words = [(number & low, number >> _WORD & low) for number in unscaled]
-        return cls(np.array(words, np.uint64).reshape(-1, 2), scale)
+        words = (word for number in unscaled for word in (number & low, number >> _WORD & low))
+        return cls(memoryview(array("Q", words)), scale)
 
     def __len__(self) -> int:
-        return len(self.words)
+        return len(self.held) // 2
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """Shape (n, 2)."""
+        return array_of(self.held).reshape(-1, 2)
 
     def take(self, positions: NDArray[np.int64]) -> Self:
-        return type(self)(self.words[positions], self.scale)
+        return type(self)(self.words[positions].ravel(), self.scale)
 
     def unscaled(self) -> list[int]:
-        low, high = self.words[:, 0].tolist(), self.words[:, 1].view(np.int64).tolist()
-        return [above << _WORD | below for below, above in zip(low, high, strict=True)]
+        signed = array_of(self.held).view("i8")[1::2].tolist()
+        return [
+            above << _WORD | below
+            for below, above in zip(self.held[::2].tolist(), signed, strict=True)
+        ]
 
     def tolist(self) -> list[Decimal]:
         return [_CONTEXT.scaleb(Decimal(number), -self.scale) for number in self.unscaled()]
@@ -114,32 +141,45 @@ class Decimals:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """`seconds` since 1970, rounded down, and `nanos` after them, 0 to 999,999,999: int64, shape
+    """Seconds since 1970, rounded down, and nanoseconds after them, 0 to 999,999,999: int64, shape
     (n,)."""
 
-    seconds: NDArray[np.int64] = field(repr=False)
-    nanos: NDArray[np.int64] = field(repr=False)
+    held_seconds: Held = field(repr=False)
+    held_nanos: Held = field(repr=False)
 
     @classmethod
     def of(cls, nanos: list[int]) -> Self:
         """From nanoseconds since 1970."""
         pairs = [divmod(each, 1_000_000_000) for each in nanos]
-        seconds, rests = np.array(pairs, np.int64).reshape(-1, 2).T
-        return cls(seconds.copy(), rests.copy())
+        seconds, rests = (array("q", (pair[at] for pair in pairs)) for at in (0, 1))
+        return cls(memoryview(seconds), memoryview(rests))
 
     def __len__(self) -> int:
-        return len(self.seconds)
+        return len(self.held_seconds)
+
+    @property
+    def seconds(self) -> NDArray[np.int64]:
+        return array_of(self.held_seconds)
+
+    @property
+    def nanos(self) -> NDArray[np.int64]:
+        return array_of(self.held_nanos)
 
     def take(self, positions: NDArray[np.int64]) -> Self:
         return type(self)(self.seconds[positions], self.nanos[positions])
 
+    def to_millis(self, low: int = 0, high: int = 0) -> tuple[memoryview, bool]:
+        """Whole milliseconds since 1970, rounded down: int64, shape (n,); and whether any time that is
+        not a whole second is in [low, high) of them."""
+        return _kernel.orc_millis(self.held_seconds, self.held_nanos, low, high)
+
     @property
     def millis(self) -> NDArray[np.int64]:
         """Whole milliseconds since 1970, rounded down."""
-        return self.seconds * 1_000 + self.nanos // 1_000_000
+        return array_of(self.to_millis()[0])
 
     def tolist(self) -> list[tuple[int, int]]:
-        return list(zip(self.seconds.tolist(), self.nanos.tolist(), strict=True))
+        return list(zip(self.held_seconds.tolist(), self.held_nanos.tolist(), strict=True))
 
     def identities(self) -> Iterable[Hashable]:
         return self.tolist()
@@ -153,6 +193,8 @@ _STEP = 10_000
 
 def selected(values: Values, wanted: NDArray[np.bool_], at_most: int) -> Values:
     """The first distinct values among the `wanted` ones."""
+    import numpy as np
+
     positions = np.flatnonzero(wanted)
     first: dict[Hashable, int] = {}
     for start in range(0, len(positions), _STEP):

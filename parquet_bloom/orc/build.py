@@ -17,7 +17,7 @@ from parquet_bloom.orc.bloom import FILTER_BYTES, KeyForm, encode_filters
 from parquet_bloom.orc.columns import above
 from parquet_bloom.orc.compression import Compression
 from parquet_bloom.orc.footers import FilterStreams, check_indexed
-from parquet_bloom.orc.keys.key_hashes import insertion_hashes, never_absent
+from parquet_bloom.orc.keys.key_hashes import insert_values, never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import groups
@@ -107,15 +107,16 @@ class OrcFilterBuilder:
             num_filters * (3 * self.size.empty_filter().num_bytes + FILTER_BYTES),
         )
         filters: dict[int, list[KHashFilter]] = {kind: [] for kind in self.kinds}
+        key_forms = {
+            kind: KeyForm(utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone)
+            for kind in self.kinds
+        }
         counts = []
         for group in groups(self.file, chunk):
             counts.append(group.num_values)
-            for kind in self.kinds:
-                key_form = KeyForm(
-                    utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone
-                )
+            for kind, key_form in key_forms.items():
                 filter = self.size.empty_filter()
-                filter.insert_hashes(insertion_hashes(chunk.column, group.distinct, key_form))
+                insert_values(filter, chunk.column, group.distinct, key_form)
                 filters[kind].append(filter)
         if not any(counts):
             return NO_VALUES

@@ -25,10 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Final, Literal
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
@@ -41,17 +38,11 @@ from parquet_bloom.orc.chunk_streams import (
     ChunkStreams,
 )
 from parquet_bloom.orc.keys.zones import from_2015
-from parquet_bloom.orc.streams import naming
+from parquet_bloom.orc.streams import Integers, naming
 from parquet_bloom.orc.writers import LONG_DIGITS, UNSTABLE
 
-# Milliseconds of later and earlier times do not fit 64 bits.
-_MOST_SECONDS: Final = 1 << 53
-
-_WIDTHS: Final = {"SHORT": np.int16, "INT": np.int32, "LONG": np.int64, "DATE": np.int32}
-_FLOATS: Final[dict[str, np.dtype[np.floating[Any]]]] = {
-    "FLOAT": np.dtype("<f4"),
-    "DOUBLE": np.dtype("<f8"),
-}
+_BITS: Final = {"SHORT": 16, "INT": 32, "LONG": 64, "DATE": 32}
+_FLOATS: Final[dict[str, tuple[int, Literal["f", "d"]]]] = {"FLOAT": (4, "f"), "DOUBLE": (8, "d")}
 _TEXTS: Final = ("STRING", "CHAR", "VARCHAR", "BINARY")
 
 _MOST_SCALE: Final = 38
@@ -78,7 +69,8 @@ class Decoded:
 class _Picked(Decoded):
     """Entries of a dictionary, which is `all`."""
 
-    picks: NDArray[np.int64]
+    all: Texts
+    picks: memoryview
     where: str
 
     def values(self) -> Values:
@@ -88,15 +80,11 @@ class _Picked(Decoded):
         size = len(self.all)
         if size > _WORTH_PICKING * len(self.picks):
             return self.values()
-        picks = self.picks.view(np.uint64)
-        if len(picks) and int(picks.max()) >= size:
-            # Says what is wrong.
-            return self.values()
-        used = np.zeros(size, np.bool_)
-        used[self.picks] = True
-        return self._pick(np.flatnonzero(used))
+        with naming(self.where):
+            used = _kernel.orc_used(self.picks, size)
+        return self._pick(used)
 
-    def _pick(self, picks: NDArray[np.int64]) -> Values:
+    def _pick(self, picks: memoryview) -> Values:
         with naming(self.where):
             return self.all.take(picks)
 
@@ -110,27 +98,26 @@ def decoder(streams: ChunkStreams) -> Decoder:
     column = streams.column
     match column.kind:
         case "SHORT" | "INT" | "LONG" | "DATE":
-            integers, width = streams.integers(DATA, signed=True), _WIDTHS[column.kind]
-            return lambda count: _numbers(integers.take(count).astype(width, copy=False))
+            return _integers(streams.integers(DATA, signed=True), _BITS[column.kind])
         case "BYTE":
             tags = streams.tags()
-            return lambda count: _numbers(tags.take(count).view(np.int8))
+            return lambda count: _numbers(tags.take(count).cast("b"))
         case "UNION":
             tags = streams.tags()
             return lambda count: _numbers(tags.take(count))
         case "BOOLEAN":
             booleans = streams.booleans(DATA)
-            return lambda count: _numbers(booleans.take(count))
+            return lambda count: _numbers(booleans.take(count)[0])
         case "FLOAT" | "DOUBLE":
-            stream, dtype = streams.stream(DATA), _FLOATS[column.kind]
+            stream, (width, item) = streams.stream(DATA), _FLOATS[column.kind]
             return lambda count: _numbers(
-                np.frombuffer(stream.take_bytes(count * dtype.itemsize), dtype)
+                memoryview(stream.take_bytes(count * width)).cast("B").cast(item)
             )
         case "LIST" | "MAP":
             lengths = streams.integers(LENGTH, signed=False)
             return lambda count: _numbers(lengths.take(count))
         case "STRUCT":
-            return lambda count: _numbers(np.empty(0, np.int64))
+            return lambda count: _numbers(memoryview(b""))
         case "DECIMAL":
             return _decimals(streams)
         case "TIMESTAMP" | "TIMESTAMP_INSTANT":
@@ -140,8 +127,18 @@ def decoder(streams: ChunkStreams) -> Decoder:
     raise UnsupportedError(f"{streams.where}: {column.kind}: values cannot be read")
 
 
-def _numbers(numbers: NDArray[np.generic]) -> Decoded:
+def _numbers(numbers: memoryview[Any]) -> Decoded:
     return Decoded(Numbers(numbers))
+
+
+def _integers(integers: Integers, bits: int) -> Decoder:
+    def decode(count: int) -> Decoded:
+        numbers = integers.take(count)
+        if bits < 64:
+            _kernel.orc_narrow(numbers, bits)
+        return _numbers(numbers)
+
+    return decode
 
 
 # ------------------------------------------------------------------------------------------------
@@ -196,9 +193,7 @@ def _decimals(streams: ChunkStreams) -> Decoder:
         integers = streams.integers(DATA, signed=True, version=2)
 
         def decode_short(count: int) -> Decoded:
-            low = integers.take(count)
-            words = np.column_stack([low, low >> 63]).view(np.uint64)
-            return Decoded(Decimals(words, column.scale))
+            return Decoded(Decimals.of(integers.take(count).tolist(), column.scale))
 
         return decode_short
     numbers, scales = streams.long_numbers(), streams.integers(SECONDARY, signed=True)
@@ -206,7 +201,7 @@ def _decimals(streams: ChunkStreams) -> Decoder:
     def decode(count: int) -> Decoded:
         words, of_each = numbers.take(count), scales.take(count)
         # Without a precision (Hive 0.11), each number has a scale of its own.
-        scale = column.scale if column.precision else int(of_each.max(initial=0))
+        scale = column.scale if column.precision else max(of_each, default=0)
         with naming(streams.where):
             _kernel.orc_rescale(words, of_each, scale)
         return Decoded(Decimals(words, scale))
@@ -227,14 +222,16 @@ class _Times:
         self._zone = streams.stripe.writer_timezone if is_local else ""
 
     def __call__(self, count: int) -> Decoded:
-        stored, nanos = self._seconds.take(count), self._nanos.take(count)
-        if count and not -_MOST_SECONDS < int(stored.min()) <= int(stored.max()) < _MOST_SECONDS:
-            raise UnsupportedError(f"{self._where}: a time beyond 64 bits of milliseconds")
+        seconds, nanos = self._seconds.take(count), self._nanos.take(count)
+        try:
+            seconds = from_2015(seconds, self._zone)
+        except OverflowError:
+            raise UnsupportedError(
+                f"{self._where}: a time beyond 64 bits of milliseconds"
+            ) from None
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self._where}: {error}") from None
         with naming(self._nanos.stream.where):
             _kernel.orc_nanoseconds(nanos)
-        with naming(self._where):
-            seconds = from_2015(stored, self._zone)
-        seconds -= (seconds < 0) & (nanos > 999_999)
-        # As pyarrow writes some times before 1970.
-        negative = nanos < 0
-        return Decoded(Times(seconds - negative, nanos + negative * 1_000_000_000))
+        _kernel.orc_settle(seconds, nanos)
+        return Decoded(Times(seconds, nanos))

@@ -11,12 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units
-from parquet_bloom.container.descriptions import PartDescription
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.describe import describe, read_filter, stored_filter, stored_index
-from parquet_bloom.orc.probe import Asked, StripeProber
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
@@ -24,9 +21,15 @@ from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 if TYPE_CHECKING:
     from parquet_bloom.container import Repairs
     from parquet_bloom.container.column_filter import ColumnFilter
-    from parquet_bloom.container.descriptions import ChunkDescription, Look, StoredFilter
+    from parquet_bloom.container.descriptions import (
+        ChunkDescription,
+        Look,
+        PartDescription,
+        StoredFilter,
+    )
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.orc.build_change import OrcBuild, OrcRepair
+    from parquet_bloom.orc.probe import Asked, StripeProber
     from parquet_bloom.orc.strip_change import OrcStrip
     from parquet_bloom.parallel import Progress
     from parquet_bloom.vocabulary import Dialect
@@ -98,6 +101,9 @@ class OrcFile(OrcReader):
         Raises ColumnError if there is no such column, stripe or index group, FilterError if it has
         no usable filter, UnsupportedError for a dialect.
         """
+        from parquet_bloom.orc.describe import stored_index
+        from parquet_bloom.orc.probe import StripeProber
+
         self._check_dialect(dialect)
         chunk = self._chunk(row_group, column)
         num_groups = chunk.stripe.num_index_groups
@@ -115,6 +121,8 @@ class OrcFile(OrcReader):
 
     def encode(self, column: OrcColumn, values: Sequence[Any]) -> Asked:
         """Values to pass to probers. Raises ValueTypeError."""
+        from parquet_bloom.orc.probe import Asked
+
         try:
             return Asked(column, values)
         except ValueTypeError as error:
@@ -130,13 +138,13 @@ class OrcFile(OrcReader):
         """One prober for each stripe, or for these. All answer `unknown` if stripes may be missing from
         the footer. Raises ColumnError, UnsupportedError for a dialect, FooterError for a damaged
         stripe footer, or if there is not even one that could answer."""
+        from parquet_bloom.orc.probe import StripeProber
+
         self._check_dialect(dialect)
-        if self.num_stripes == 0:
+        wanted = self.select_parts(parts)
+        if not any(self.tail.stripes[index].num_rows for index in wanted):
             self.tail.check_row_counts()
-        return (
-            StripeProber(self, OrcChunk(self.stripe(index), column))
-            for index in self.select_parts(parts)
-        )
+        return (StripeProber(self, OrcChunk(self.stripe(index), column)) for index in wanted)
 
     def _check_dialect(self, dialect: Dialect | None) -> None:
         if dialect is not None:
@@ -156,6 +164,8 @@ class OrcFile(OrcReader):
 
     def describe_part(self, part: int) -> PartDescription:
         """A stripe, without its columns."""
+        from parquet_bloom.container.descriptions import PartDescription
+
         stripe = self.stripe(part)
         return PartDescription(
             Place(part, units=STRIPES),
@@ -174,6 +184,8 @@ class OrcFile(OrcReader):
     ) -> Iterator[ChunkDescription]:
         """The chunks of `columns` in one stripe and their filters, or why one has none. `groups`:
         each index group, too; `look` is called with every filter of a chunk before it comes."""
+        from parquet_bloom.orc.describe import describe
+
         return (describe(self, chunk, groups, look) for chunk in self.chunks(part, columns))
 
     def stored_filter(
@@ -194,6 +206,8 @@ class OrcFile(OrcReader):
         self._check_dialect(dialect)
         if unparsed:
             raise UnsupportedError(f"{self.path}: unparsed is not supported for ORC files")
+        from parquet_bloom.orc.describe import stored_filter
+
         return stored_filter(self, self._chunk(part, column), group or 0)
 
     def room_for_filters(self, part: int, column: OrcColumn) -> int:
@@ -203,6 +217,8 @@ class OrcFile(OrcReader):
 
     def read_filters(self, part: int, column: OrcColumn) -> Sequence[ReadFilter] | NoFilters:
         """The filters of a chunk, by index group."""
+        from parquet_bloom.orc.describe import read_filter
+
         num_index_groups = self.stripe(part).num_index_groups
         if self.tail.is_encrypted_column(column):
             # Whether it has filters is encrypted, too.

@@ -7,11 +7,10 @@ holds the same values. A LONG that Spark marks as TIMESTAMP_NTZ holds microsecon
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-
-import numpy as np
 
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values
 from parquet_bloom.orc.columns import OrcColumn
@@ -75,9 +74,7 @@ def stored_values(column: OrcColumn, plain: Sequence[bytes]) -> Values:
     long and for a DECIMAL of too many digits."""
     match column.kind:
         case "FLOAT" | "DOUBLE":
-            return Numbers(
-                np.frombuffer(b"".join(plain), "<f4" if column.kind == "FLOAT" else "<f8")
-            )
+            return Numbers(memoryview(b"".join(plain)).cast("f" if column.kind == "FLOAT" else "d"))
         case "STRING" | "BINARY":
             return Texts.of(list(plain))
         case "CHAR" | "VARCHAR":
@@ -91,7 +88,7 @@ def stored_values(column: OrcColumn, plain: Sequence[bytes]) -> Values:
             return Times.of([_nanos(each) for each in plain])
         case _:
             numbers = [int.from_bytes(each, "little", signed=True) for each in plain]
-            return Numbers(np.array(numbers, np.int64))
+            return Numbers(memoryview(array("q", numbers)))
 
 
 def _text(column: OrcColumn, plain: bytes) -> bytes:
@@ -130,12 +127,17 @@ def literals(column: OrcColumn, values: Values) -> tuple[str, ...]:
             return tuple(
                 f"{_clock(seconds)}.{nanos:09}{zone}" for seconds, nanos in values.tolist()
             )
-        case Numbers(numbers) if column.kind == "DATE":
-            return tuple(np.datetime_as_string(numbers.astype("datetime64[D]")).tolist())
-        case Numbers(numbers) if numbers.dtype.kind == "f":
-            return tuple(str(number).removesuffix(".0") for number in numbers)
+        case Numbers() if column.kind == "DATE":
+            import numpy as np
+
+            return tuple(np.datetime_as_string(values.numbers.astype("datetime64[D]")).tolist())
+        case Numbers() if column.kind in ("FLOAT", "DOUBLE"):
+            # Of a FLOAT, the digits that tell it from other FLOATs.
+            return tuple(str(number).removesuffix(".0") for number in values.numbers)
     return tuple(map(str, values.tolist()))
 
 
 def _clock(seconds: int) -> str:
+    import numpy as np
+
     return str(np.datetime64(seconds, "s")).replace("T", " ")

@@ -17,7 +17,6 @@ from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_k_hash
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.row_index import IndexEntry, fits
 from parquet_bloom.parallel import read_once
 from parquet_bloom.values.encode import plain_value
@@ -25,7 +24,7 @@ from parquet_bloom.values.given import texts_of
 from parquet_bloom.values.types import literal
 
 if TYPE_CHECKING:
-    from parquet_bloom.orc.bloom import StoredIndex
+    from parquet_bloom.orc.bloom import KeyForm, StoredIndex
     from parquet_bloom.orc.columns import OrcColumn
     from parquet_bloom.orc.keys.key_hashes import KeyHashes
     from parquet_bloom.orc.reader import OrcReader
@@ -38,10 +37,11 @@ class Asked:
     hold one of them, even where there is no filter."""
 
     def __init__(self, column: OrcColumn, values: Sequence[Any]) -> None:
-        self._column = column
+        from parquet_bloom.orc.keys.key_hashes import given_values
+
         self._values = values
+        self._given = given_values(column, values)
         self._hashes: dict[KeyForm, KeyHashes] = {}
-        self.hashes(KeyForm())
 
     def __len__(self) -> int:
         return len(self._values)
@@ -53,9 +53,7 @@ class Asked:
 
     def hashes(self, key_form: KeyForm) -> KeyHashes:
         if key_form not in self._hashes:
-            from parquet_bloom.orc.keys.key_hashes import key_hashes
-
-            self._hashes[key_form] = key_hashes(self._column, self._values, key_form)
+            self._hashes[key_form] = self._given.hashes(key_form)
         return self._hashes[key_form]
 
     @cached_property

@@ -1,4 +1,5 @@
-"""Decode the streams of a column, a number of values at a time.
+"""Decode the streams of a column, a number of values at a time, into memoryviews: numpy would take longer
+to import than most files take to build.
 
 A stream is a sequence of compressed chunks, of which only one is held in memory at a time. Nothing is
 allocated for values that a file only claims to have: large arrays grow with what is decoded.
@@ -9,12 +10,8 @@ Spec: apache/orc-format, specification/ORCv1.md "Run Length Encoding".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
@@ -33,21 +30,44 @@ _VALUE_BYTES: Final = 48
 # Values to allocate at a time.
 _PIECE: Final = 1 << 20
 
-# Decodes from a byte of a part into an array; returns the number of values, and the next byte.
-_Decode = Callable[[Any, int, NDArray[Any]], tuple[int, int]]
+# Decodes from a byte of a part into items; returns how many values those are, and the next byte.
+_Decode = Callable[[Any, int, memoryview], tuple[int, int]]
 
 
-@contextmanager
-def naming(where: str) -> Iterator[None]:
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How values are held: memoryview items of a format, so many for each value."""
+
+    format: Literal["B", "q", "Q"]
+    num_items: int = 1
+
+    def room(self, count: int) -> memoryview:
+        """For so many values."""
+        item_bytes = 1 if self.format == "B" else 8
+        return memoryview(bytearray(count * self.num_items * item_bytes)).cast(self.format)
+
+
+_INTEGERS: Final = _Layout("q")
+_BYTES: Final = _Layout("B")
+_WORD_PAIRS: Final = _Layout("Q", 2)
+
+
+class naming:
     """Errors of the kernel and of codecs as ours, which name `where`."""
-    try:
-        yield
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{where}: {error}") from None
-    except OverflowError as error:
-        raise UnsupportedError(f"{where}: {error}") from None
-    except (FormatError, ValueError) as error:
-        raise FormatError(f"{where}: {error}") from None
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, UnsupportedError | OverflowError):
+            raise UnsupportedError(f"{self._where}: {error}") from None
+        if isinstance(error, FormatError | ValueError):
+            raise FormatError(f"{self._where}: {error}") from None
 
 
 class Stream:
@@ -73,8 +93,8 @@ class Stream:
         last = memoryview(self._part)[start : self._at]
         return b"".join([*pieces, last]) if pieces else last
 
-    def fill(self, decode: _Decode, values: NDArray[Any], count: int) -> NDArray[Any]:
-        """The next `count` values in an array like `values`. Raises as take_bytes."""
+    def fill(self, decode: _Decode, layout: _Layout, count: int) -> memoryview:
+        """The next `count` values. Raises as take_bytes."""
         if count > MOST_VALUES:
             raise UnsupportedError(
                 f"{self.where}: {count} values in an index group, expected at most {MOST_VALUES}"
@@ -82,20 +102,23 @@ class Stream:
         check_fits(f"{self.where}: {count} values take", _VALUE_BYTES * count)
         pieces = []
         for start in range(0, count, _PIECE):
-            piece = np.empty((min(_PIECE, count - start), *values.shape[1:]), values.dtype)
-            filled = self._fill(decode, piece)
-            if filled < len(piece):
+            room = min(_PIECE, count - start)
+            piece = layout.room(room)
+            filled = self._fill(decode, piece, room, layout.num_items)
+            if filled < room:
                 raise self._too_short(start + filled, count, "values")
             pieces.append(piece)
-        return pieces[0] if len(pieces) == 1 else np.concatenate([values[:0], *pieces])
+        if len(pieces) == 1:
+            return pieces[0]
+        return memoryview(bytearray().join(pieces)).cast(layout.format)
 
-    def _fill(self, decode: _Decode, values: NDArray[Any]) -> int:
+    def _fill(self, decode: _Decode, items: memoryview, count: int, num_items: int) -> int:
         filled = 0
         while True:
             with naming(self.where):
-                decoded, self._at = decode(self._part, self._at, values[filled:])
+                decoded, self._at = decode(self._part, self._at, items[filled * num_items :])
             filled += decoded
-            if filled == len(values) or not self._refill():
+            if filled == count or not self._refill():
                 return filled
 
     def _refill(self) -> bool:
@@ -112,11 +135,6 @@ class Stream:
         return FormatError(f"{self.where}: ends after {found} {what}, expected {expected}")
 
 
-_INTEGERS: Final = np.empty(0, np.int64)
-_BYTES: Final = np.empty(0, np.uint8)
-_PAIRS: Final = np.empty((0, 2), np.uint64)
-
-
 class Integers:
     """Run-length encoded integers, in version 1 or 2."""
 
@@ -124,9 +142,9 @@ class Integers:
         self.stream = stream
         self._decode = _kernel.OrcIntegers(version, signed).decode
 
-    def take(self, count: int) -> NDArray[np.int64]:
-        """The next values. Raises FormatError if there are fewer, or for damage,
-        UnsupportedError."""
+    def take(self, count: int) -> memoryview:
+        """The next values, int64, shape (count,). Raises FormatError if there are fewer, or for
+        damage, UnsupportedError."""
         return self.stream.fill(self._decode, _INTEGERS, count)
 
 
@@ -137,8 +155,8 @@ class Bytes:
         self.stream = stream
         self._decode = _kernel.OrcBytes().decode
 
-    def take(self, count: int) -> NDArray[np.uint8]:
-        """Raises as Integers.take."""
+    def take(self, count: int) -> memoryview:
+        """uint8, shape (count,). Raises as Integers.take."""
         return self.stream.fill(self._decode, _BYTES, count)
 
 
@@ -147,16 +165,19 @@ class Booleans:
 
     def __init__(self, stream: Stream) -> None:
         self._bytes = Bytes(stream)
-        self._left = np.empty(0, np.bool_)
+        self._last = b""
+        self._left = 0
 
-    def take(self, count: int) -> NDArray[np.bool_]:
-        """Raises as Integers.take."""
-        missing = count - len(self._left)
-        if missing > 0:
-            bits = np.unpackbits(self._bytes.take(-(-missing // 8))).view(np.bool_)
-            self._left = np.concatenate([self._left, bits]) if len(self._left) else bits
-        taken, self._left = self._left[:count], self._left[count:].copy()
-        return taken
+    def take(self, count: int) -> tuple[memoryview, int]:
+        """bool, shape (count,), and how many are set. Raises as Integers.take."""
+        # The bits that are left begin within the first byte.
+        packed, first = self._last, -self._left % 8
+        if count > self._left:
+            packed = b"".join([packed, self._bytes.take((count - self._left + 7) // 8)])
+        bits, num_set = _kernel.orc_bits(packed, first, count)
+        self._left = 8 * len(packed) - first - count
+        self._last = packed[len(packed) - (self._left + 7) // 8 :]
+        return bits, num_set
 
 
 class LongNumbers:
@@ -165,9 +186,10 @@ class LongNumbers:
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
 
-    def take(self, count: int) -> NDArray[np.uint64]:
-        """Two words for each, the low one first: shape (n, 2). Raises as Integers.take."""
-        return self.stream.fill(_kernel.orc_decimals, _PAIRS, count)
+    def take(self, count: int) -> memoryview:
+        """Two words for each, the low one first: uint64, shape (2 * count,). Raises as
+        Integers.take."""
+        return self.stream.fill(_kernel.orc_decimals, _WORD_PAIRS, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +198,9 @@ class Lengths:
 
     integers: Integers
 
-    def take(self, count: int, most: int = MOST_BYTES) -> NDArray[np.int64]:
-        """The starts, and the end of the last one: shape (count + 1,). Raises as Integers.take."""
+    def take(self, count: int, most: int = MOST_BYTES) -> memoryview:
+        """The starts, and the end of the last one: int64, shape (count + 1,). Raises as
+        Integers.take."""
         lengths = self.integers.take(count)
         with naming(self.integers.stream.where):
             return _kernel.orc_starts(lengths, most)

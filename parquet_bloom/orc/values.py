@@ -15,10 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.orc.arrays import Values
@@ -28,6 +25,9 @@ from parquet_bloom.orc.decoders import Decoded, decoder
 from parquet_bloom.orc.streams import MOST_VALUES
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parquet_bloom.orc.reader import OrcReader
     from parquet_bloom.orc.stripe import OrcChunk
 
@@ -47,14 +47,16 @@ class GroupValues:
     """The values of an index group, without nulls.
 
     `distinct`: each of them at least once, in no order. `values`: all in order, and `rows`: the row
-    of each, counted from the start of the group, int64, shape (n,). These two are only made when
-    asked for.
+    of each, counted from the start of the group, int64, shape (n,). They are only made when asked for.
     """
 
     num_values: int
-    distinct: Values = field(repr=False)
     _decoded: Decoded = field(repr=False)
     _rows: Callable[[], NDArray[np.int64]] = field(repr=False)
+
+    @cached_property
+    def distinct(self) -> Values:
+        return self._decoded.distinct()
 
     @cached_property
     def values(self) -> Values:
@@ -89,13 +91,12 @@ def groups(file: OrcReader, chunk: OrcChunk) -> Iterator[GroupValues]:
         for level in levels:
             slots = level(slots, steps)
         count = present(slots, steps)
-        decoded = decode(count)
-        yield GroupValues(count, decoded.distinct(), decoded, _Rows(num_rows, steps))
+        yield GroupValues(count, decode(count), _Rows(num_rows, steps))
 
 
-# What became of the values of a column: which of them have one in the column below, bool, or how many,
-# int64.
-_Step = NDArray[np.bool_] | NDArray[np.int64]
+# What became of the values of a column: which of them have one in the column below, bool, or where
+# those of each start there, int64, one more than values.
+_Step: TypeAlias = memoryview
 
 # Takes the number of values in a column, with nulls, adds its steps, and returns the number in the next
 # column.
@@ -110,9 +111,11 @@ class _Rows:
     steps: Sequence[_Step]
 
     def __call__(self) -> NDArray[np.int64]:
+        import numpy as np
+
         rows = np.arange(self.num_rows)
-        for step in self.steps:
-            rows = rows[step] if step.dtype == np.bool_ else np.repeat(rows, step)
+        for step in map(np.asarray, self.steps):
+            rows = rows[step] if step.dtype == np.bool_ else np.repeat(rows, np.diff(step))
         return rows
 
 
@@ -122,8 +125,9 @@ def _present(streams: ChunkStreams) -> _Level:
     booleans = streams.booleans(PRESENT)
 
     def level(slots: int, steps: list[_Step]) -> int:
-        steps.append(booleans.take(slots))
-        return int(np.count_nonzero(steps[-1]))
+        bits, num_set = booleans.take(slots)
+        steps.append(bits)
+        return num_set
 
     return level
 
@@ -137,15 +141,18 @@ def _level(streams: ChunkStreams, below: OrcColumn) -> _Level:
         tags, wanted = streams.tags(), column.children.index(below.id)
 
         def union(slots: int, steps: list[_Step]) -> int:
-            steps.append(tags.take(present(slots, steps)) == wanted)
-            return int(np.count_nonzero(steps[-1]))
+            import numpy as np
+
+            is_wanted = np.asarray(tags.take(present(slots, steps))) == wanted
+            steps.append(is_wanted.data)
+            return int(np.count_nonzero(is_wanted))
 
         return union
     lengths = streams.lengths()
 
     def lists(slots: int, steps: list[_Step]) -> int:
         starts = lengths.take(present(slots, steps), MOST_VALUES)
-        steps.append(np.diff(starts))
-        return int(starts[-1])
+        steps.append(starts)
+        return starts[-1]
 
     return lists

@@ -23,6 +23,7 @@ TESTS = (
     "filters",
     "fuzz/test_fuzz.py",
     "orc/test_orc_decoding.py",
+    "orc/test_orc_keys.py",
     "parquet/test_compact.py",
     "parquet/test_pages.py",
     "parquet/test_page_levels.py",

@@ -10,7 +10,7 @@ import pyarrow as pa
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.bloom import StoredIndex
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.keys.key_hashes import insertion_hashes
+from parquet_bloom.orc.keys.key_hashes import insert_values
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import groups
 
@@ -90,7 +90,7 @@ def rebuilt(file: OrcFile, chunk: OrcChunk, stored: StoredIndex) -> Iterator[KHa
     """The filters of a chunk from its values, of the stored ones' size and keys."""
     for group, native in zip(groups(file, chunk), stored.filters, strict=True):
         filter = KHashFilter.empty(native.num_bits, native.num_hashes)
-        filter.insert_hashes(insertion_hashes(chunk.column, group.distinct, stored.key_form))
+        insert_values(filter, chunk.column, group.distinct, stored.key_form)
         yield filter
 
 

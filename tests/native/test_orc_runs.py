@@ -134,19 +134,17 @@ def varint(number):
 
 
 def unscaled(words):
-    return [
-        high << 64 | low
-        for low, high in zip(words[:, 0].tolist(), words[:, 1].view(np.int64).tolist(), strict=True)
-    ]
+    signed = words[1::2].view(np.int64).tolist()
+    return [high << 64 | low for low, high in zip(words[::2].tolist(), signed, strict=True)]
 
 
 @given(st.lists(st.integers(-(1 << 127), (1 << 127) - 1), min_size=1, max_size=20), st.data())
 def test_long_numbers(numbers, data):
     stored = b"".join(map(varint, numbers))
     cut = data.draw(st.integers(0, len(stored)))
-    words = np.empty((len(numbers), 2), np.uint64)
+    words = np.empty(2 * len(numbers), np.uint64)
     count, at = orc_decimals(stored[:cut], 0, words)
-    more, end = orc_decimals(stored[at:], 0, words[count:])
+    more, end = orc_decimals(stored[at:], 0, words[2 * count :])
     assert (count + more, at + end) == (len(numbers), len(stored))
     assert unscaled(words) == numbers
 
@@ -157,14 +155,14 @@ def test_long_numbers(numbers, data):
 )  # fmt: skip
 def test_numbers_of_too_many_bits(data, error):
     with pytest.raises(error, match="a number is "):
-        orc_decimals(data, 0, np.empty((1, 2), np.uint64))
+        orc_decimals(data, 0, np.empty(2, np.uint64))
 
 
 def test_scales():
-    words = np.array([(5, 0), (5, 0), (123, 0), ((1 << 64) - 129, (1 << 64) - 1)], np.uint64)
+    words = np.array([5, 0, 5, 0, 123, 0, (1 << 64) - 129, (1 << 64) - 1], np.uint64)
     orc_rescale(words, np.array([2, 0, 4, 4]), 2)
     assert unscaled(words) == [5, 500, 1, -1]
     for scales, error in (([39], ValueError), ([-1], ValueError), ([0], OverflowError)):
-        words = np.array([(0, 1 << 60)], np.uint64)
+        words = np.array([0, 1 << 60], np.uint64)
         with pytest.raises(error, match="a number or its scale is "):
             orc_rescale(words, np.array(scales), 38)

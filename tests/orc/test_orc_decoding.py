@@ -200,8 +200,8 @@ def test_nothing_is_allocated_for_a_claim(tmp_path):
         f"{path}: stripe 0, column a: DATA: {1 << 40} values in an index group,"
         f" expected at most {1 << 27}"
     )
-    path = write(tmp_path / "b.orc", forge(types, [Stripe(1 << 27, streams)], stride=0))
-    with pytest.raises(pb.FormatError, match=r"DATA: ends after 10 values, expected 134217728$"):
+    path = write(tmp_path / "b.orc", forge(types, [Stripe(1 << 24, streams)], stride=0))
+    with pytest.raises(pb.FormatError, match=r"DATA: ends after 10 values, expected 16777216$"):
         values_of(path, "a")
 
 

@@ -3,6 +3,7 @@ specification.py and vectors that were taken from ORC Java."""
 
 import datetime
 import struct
+from array import array
 from decimal import Context, Decimal
 from math import nan
 from typing import NamedTuple
@@ -16,11 +17,13 @@ from make.orc_values import values_of
 from oracle.hashing import hive64, wang, wang_logical
 
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.arrays import Decimals, Numbers, Times
+from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import KINDS, OrcColumn
 from parquet_bloom.orc.keys.key_hashes import (
+    insert_values,
     insertion_hashes,
     key_hashes,
     lookup_hashes,
@@ -94,6 +97,48 @@ def test_the_rule_of_each_type(name):
     expected = [[hashed(key)] for key in keys]
     assert lookup_hashes(of, values, FORM).tolist() == expected
     assert insertion_hashes(of, values, FORM).tolist() == [each for (each,) in expected]
+
+
+# What has several hashes, or a rule of its own.
+SPECIAL = {
+    "zero": (column("DOUBLE"), Numbers(np.array([1.5, -0.0]))),
+    "nan": (column("DOUBLE"), Numbers(np.array([0x7FF8000000000001, bits(2.5)]).view(np.float64))),
+    "float nan": (column("FLOAT"), Numbers(np.array([-0x3FFFFF, 1], np.int32).view(np.float32))),
+    "both": (column("FLOAT"), Numbers(np.array([0.0, np.nan, np.inf], np.float32))),
+    "around 1970": (column("TIMESTAMP"), Times.of([500_000_000, -1, 10**9 + 1])),
+    "long ago": (column("TIMESTAMP"), Times.of([-(10**18) - 1, 10**18 + 999_999])),
+    "many": (column("LONG"), Numbers(np.arange(-700, 700) * 12345)),
+    "many texts": (column("STRING"), Texts.of([b"x" * n for n in range(150)])),
+}
+FORMS = {
+    "utf8": FORM,
+    "shifts": KeyForm(logical_shifts=True),
+    "clock": KeyForm(utf8=False, writer_timezone="America/New_York"),
+}
+
+
+def as_decoded(values):
+    """In memoryviews, as decoders return them."""
+    if not isinstance(values, Numbers):
+        return values
+    numbers = values.numbers
+    if numbers.dtype.kind == "f":
+        return Numbers(memoryview(numbers.tobytes()).cast(numbers.dtype.char))
+    return Numbers(memoryview(array("q", numbers.tolist())))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [*RULES, *SPECIAL])
+def test_values_and_their_hashes_set_the_same_bits(name, form):
+    if name in RULES:
+        of, values = RULES[name][0], values_of(RULES[name][1])
+    else:
+        of, values = SPECIAL[name]
+    expected, found = KHashFilter.empty(64_000, 7), KHashFilter.empty(64_000, 7)
+    expected.insert_hashes(insertion_hashes(of, values, FORMS[form]))
+    insert_values(found, of, as_decoded(values), FORMS[form])
+    assert bytes(found.bitset) == bytes(expected.bitset)
+    assert found.bits_set == sum(map(int.bit_count, bytes(expected.bitset)))
 
 
 def test_vectors_of_java():

@@ -20,18 +20,14 @@ writers differ from it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values
+from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values, array_of
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import UNKNOWN, OrcColumn
-from parquet_bloom.orc.given_values import leaf_type, stored_values
 from parquet_bloom.orc.keys.timestamps import (
     DAY,
     Keys,
@@ -39,16 +35,18 @@ from parquet_bloom.orc.keys.timestamps import (
     local_keys,
     wall_clock_keys,
 )
-from parquet_bloom.values.given import encode_given
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parquet_bloom.filters.k_hash import KHashFilter
 
-Hashes = NDArray[np.uint64]
+Hashes: TypeAlias = "NDArray[np.uint64]"
 
 # What Double.doubleToLongBits returns for every NaN.
 CANONICAL_NAN = 0x7FF8000000000000
-SIGN_BIT = np.int64(-(1 << 63))
+SIGN_BIT = -(1 << 63)
 
 _NEVER_ABSENT = {
     "BOOLEAN": "BOOLEAN: filters of ORC Java are empty, those of ORC C++ wrong",
@@ -81,12 +79,16 @@ class KeyHashes:
 
     def of(self, index: int) -> Hashes:
         """The hashes of one value, each once: shape (n,)."""
+        import numpy as np
+
         mine = self.hashes[self.owners == index].tolist()
         return np.array(list(dict.fromkeys(mine)), np.uint64)
 
     def found_in(self, filter: KHashFilter) -> NDArray[np.bool_]:
         """Whether a filter may have any hash of each value, shape (num_values,); of no meaning for
         the unknown."""
+        import numpy as np
+
         found = np.zeros(self.num_values, np.bool_)
         found[self.owners[filter.check_hashes(self.hashes)]] = True
         return found
@@ -97,6 +99,27 @@ def never_absent(column: OrcColumn) -> str | None:
     return _NEVER_ABSENT.get(column.kind)
 
 
+def insert_values(
+    filter: KHashFilter, column: OrcColumn, values: Values, key_form: KeyForm
+) -> None:
+    """Insert what insertion_hashes returns, mostly without numpy and its arrays. Raises as it."""
+    if not key_form.logical_shifts:
+        match values:
+            case Numbers(memoryview(format="q") as numbers) if column.kind in _AS_NUMBERS:
+                return filter.insert_numbers(numbers)
+            case Numbers(memoryview() as floats) if column.kind in ("FLOAT", "DOUBLE"):
+                return filter.insert_floats(floats.cast("B"), floats.itemsize)
+            case Texts(data, starts) if column.kind != "CHAR":
+                return filter.insert_texts(data, starts)
+            case Decimals(memoryview() as words, scale):
+                return filter.insert_decimals(words.cast("B"), scale)
+            case Times():
+                keys = _time_keys(column, values, key_form)
+                if not keys.others:
+                    return filter.insert_numbers(keys.numbers)
+    filter.insert_hashes(insertion_hashes(column, values, key_form))
+
+
 def insertion_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashes:
     """All hashes to insert for `values`: shape (m,), the first hash of each, then further ones.
 
@@ -104,9 +127,11 @@ def insertion_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Ha
     see another timestamp than was written. Raises UnsupportedError for values without keys: BOOLEAN,
     STRUCT, an unknown time zone.
     """
+    import numpy as np
+
     hashes = _hashed(column, values, key_form)
     others = [np.unique(further) for _, further in hashes.others]
-    return np.concatenate([hashes.numbers, *others]) if others else hashes.numbers
+    return np.concatenate([hashes.numbers, *others])
 
 
 def lookup_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashes:
@@ -114,15 +139,48 @@ def lookup_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashe
 
     A value may be present if any of its hashes is. Raises as insertion_hashes.
     """
+    import numpy as np
+
     hashes = _hashed(column, values, key_form)
-    variants = np.repeat(hashes.numbers[:, np.newaxis], 1 + len(hashes.others), axis=1)
+    variants = np.repeat(np.asarray(hashes.numbers)[:, np.newaxis], 1 + len(hashes.others), axis=1)
     for variant, (positions, further) in enumerate(hashes.others, 1):
         variants[positions, variant] = further
     return variants
 
 
-def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> KeyHashes:
-    """The hashes of values and literals. Raises ValueTypeError if the column cannot hold one."""
+@dataclass(frozen=True, slots=True)
+class GivenValues:
+    """Values to look up as the column stores them: those of `stored` belong to the values `owners`,
+    shape (n,). `unknown`: why the hashes of some values are."""
+
+    column: OrcColumn
+    num_values: int
+    stored: Values | None
+    owners: NDArray[np.intp]
+    unknown: Mapping[int, str]
+
+    def hashes(self, key_form: KeyForm) -> KeyHashes:
+        import numpy as np
+
+        nothing = np.empty(0, np.uint64), np.empty(0, np.intp)
+        if self.stored is None:
+            return KeyHashes(self.num_values, *nothing, self.unknown)
+        try:
+            hashes = _variants(self.column, self.stored, key_form)
+        except UnsupportedError as error:
+            unknown = dict.fromkeys(self.owners.tolist(), str(error)) | dict(self.unknown)
+            return KeyHashes(self.num_values, *nothing, unknown)
+        owned = np.repeat(self.owners, hashes.shape[1])
+        return KeyHashes(self.num_values, hashes.ravel(), owned, self.unknown)
+
+
+def given_values(column: OrcColumn, values: Sequence[Any]) -> GivenValues:
+    """Values and literals. Raises ValueTypeError if the column cannot hold one."""
+    import numpy as np
+
+    from parquet_bloom.orc.given_values import leaf_type, stored_values
+    from parquet_bloom.values.given import encode_given
+
     unknown: dict[int, str] = {}
     owners: list[int] = []
     plain: list[bytes] = []
@@ -136,22 +194,22 @@ def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> K
                 unknown[index] = encodings.unknown
             owners += [index] * len(encodings.plain)
             plain += encodings.plain
-    nothing = KeyHashes(len(values), np.empty(0, np.uint64), np.empty(0, np.intp), unknown)
-    if not plain:
-        return nothing
-    stored, of_each = stored_values(column, plain), np.array(owners, np.intp)
-    early = np.unique(of_each[_are_before_gregorian(column, stored)])
-    unknown |= dict.fromkeys(early.tolist(), TWO_CALENDARS)
-    try:
-        hashes = _variants(column, stored, key_form)
-    except UnsupportedError as error:
-        return replace(nothing, unknown=dict.fromkeys(owners, str(error)) | unknown)
-    owned = np.repeat(of_each, hashes.shape[1])
-    return KeyHashes(len(values), hashes.ravel(), owned, unknown)
+    stored, of_each = stored_values(column, plain) if plain else None, np.array(owners, np.intp)
+    if stored is not None:
+        early = np.unique(of_each[_are_before_gregorian(column, stored)])
+        unknown |= dict.fromkeys(early.tolist(), TWO_CALENDARS)
+    return GivenValues(column, len(values), stored, of_each, unknown)
+
+
+def key_hashes(column: OrcColumn, values: Sequence[Any], key_form: KeyForm) -> KeyHashes:
+    """The hashes of values and literals. Raises as given_values."""
+    return given_values(column, values).hashes(key_form)
 
 
 def _variants(column: OrcColumn, stored: Values, key_form: KeyForm) -> Hashes:
     """The hashes of each value: shape (n, variants)."""
+    import numpy as np
+
     hashes = lookup_hashes(column, stored, key_form)
     if column.kind != "CHAR" or not isinstance(stored, Texts):
         return hashes
@@ -161,6 +219,8 @@ def _variants(column: OrcColumn, stored: Values, key_form: KeyForm) -> Hashes:
 
 def _are_before_gregorian(column: OrcColumn, stored: Values) -> NDArray[np.bool_]:
     """For each value: shape (n,)."""
+    import numpy as np
+
     if isinstance(stored, Times):
         return stored.millis < GREGORIAN * DAY
     if column.kind == "DATE" and isinstance(stored, Numbers):
@@ -170,22 +230,26 @@ def _are_before_gregorian(column: OrcColumn, stored: Values) -> NDArray[np.bool_
 
 def _hashed(column: OrcColumn, values: Values, key_form: KeyForm) -> Keys:
     match values:
-        case Numbers(numbers) if column.kind in _AS_NUMBERS:
-            return _wang(Keys(numbers), key_form)
-        case Numbers(numbers) if column.kind in ("FLOAT", "DOUBLE"):
-            return _wang(_double_bits(numbers.astype(np.float64)), key_form)
+        case Numbers() if column.kind in _AS_NUMBERS:
+            return _wang(Keys(values.numbers), key_form)
+        case Numbers() if column.kind in ("FLOAT", "DOUBLE"):
+            return _wang(_double_bits(values.numbers.astype("f8")), key_form)
         case Texts() if column.kind == "CHAR":
             return Keys(_char_hashes(column, values))
         case Texts():
             return Keys(text_hashes(values))
-        case Decimals(words, scale):
-            return Keys(_kernel.hive64_decimals(words.view(np.uint8).ravel(), scale))
-        case Times() if column.kind == "TIMESTAMP_INSTANT":
-            return _wang(instant_keys(values), key_form)
+        case Decimals():
+            return Keys(_kernel.hive64_decimals(array_of(values.held).view("u1"), values.scale))
         case Times():
-            keys_of = wall_clock_keys if key_form.utf8 else local_keys
-            return _wang(keys_of(values, key_form.writer_timezone), key_form)
+            return _wang(_time_keys(column, values, key_form), key_form)
     raise UnsupportedError(f"{column.kind}: values have no keys")
+
+
+def _time_keys(column: OrcColumn, values: Times, key_form: KeyForm) -> Keys:
+    if column.kind == "TIMESTAMP_INSTANT":
+        return instant_keys(values)
+    keys_of = wall_clock_keys if key_form.utf8 else local_keys
+    return keys_of(values, key_form.writer_timezone)
 
 
 def _char_hashes(column: OrcColumn, values: Texts) -> Hashes:
@@ -197,9 +261,11 @@ def _char_hashes(column: OrcColumn, values: Texts) -> Hashes:
 
 
 def _wang(keys: Keys, key_form: KeyForm) -> Keys:
+    import numpy as np
+
     wang = _kernel.wang_logical if key_form.logical_shifts else _kernel.wang
 
-    def hashed(numbers: NDArray[Any]) -> Hashes:
+    def hashed(numbers: Held) -> Hashes:
         return wang(np.ascontiguousarray(numbers, np.int64))
 
     others = [(positions, hashed(further)) for positions, further in keys.others]
@@ -208,6 +274,8 @@ def _wang(keys: Keys, key_form: KeyForm) -> Keys:
 
 def _double_bits(numbers: NDArray[np.float64]) -> Keys:
     """Java hashes every NaN as the canonical one, C++ the bits as they are."""
+    import numpy as np
+
     bits = numbers.view(np.int64)
     others = []
     zeros = np.flatnonzero(numbers == 0)

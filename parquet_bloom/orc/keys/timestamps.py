@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.orc.arrays import Times
-from parquet_bloom.orc.keys.zones import SECOND, Millis, candidates, offset_in_1970
+from parquet_bloom.orc.arrays import Held, Times
+from parquet_bloom.orc.keys.zones import SECOND, candidates, offset_in_1970
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 DAY = 86_400 * SECOND
 
@@ -32,18 +33,18 @@ class Keys:
     """One number per value, shape (n,), and in `others` positions of values with further numbers
     that may stand for them."""
 
-    numbers: NDArray[Any]
+    numbers: Held
     others: Sequence[tuple[NDArray[np.int64], NDArray[Any]]] = ()
 
 
 def wall_clock_keys(values: Times, zone: str) -> Keys:
     """The keys of timestamps as wall-clock times in `zone`."""
-    return _with_neighbours(values, values.millis, _unsigned_range(zone))
+    return _with_neighbours(values, _unsigned_range(zone))
 
 
 def instant_keys(values: Times) -> Keys:
     """The keys of timestamps that are instants."""
-    return _with_neighbours(values, values.millis, (-SECOND, SECOND))
+    return _with_neighbours(values, (-SECOND, SECOND))
 
 
 def local_keys(values: Times, zone: str) -> Keys:
@@ -51,8 +52,10 @@ def local_keys(values: Times, zone: str) -> Keys:
 
     A time that the clock showed twice has two keys. Raises UnsupportedError for an unknown zone.
     """
+    import numpy as np
+
     first, last = candidates(values.millis, zone)
-    keys = _with_neighbours(values, first, _unsigned_range(zone))
+    keys = _with_neighbours(values, _unsigned_range(zone), first)
     twice = np.flatnonzero(first != last)
     return Keys(first, (*keys.others, *([(twice, last[twice])] if twice.size else [])))
 
@@ -66,11 +69,18 @@ def _unsigned_range(zone: str) -> tuple[int, int]:
     return min(0, offset) - SECOND, max(0, offset) + SECOND
 
 
-def _with_neighbours(values: Times, keys: Millis, unsigned: tuple[int, int]) -> Keys:
-    """With the keys one second earlier and later of times that readers may take for each other."""
-    wall = values.millis
-    near = np.flatnonzero((wall >= unsigned[0]) & (wall < unsigned[1]))
+def _with_neighbours(
+    values: Times, unsigned: tuple[int, int], keys: NDArray[np.int64] | None = None
+) -> Keys:
+    """With the keys one second earlier and later of times that readers may take for each other.
+    `keys`: the milliseconds if None."""
+    wall, is_near = values.to_millis(*unsigned)
+    if not is_near:
+        return Keys(wall if keys is None else keys)
+    import numpy as np
+
+    walls = np.asarray(wall)
+    keys = walls if keys is None else keys
+    near = np.flatnonzero((walls >= unsigned[0]) & (walls < unsigned[1]))
     near = near[values.nanos[near] != 0]
-    if not near.size:
-        return Keys(keys)
     return Keys(keys, ((near, keys[near] - SECOND), (near, keys[near] + SECOND)))

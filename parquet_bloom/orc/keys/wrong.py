@@ -73,4 +73,4 @@ def without_blanks(values: Texts) -> Hashes:
 def unscaled(values: Decimals) -> Hashes:
     """The hash of the unscaled value of each DECIMAL of at most 18 digits."""
     # These fit the low half of the 128 bits.
-    return _kernel.wang(values.words[:, 0].copy().view(np.int64))
+    return _kernel.wang(values.words[:, 0].view(np.int64).copy())

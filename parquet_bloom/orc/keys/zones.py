@@ -11,15 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
-import numpy as np
-from numpy.typing import NDArray
-
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.native import _kernel
 
-Millis = NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Millis: TypeAlias = "NDArray[np.int64]"
 
 SECOND = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -48,13 +50,15 @@ class _Clock:
 
     def instants(self, wall: Millis, before: NDArray[np.int64]) -> Millis:
         """The instants of wall-clock times, if changes take effect at the wall times `before`."""
-        return np.asarray(wall - self._offsets(wall, before))
+        return wall - self._offsets(wall, before)
 
     def walls(self, instants: Millis) -> Millis:
         """The wall-clock times at these instants."""
-        return np.asarray(instants + self._offsets(instants, self.changes))
+        return instants + self._offsets(instants, self.changes)
 
     def _offsets(self, times: Millis, changes: NDArray[np.int64]) -> Millis:
+        import numpy as np
+
         late = np.maximum(0, times - _millis(_RULE)) // _length(_CYCLE) * _length(_CYCLE)
         return np.asarray(self.offsets[np.searchsorted(changes, times - late, side="right")])
 
@@ -65,6 +69,8 @@ def candidates(wall: Millis, zone: str) -> tuple[Millis, Millis]:
     They differ only where the clock was put back and showed the time twice, or was put forward and
     never showed it. Raises UnsupportedError for an unknown zone.
     """
+    import numpy as np
+
     clock = _clock(zone)
     one, other = clock.changes + clock.offsets[:-1], clock.changes + clock.offsets[1:]
     return (
@@ -73,18 +79,25 @@ def candidates(wall: Millis, zone: str) -> tuple[Millis, Millis]:
     )
 
 
+@lru_cache(maxsize=16)
 def offset_in_1970(zone: str) -> int:
     """Milliseconds by which clocks in `zone` were ahead of UTC. Raises UnsupportedError."""
     return _offset(_zone(zone), _EPOCH)
 
 
-def from_2015(seconds: NDArray[np.int64], zone: str) -> NDArray[np.int64]:
+def from_2015(seconds: memoryview, zone: str) -> memoryview:
     """The wall-clock times in `zone`, as if in UTC, in seconds since 1970, of `seconds` since 2015
-    began there, less than 2^53. Raises UnsupportedError for an unknown zone."""
+    began there, which may become them. Raises UnsupportedError for an unknown zone, OverflowError for
+    2^53 seconds or more."""
     if _zone(zone).key in _ALWAYS_UTC:
-        return seconds + _2015
-    instants = seconds + (_2015 - _offset(_zone(zone), _EPOCH + timedelta(seconds=_2015)) // SECOND)
-    return _clock_of_cpp(zone).walls(instants * SECOND) // SECOND
+        _kernel.orc_shift(seconds, _2015)
+        return seconds
+    began = _2015 - _offset(_zone(zone), _EPOCH + timedelta(seconds=_2015)) // SECOND
+    _kernel.orc_shift(seconds, began)
+    import numpy as np
+
+    walls = _clock_of_cpp(zone).walls(np.asarray(seconds) * SECOND) // SECOND
+    return walls.data
 
 
 @lru_cache(maxsize=16)
@@ -103,6 +116,8 @@ def _clock_of_cpp(name: str) -> _Clock:
 
 @lru_cache(maxsize=16)
 def _clock(name: str, first: int = _FIRST) -> _Clock:
+    import numpy as np
+
     zone = _zone(name)
     changes: list[int] = []
     start = datetime(first, 1, 1, tzinfo=UTC)
