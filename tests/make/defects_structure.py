@@ -227,6 +227,12 @@ LENGTHS = (
     Defect("no offset", "PB114", making(lambda: pointing(None, 47))),
 )
 
+
+def with_another_end() -> bytes:
+    """Filters behind a file whose footer has been changed since."""
+    return built(without_filters(), "as", layout="append").replace(b"-arrow", b"-ARROW", 1)
+
+
 REST = (
     Defect("a row group is lost", "PB115", making(with_lost_row_group), None, None),
     # Nobody knows then whether what lies behind these pages is part of them.
@@ -242,6 +248,7 @@ REST = (
     Defect("page header", "PB116", making(lambda: damaged(checksum=False)), deep=True),
     Defect("FlatBuffers", "PB117", making(lambda: with_extension(sound())), None, None),
     Defect("FILE", "PB118", making(lambda: with_file_type(sound())), None, None),
+    Defect("another writer at the first end", "PB119", making(with_another_end), None, None),
 )
 
 

@@ -231,7 +231,7 @@ def test_refused_where_it_means_nothing(layout, file, tmp_path):
     orc = tmp_path / "file.orc"
     orc.write_bytes((FIXTURES / "java_original.orc").read_bytes())
     with pytest.raises(UnsupportedError, match="layout is not supported for an ORC file"):
-        pb.build(orc, in_place=True, columns="id", layout=layout)
+        pb.build(orc, in_place=True, columns="number", layout=layout)
     with pytest.raises(UnsupportedError, match="layout is not supported for murmur3 filters"):
         pb.build(file, in_place=True, columns="id", layout=layout, dialect="murmur3")
 

@@ -256,7 +256,8 @@ def test_large_filters_are_not_held_together(source, monkeypatch):
     its pages is 2 MiB at least."""
     began, taken = [], []
     build_filter = filter_builder.build_filter
-    monkeypatch.setattr(chunk_pool, "memory", lambda: 3 << 20)
+    monkeypatch.setattr(chunk_pool._budget, "limit", 3 << 20)
+    monkeypatch.setattr("parquet_bloom.parquet.pages.pages.memory", lambda: 1 << 30)
     monkeypatch.setattr(
         filter_builder, "build_filter", lambda *args: (began.append(1), build_filter(*args))[1]
     )
