@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict
 from itertools import compress
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -134,8 +135,6 @@ def write_text(text: str) -> None:
 
 def terminal_columns() -> int:
     """How wide the terminal is, or COLUMNS says that it is."""
-    from shutil import get_terminal_size
-
     return get_terminal_size().columns
 
 

@@ -23,7 +23,11 @@ def warm_up() -> bool:
         leave = os._exit
 
         def tell(code: int) -> None:
-            os.write(told, " ".join(sys.modules).encode())
+            # Some, such as what Cython's modules share, are made and not imported.
+            found = [
+                name for name, module in sys.modules.items() if getattr(module, "__spec__", None)
+            ]
+            os.write(told, " ".join(found).encode())
             leave(code)
 
         os._exit = tell

@@ -249,7 +249,7 @@ def test_decimals_of_high_precision_are_asked_for_at_their_length(tmp_path):
     stored = number.to_bytes(30, "big", signed=True)
     path = file(tmp_path, hashed_as(decimals([stored], 60), [stored]))
     assert verdicts(path, "d", f"{number}E-2") == ["maybe"]
-    assert [rule for rule, _ in rules(path)] == ["PB208"]
+    assert [rule for rule, _ in rules(path)] == ["PB208", "PB212"]
 
 
 # --- what needs nothing ---------------------------------------------------------------------------
