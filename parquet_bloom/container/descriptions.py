@@ -13,8 +13,9 @@ from typing import Any
 
 from parquet_bloom.container import WHERE_KNOWN, Bits, FilterDescription, Located, Place, record
 
-# Called with the bits of a filter while they are in memory.
-Look = Callable[[Bits], None]
+# Called while the bits of a filter are in memory, with a function that returns them.
+ReadBits = Callable[[], Bits]
+Look = Callable[[ReadBits], None]
 
 
 def finite(estimate: float) -> float | None:

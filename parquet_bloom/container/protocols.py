@@ -188,7 +188,7 @@ class Container(Protocol):
         self, part: int, columns: Sequence[Any], groups: bool = False, look: Look | None = None
     ) -> Iterator[ChunkDescription]:
         """The filters of the Chunks of these Columns in one part, or why one has none; `groups`: also
-        group by group. `look` is called with the bits of each filter before its chunk comes."""
+        group by group. `look` is called with what returns the bits of a filter before its chunk comes."""
 
     def stored_filter(
         self,

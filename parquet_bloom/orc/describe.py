@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter, number_of
@@ -43,7 +44,7 @@ def describe(file: OrcReader, chunk: OrcChunk, groups: bool, look: Look | None) 
     streams = chunk.filter_streams
     if look is not None and stored is not None:
         for filter in stored.filters:
-            look(filter)
+            look(partial(_itself, filter))
     # The stream that readers do not take has a size, too.
     stored_bytes = sum(each.length for each in streams)
     return ChunkDescription(
@@ -60,6 +61,10 @@ def describe(file: OrcReader, chunk: OrcChunk, groups: bool, look: Look | None) 
         streams=tuple(FilterStream(each.name, each.offset, each.length) for each in streams),
         groups=_groups(stripe, stored, entries) if groups else None,
     )
+
+
+def _itself(filter: KHashFilter) -> KHashFilter:
+    return filter
 
 
 def _num_values(entries: Entries | None) -> int | None:

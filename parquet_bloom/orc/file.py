@@ -183,7 +183,7 @@ class OrcFile(OrcReader):
         look: Look | None = None,
     ) -> Iterator[ChunkDescription]:
         """The chunks of `columns` in one stripe and their filters, or why one has none. `groups`:
-        each index group, too; `look` is called with every filter of a chunk before it comes."""
+        each index group, too; `look` is called with what returns each filter of a chunk before it comes."""
         from parquet_bloom.orc.describe import describe
 
         return (describe(self, chunk, groups, look) for chunk in self.chunks(part, columns))

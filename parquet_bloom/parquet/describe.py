@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import FilterDescription
@@ -51,7 +52,7 @@ def describe_chunks(
             yield _describe(file, source, file.footer.chunk(row_group, leaf), look)
             continue
         if look is not None:
-            look(filters.bits(found))
+            look(partial(filters.bits, found))
         yield ChunkDescription(
             leaf.name,
             leaf.physical_type,
@@ -91,7 +92,7 @@ def _filter(
             return None, bloom.no_filter_reason(chunk)
         bits = bloom.read_bitset(source, stored)
         if look is not None:
-            look(bits)
+            look(lambda: bits)
         return filter_description(stored, bits), None
     except MissingKeyError:
         return None, NO_KEY
@@ -114,7 +115,7 @@ def _legacy(
     if found is None:
         return None, reason
     if look is not None:
-        look(found.bits)
+        look(lambda: found.bits)
     return _published(chunk, found), None
 
 

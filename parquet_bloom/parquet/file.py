@@ -146,7 +146,7 @@ class ParquetFile(OpenFile):
         look: descriptions.Look | None = None,
     ) -> Iterator[descriptions.ChunkDescription]:
         """The chunks of `columns` in one row group and their filters, or why one has none. `look` is
-        called with the bits of a filter before its chunk comes. Raises TamperedError."""
+        called with what returns the bits of a filter before its chunk comes. Raises TamperedError."""
         from parquet_bloom.parquet.describe import describe_chunks
 
         return describe_chunks(self, self.window, part, columns, look)

@@ -11,7 +11,7 @@ at by itself.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_bloom.errors import FormatError
@@ -47,16 +47,23 @@ class OrdinaryFilters:
     def __init__(self, found: dict[int, OrdinaryFilter], start: int, data: bytes) -> None:
         self._found = found
         self._start = start
-        self._data = data
+        self._data = memoryview(data)
 
     def get(self, column: int) -> OrdinaryFilter | None:
         """The filter of a leaf column, None if it has none that is ordinary."""
         return self._found.get(column)
 
+    def __iter__(self) -> Iterator[tuple[int, OrdinaryFilter]]:
+        """The filters with the indexes of their leaf columns."""
+        return iter(self._found.items())
+
     def bits(self, filter: OrdinaryFilter) -> SplitBlockBloomFilter:
+        return SplitBlockBloomFilter.from_bytes(self.bitset(filter))
+
+    def bitset(self, filter: OrdinaryFilter) -> memoryview:
+        """The stored bits: a view, not a copy."""
         start = filter.offset - self._start + filter.header_bytes
-        bitset = memoryview(self._data)[start : start + filter.num_bytes]
-        return SplitBlockBloomFilter.from_bytes(bitset)
+        return self._data[start : start + filter.num_bytes]
 
 
 NONE = OrdinaryFilters({}, 0, b"")

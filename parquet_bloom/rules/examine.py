@@ -17,10 +17,10 @@ from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import portability, quality, truth
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.rules.view import Examination, Examined, FilterView
+from parquet_bloom.rules.view import Examination, Examined, FilterView, Twin
 
 # What remains of an item once its bits are gone, with the keys of chunks whose values were all found.
-_Outcome = tuple[Examined, list[tuple[int, int]], list[truth.Twin]]
+_Outcome = tuple[Examined, list[tuple[int, int]], list[Twin]]
 
 
 def examine(
@@ -60,7 +60,7 @@ def _examine_items(
     examination: Examination, examined: Examined, progress: Progress | None
 ) -> set[tuple[int, int]]:
     """The keys of the chunks whose values were all found."""
-    all_twins: list[truth.Twin] = []
+    all_twins = list(examination.twins())
     all_right: set[tuple[int, int]] = set()
     items, options = examination.items(), examination.options
     report = of_all(progress, items)
@@ -92,7 +92,11 @@ def _outcome(examination: Examination, item: Any) -> _Outcome:
             num_values=num_values,
         ),
         [view.chunk.key for view in look.views if view.is_right],
-        [truth.Twin(view.chunk, view.digest, view.is_right) for view in look.views if view.digest],
+        [
+            Twin(view.chunk.key, view.place, view.chunk.column.name, view.digest, view.is_right)
+            for view in look.views
+            if view.digest
+        ],
     )
 
 

@@ -28,6 +28,7 @@ from parquet_bloom.parquet.chunk_values import (
     may_have_values,
 )
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.membership import (
@@ -37,11 +38,13 @@ from parquet_bloom.parquet.membership import (
     rows_of_missing,
     stores_values,
 )
+from parquet_bloom.parquet.ordinary_filters import read_ordinary
 from parquet_bloom.parquet.pages.pages import pages_room
 from parquet_bloom.parquet.sealed import exposure
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
-from parquet_bloom.rules.view import Examination, Examined, FilterView, Look
+from parquet_bloom.rules.unremarkable import UnremarkableFilters
+from parquet_bloom.rules.view import Examination, Examined, FilterView, Look, Twin
 from parquet_bloom.storage.source import Source, Window
 from parquet_bloom.values.literals import as_examples, literal_of
 from parquet_bloom.vocabulary import UNKNOWN
@@ -67,8 +70,13 @@ class ParquetExamination(Examination):
 
     @cached_property
     def _stored(self) -> list[StoredChunk]:
-        """The filters whose headers can be read, by row group and column; `opening` collects them."""
+        """The filters whose headers can be read, by row group and column, except for unremarkable
+        ones; `opening` collects them all."""
         return []
+
+    @cached_property
+    def _unremarkable(self) -> UnremarkableFilters:
+        return UnremarkableFilters(self.file.footer, self.columns, self.policy)
 
     # --------------------------------------------------------------------------------------------
     # The footer
@@ -82,23 +90,47 @@ class ParquetExamination(Examination):
             opening.findings.append(finding("PB508", doubt, column=column))
         hidden = exposure.hidden_filters(footer, self.columns, self.parts)
         opening.findings += security.check_locked(hidden, file.units)
-        for chunk, ordinary in structure_parquet.pointing(file, self.columns, self.parts):
-            if ordinary is None or chunk.has_file_path:
-                opening.findings += self._read_header(chunk)
-            else:
-                stored = bloom.stored_as_usual(footer, chunk, ordinary)
-                opening.findings += self._keep(chunk, stored)
-        opening.num_filters += len(self._stored)
-        for chunk in candidates(footer, self.columns, {each.chunk.key for each in self._stored}):
+        for row_group in self.parts:
+            opening.findings += self._read_headers(row_group)
+        places = sorted(self._places())
+        opening.num_filters += len(places)
+        for chunk in candidates(footer, self.columns, {key for key, _, _ in places}):
             if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
                 continue
             if chunk.row_group not in parts:
                 continue
             opening.add(legacy.examine(file, chunk, self.options.deep))
-        opening.findings += portability.check_order(
-            (each.chunk, each.stored) for each in self._stored
-        )
+        opening.findings += portability.check_order(places, footer)
         return opening
+
+    def _places(self) -> Iterator[tuple[ChunkKey, int, int]]:
+        """Where each filter whose header can be read begins and ends."""
+        for each in self._stored:
+            yield each.chunk.key, each.stored.offset, each.stored.end
+        yield from self._unremarkable.places()
+
+    def _read_headers(self, row_group: int) -> Iterator[Finding]:
+        """Those of one row group. Chunks without filters, or with unremarkable ones, are not even
+        decoded."""
+        footer = self.file.footer
+        offsets = footer.chunks.part("bloom_filter_offset", row_group)
+        filters = read_ordinary(self.file, row_group, self.columns)
+        if not self.options.deep:
+            self._unremarkable.take(row_group, filters)
+        for leaf in self.columns:
+            if (
+                offsets[leaf.index] == _kernel.ABSENT
+                or (row_group, leaf.index) in self._unremarkable
+            ):
+                continue
+            chunk, ordinary = footer.chunk(row_group, leaf), filters.get(leaf.index)
+            if ordinary is None or chunk.has_file_path:
+                yield from self._read_header(chunk)
+            else:
+                yield from self._keep(chunk, bloom.stored_as_usual(footer, chunk, ordinary))
+
+    def twins(self) -> list[Twin]:
+        return self._unremarkable.twins()
 
     def _read_header(self, chunk: ColumnChunk) -> Iterator[Finding]:
         if chunk.has_file_path:
@@ -258,8 +290,14 @@ class ParquetExamination(Examination):
     # Columns, and the file
 
     def about_writer(self, right: Collection[Any]) -> list[Finding]:
-        chunks = [(each.chunk, each.chunk.key in right) for each in self._stored]
-        return list(portability.check_writer(self.file.created_by, chunks))
+        return list(portability.check_writer(self.file.created_by, self._chunks(right)))
+
+    def _chunks(self, right: Collection[Any]) -> Iterator[tuple[ColumnChunk, bool]]:
+        footer = self.file.footer
+        for each in self._stored:
+            yield each.chunk, each.chunk.key in right
+        for row_group, column in self._unremarkable:
+            yield footer.chunk(row_group, footer.leaves[column]), False
 
     def column(self, name: str) -> LeafColumn | None:
         return next((leaf for leaf in self.file.footer.leaves if leaf.name == name), None)
@@ -291,7 +329,7 @@ class ParquetExamination(Examination):
         return self.file.footer.chunk(part, column).is_locked
 
     def filter_bytes(self) -> int:
-        return sum(each.stored.end - each.stored.offset for each in self._stored)
+        return sum(end - offset for _, offset, end in self._places())
 
     def closing(self) -> list[Finding]:
         findings: list[Finding] = []

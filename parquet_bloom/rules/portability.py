@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.container import number_of
@@ -16,7 +16,9 @@ from parquet_bloom.rules.view import FilterView
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.bloom import StoredFilter
+    from parquet_bloom.parquet.footer.chunk_table import ChunkKey
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.footer import Footer
 
 UNCOMPRESSED = "UNCOMPRESSED"
 
@@ -44,10 +46,13 @@ _LACKING_FORMS = {
 }
 
 
-def check_writer(created_by: str, chunks: Sequence[tuple[Any, bool]]) -> Iterator[Finding]:
+def check_writer(created_by: str, chunks: Iterable[tuple[Any, bool]]) -> Iterator[Finding]:
     """What is known about filters by this writer of Parquet. `chunks`: the column chunks that have
     one, and whether all their values were found, which proves that the writer lost none."""
-    for trouble in troubles(created_by):
+    known = troubles(created_by)
+    # Chunks are decoded for this alone.
+    chunks = list(chunks) if known else []
+    for trouble in known:
         concerned = sum(
             trouble.concerns(chunk) and not (is_right and trouble.proof in LOST_VALUES)
             for chunk, is_right in chunks
@@ -61,19 +66,24 @@ def check_writer(created_by: str, chunks: Sequence[tuple[Any, bool]]) -> Iterato
             )
 
 
-def check_order(stored: Iterable[tuple[Chunk, StoredFilter]]) -> Iterator[Finding]:
-    """`stored`: the headers of all filters of a file, by row group and column."""
-    for (_, before), (chunk, found) in itertools.pairwise(stored):
-        if found.offset < before.offset:
+def check_order(places: Iterable[tuple[ChunkKey, int, int]], footer: Footer) -> Iterator[Finding]:
+    """`places`: where all filters of a file begin and end, by row group and column."""
+    for (_, before, _), ((row_group, column), found, _) in itertools.pairwise(places):
+        if found < before:
             yield chunk_finding(
                 "PB206",
-                chunk,
+                footer.chunk(row_group, footer.leaves[column]),
                 "filters are not in the order of row groups and columns: readers that fetch those of"
                 " a row group together need more requests",
-                expected=f"after {before.offset}",
-                found=found.offset,
+                expected=f"after {before}",
+                found=found,
             )
             return
+
+
+def is_unremarkable(num_bytes: int) -> bool:
+    """Whether check_header surely has nothing to say about an uncompressed bitset of this size."""
+    return BLOCK_BYTES < num_bytes <= MAX_BYTES and not num_bytes & (num_bytes - 1)
 
 
 def check_header(chunk: Chunk, stored: StoredFilter) -> Iterator[Finding]:

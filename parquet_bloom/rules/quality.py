@@ -9,6 +9,7 @@ from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.rules.finding import Finding, finding
+from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.view import Examination, FilterView
 
 HIGH_FPP = 0.1
@@ -23,6 +24,17 @@ NEGLIGIBLE_BYTES = 4 << 10
 LARGE_SHARE = 0.25
 # Readers fetch this much together with the footer.
 NEGLIGIBLE_SHARE_BYTES = 64 << 10
+
+
+def is_unremarkable(size: int, fpp: float, policy: ColumnPolicy) -> bool:
+    """Whether check_filter surely has nothing to say about a filter of this many bytes, of a chunk that
+    has values and no dictionary that is smaller."""
+    return (
+        size <= NEGLIGIBLE_BYTES
+        and fpp <= HIGH_FPP
+        and (policy.max_fpp is None or fpp <= policy.max_fpp)
+        and (policy.max_bytes is None or size <= policy.max_bytes)
+    )
 
 
 def check_filter(view: FilterView) -> Iterator[Finding]:

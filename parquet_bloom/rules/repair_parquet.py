@@ -24,6 +24,7 @@ from parquet_bloom.errors import FilterError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.chunk_filters import headers_at
+from parquet_bloom.native import _kernel
 from parquet_bloom.options import RepairOptions, ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.parquet import bloom
@@ -90,8 +91,7 @@ def _locked(file: ParquetFile, wanted: Collection[ChunkKey]) -> Iterator[Finding
 def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[BrokenFilter]:
     """The filters of the chunks `wanted` in file order, as far as can be told without values,
     including lengths of no filter."""
-    pointing = structure_parquet.pointing(file, file.footer.leaves, range(file.num_row_groups))
-    filters = [_with_header(file, chunk) for chunk, _ in pointing if _is_ours(chunk)]
+    filters = [_with_header(file, chunk) for chunk in _pointing(file) if _is_ours(chunk)]
     headers = sorted(
         ((each.stored, each) for each in filters if each.stored), key=lambda pair: pair[0].offset
     )
@@ -112,6 +112,15 @@ def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[Bro
             filters[-1].add(finding)
     found = [each for each in filters if each.chunk.key in wanted]
     return sorted(found, key=lambda each: each.chunk.key)
+
+
+def _pointing(file: ParquetFile) -> Iterator[ColumnChunk]:
+    """The chunks for which the footer points to a filter."""
+    footer = file.footer
+    for index, offset in enumerate(footer.chunks.every("bloom_filter_offset")):
+        if offset != _kernel.ABSENT:
+            row_group, column = divmod(index, len(footer.leaves))
+            yield footer.chunk(row_group, footer.leaves[column])
 
 
 def _is_ours(chunk: ColumnChunk) -> bool:

@@ -13,7 +13,6 @@ from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.footer.schema import LeafColumn
-from parquet_bloom.parquet.ordinary_filters import OrdinaryFilter, read_ordinary
 from parquet_bloom.parquet.unparsed import bare_bitset
 from parquet_bloom.rules import security
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
@@ -77,19 +76,6 @@ def lengths_without_offset(file: ParquetFile) -> Iterator[tuple[ColumnChunk, Fin
             chunk = footer.chunk(row_group, footer.leaves[column])
             message = "there is a bloom_filter_length but no bloom_filter_offset"
             yield chunk, chunk_finding("PB114", chunk, message, found=length)
-
-
-def pointing(
-    file: ParquetFile, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
-) -> Iterator[tuple[ColumnChunk, OrdinaryFilter | None]]:
-    """The chunks for which the footer points to a filter, with the filter if it is ordinary; others are
-    not even decoded."""
-    for row_group in row_groups:
-        offsets = file.footer.chunks.part("bloom_filter_offset", row_group)
-        filters = read_ordinary(file, row_group, leaves)
-        for leaf in leaves:
-            if offsets[leaf.index] != _kernel.ABSENT:
-                yield file.footer.chunk(row_group, leaf), filters.get(leaf.index)
 
 
 def read_header(

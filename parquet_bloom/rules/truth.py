@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from math import sqrt
+from operator import itemgetter
 from typing import Any
 
-from parquet_bloom.container import record
-from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.rules.finding import Finding, chunk_finding
-from parquet_bloom.rules.view import FilterView
+from parquet_bloom.rules.finding import Finding, finding
+from parquet_bloom.rules.view import FilterView, Twin
 
 # One in two million sound filters is further off.
 SIGMAS = 5
@@ -97,28 +95,21 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
         )
 
 
-@record
-class Twin:
-    """A filter that another part may have, too; `is_right`: all its values were found."""
-
-    chunk: Chunk
-    digest: bytes
-    is_right: bool
-
-
 def check_twins(filters: Iterable[Twin]) -> Iterator[Finding]:
     """Filters of a column that are the same in several parts, and not known to be right."""
-    groups: defaultdict[tuple[int, bytes], list[Twin]] = defaultdict(list)
-    for twin in filters:
-        groups[twin.chunk.key[1], twin.digest].append(twin)
-    for twins in groups.values():
-        if len(twins) == 1:
-            continue
+    first: dict[tuple[int, bytes], Twin] = {}
+    groups: dict[tuple[int, bytes], list[Twin]] = {}
+    for twin in sorted(filters, key=itemgetter(0)):
+        alike = twin.key[1], twin.digest
+        before = first.setdefault(alike, twin)
+        if before is not twin:
+            groups.setdefault(alike, [before]).append(twin)
+    for _, twins in sorted(groups.items(), key=lambda found: found[1][0].key):
         model = next((twin for twin in twins if twin.is_right), twins[0])
         message = (
-            f"the filter is the same as in {model.chunk.place}, bit for bit: right only if both have"
+            f"the filter is the same as in {model.place}, bit for bit: right only if both have"
             " the same values"
         )
         for twin in twins:
             if twin is not model and not twin.is_right:
-                yield chunk_finding("PB407", twin.chunk, message)
+                yield finding("PB407", message, place=twin.place, column=twin.column)

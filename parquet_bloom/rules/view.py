@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from parquet_bloom.container import Bits, Place, record
 from parquet_bloom.container.missing_rows import MissingRows
@@ -50,6 +50,17 @@ class FilterView:
     def is_right(self) -> bool:
         """Whether all values were looked up and found."""
         return self.membership is not None and not self.membership.missing
+
+
+class Twin(NamedTuple):
+    """A filter that another part may have, too. `key`: of its chunk; `is_right`: whether all its values
+    were found."""
+
+    key: tuple[int, int]
+    place: Place
+    column: str
+    digest: bytes
+    is_right: bool
 
 
 @dataclass(slots=True)
@@ -101,6 +112,11 @@ class Examination(ABC):
     @abstractmethod
     def opening(self) -> Examined:
         """Whatever can be said before the bits of any filter are read."""
+
+    def twins(self) -> Sequence[Twin]:
+        """What may have twins among the filters that are no items, since `opening` found that no rule has
+        anything else to say about them."""
+        return ()
 
     @abstractmethod
     def items(self) -> Sequence[Any]:

@@ -18,14 +18,17 @@ from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Bits
-    from parquet_bloom.container.descriptions import ChunkDescription, PartDescription
+    from parquet_bloom.container.descriptions import (
+        ChunkDescription,
+        PartDescription,
+        ReadBits,
+    )
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
 # Called with a filter while its bits are in memory: its place, the position of its column among those
-# inspected, its description, and the bits.
-Visit = Callable[[Place, int, "ChunkDescription", "Bits"], None]
+# inspected, its description, and what returns its bits.
+Visit = Callable[[Place, int, "ChunkDescription", "ReadBits"], None]
 
 # Some columns in one part.
 _Item: TypeAlias = "tuple[int, Sequence[Any]]"
@@ -108,8 +111,8 @@ def inspect(
 def inspect_file(
     file: Container, options: InspectOptions, visit: Visit | None = None
 ) -> FileInspection:
-    """The same for an open file. `visit` gets every filter that bloom_filter_offset leads to, so that
-    nobody has to read it again."""
+    """The same for an open file. `visit` is called for every filter that bloom_filter_offset leads to,
+    with what returns its bits, so that nobody has to read them again."""
     if options.index_groups:
         file.check_has_groups()
     columns = file.select(options.columns)
@@ -152,10 +155,10 @@ def _described(
     if threads == 1:
         return ((part, _one_by_one(file, part, columns, groups, visit)) for part, _ in parts)
 
-    def describe(item: _Item) -> tuple[Sequence[ChunkDescription], Sequence[Bits]]:
-        bits: list[Bits] = []
-        look = None if visit is None else bits.append
-        return tuple(file.describe_chunks(*item, groups, look)), bits
+    def describe(item: _Item) -> tuple[Sequence[ChunkDescription], Sequence[ReadBits]]:
+        seen: list[ReadBits] = []
+        look = None if visit is None else seen.append
+        return tuple(file.describe_chunks(*item, groups, look)), seen
 
     # Small filters are read together. Bits that are kept are those of one chunk at a time.
     together = TOGETHER if visit is None else 0
@@ -170,8 +173,8 @@ def _described(
     ]
     by_part: dict[int, list[ChunkDescription]] = {part: [] for part, _ in parts}
     with closing(work_in_order(items, describe, room, threads)) as done:
-        for (part, _), (found, kept) in done:
-            for bits in kept:
+        for (part, _), (found, seen) in done:
+            for bits in seen:
                 assert visit is not None
                 visit(Place(part, units=file.units), len(by_part[part]), found[0], bits)
             by_part[part] += found
@@ -185,7 +188,7 @@ def _one_by_one(
         yield from file.describe_chunks(part, columns, groups)
         return
     place = Place(part, units=file.units)
-    seen: list[Bits] = []
+    seen: list[ReadBits] = []
     found = file.describe_chunks(part, columns, groups, seen.append)
     for position, description in enumerate(found):
         for bits in seen:

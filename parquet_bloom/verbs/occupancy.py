@@ -15,7 +15,7 @@ from parquet_bloom.options import InspectOptions
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.descriptions import ChunkDescription
+    from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
 
 # Enough to see where a filter is empty, full or different, but not too much to look at.
 MAP_CELLS = 512
@@ -59,8 +59,8 @@ def inspect_occupancy(file: Container, options: InspectOptions, take: Take) -> F
     memory than the file. Also raises UnsupportedError for filters without blocks."""
     file.check_has_blocks("histogram")
 
-    def visit(place: Place, position: int, found: ChunkDescription, bits: Bits) -> None:
-        take(occupancy_of(place, found.column, bits), found)
+    def visit(place: Place, position: int, found: ChunkDescription, read: ReadBits) -> None:
+        take(occupancy_of(place, found.column, read()), found)
 
     return inspect_file(file, options, visit)
 

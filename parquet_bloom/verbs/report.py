@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.container import Bits, FilterDescription, Place
-from parquet_bloom.container.descriptions import ChunkDescription
+from parquet_bloom.container import FilterDescription, Place
+from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
 from parquet_bloom.container.room import TO_REPORT, check_room
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
@@ -189,17 +189,18 @@ class _Seen:
             if finding.rank > Severity.NOTE
         }
 
-    def take(self, place: Place, position: int, found: ChunkDescription, bits: Bits) -> None:
-        """Look at a filter, while its bits are in memory."""
+    def take(self, place: Place, position: int, found: ChunkDescription, read: ReadBits) -> None:
+        """Look at a filter, while its bits are in memory; at those of the first few only."""
         assert found.filter is not None
-        assert isinstance(bits, SplitBlockBloomFilter)
         alike = self._pictures[self._ranks.get((place.part, found.column), 0)]
         measured = self.measured[position]
         if len(alike) < MAX_PICTURES:
-            occupancy = occupancy_of(place, found.column, bits)
+            occupancy = occupancy_of(place, found.column, read())
             alike[position, place.part] = FilterPicture(found.filter, occupancy)
             measured.append(occupancy.measured_fpp)
         elif len(measured) < self._most_measured:
+            bits = read()
+            assert isinstance(bits, SplitBlockBloomFilter)
             measured.append(measured_fpp(bits))
 
     def pictures(self) -> tuple[FilterPicture, ...]:

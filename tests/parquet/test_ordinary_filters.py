@@ -6,7 +6,7 @@ from conftest import FIXTURES
 import parquet_bloom as pb
 from parquet_bloom.parquet import describe
 from parquet_bloom.parquet.ordinary_filters import NONE, read_ordinary
-from parquet_bloom.rules import structure_parquet
+from parquet_bloom.rules import examine_parquet
 
 WITHOUT_KEYS = [
     path for path in sorted(FIXTURES.glob("*.parquet")) if not path.stem.startswith("encrypted")
@@ -21,7 +21,7 @@ def one_by_one(file, row_group, leaves):
 def test_same_reports(monkeypatch, path):
     together = pb.inspect(path), pb.validate(path, deep=False)
     monkeypatch.setattr(describe, "read_ordinary", one_by_one)
-    monkeypatch.setattr(structure_parquet, "read_ordinary", one_by_one)
+    monkeypatch.setattr(examine_parquet, "read_ordinary", one_by_one)
     assert together == (pb.inspect(path), pb.validate(path, deep=False))
 
 
