@@ -65,7 +65,7 @@ HOMES = {
         "diagnosis/hashes.py",
         "orc/writer.py",
         "parquet/writer.py",
-        "rules/examine_parquet.py",
+        "rules/unremarkable.py",
     },
 }
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from xxhash import xxh3_128_digest
-
 from parquet_bloom.container import record
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
@@ -43,7 +41,7 @@ from parquet_bloom.parquet.pages.pages import pages_room
 from parquet_bloom.parquet.sealed import exposure
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
-from parquet_bloom.rules.unremarkable import UnremarkableFilters
+from parquet_bloom.rules.unremarkable import UnremarkableFilters, digest_of
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look, Twin
 from parquet_bloom.storage.source import Source, Window
 from parquet_bloom.values.literals import as_examples, literal_of
@@ -357,4 +355,4 @@ def _examples(chunk: ColumnChunk, membership: ChunkMembership | None) -> tuple[s
 def _digest(chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> bytes | None:
     if chunk.leaf.type.physical == "BOOLEAN" or bits.bits_set == 0:
         return None
-    return xxh3_128_digest(bits.bitset)
+    return digest_of(bits.bitset)

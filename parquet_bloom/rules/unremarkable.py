@@ -32,6 +32,11 @@ _FIELDS = (
 )
 
 
+def digest_of(bitset: memoryview) -> bytes:
+    """16 bytes that only filters with the same bits share."""
+    return xxh3_128_digest(bitset)
+
+
 class _Known(NamedTuple):
     """What has to be kept of a filter: where it is, and a digest of its bits."""
 
@@ -65,7 +70,7 @@ class UnremarkableFilters:
         for column, found in filters:
             policy = self._policies.get(column)
             if policy is not None and _is_unremarkable(found, fields[column], policy):
-                digest = xxh3_128_digest(filters.bitset(found))
+                digest = digest_of(filters.bitset(found))
                 end = found.offset + found.length
                 self._known[row_group, column] = _Known(found.offset, end, digest)
 
