@@ -253,7 +253,10 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
                     del document[name]
             for name in nested:
                 content = document.get(name)
-                if content is not None:
+                # Most chunks have no notes and the like.
+                if content == ():
+                    document[name] = []
+                elif content is not None:
                     document[name] = self.plain(content)
             if not keys.keys().isdisjoint(document):
                 document = {keys.get(name, name): each for name, each in document.items()}

@@ -76,8 +76,11 @@ def without(whole: Range, taken: Iterable[Range]) -> Iterator[Range]:
     """The parts of `whole` outside all `taken` ranges, in order."""
     start, end = whole
     for taken_start, taken_end in sorted(taken):
-        if start < min(taken_start, end):
-            yield start, min(taken_start, end)
-        start = max(start, taken_end)
+        if taken_start >= end:
+            break
+        if start < taken_start:
+            yield start, taken_start
+        if start < taken_end:
+            start = taken_end
     if start < end:
         yield start, end
