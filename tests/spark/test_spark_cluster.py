@@ -173,6 +173,7 @@ def test_a_killed_worker(cluster, submit, lake, wanted):
     check_sweeping(submit, lake, 1)
 
 
+@full
 def test_a_speculative_copy_of_a_slow_task(submit, lake, wanted):
     with Conductor() as conductor:
         stop = {"port": conductor.port, "name": STOPPED, "places": ["commit"]}
