@@ -22,6 +22,9 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile 
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
     cannot be decrypted.
     """
+    if keys is not None and not hasattr(keys, "for_file"):
+        expected = "expected pb.Keys(…) or pb.read_keys(…)"
+        raise TypeError(f"keys: a {type(keys).__name__}, {expected}")
     source = open_source(path)
     try:
         keys = None if keys is None else keys.for_file(source.path)

@@ -6,12 +6,12 @@ Every class raises ValueError for impossible values.
 
 from __future__ import annotations
 
-import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.storage.new_version import Target, resolve_target
@@ -19,60 +19,6 @@ from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, 
 
 DEFAULT_FPP = 0.01
 MAX_SEED = (1 << 32) - 1
-
-# What a public function takes for several names or numbers.
-Names = str | Iterable[str]
-Numbers = int | Iterable[int]
-
-
-def names_given(argument: str, names: Names | None) -> tuple[str, ...] | None:
-    """Names, such as those of columns; text is one name, None stands for all. Raises TypeError for
-    anything that is not text."""
-    if names is None:
-        return None
-    items = (
-        [names] if isinstance(names, str) else _items(argument, names, "a name or a list of names")
-    )
-    for item in items:
-        if not isinstance(item, str):
-            raise TypeError(f"{argument}: {item!r}, expected a name or a list of names")
-    return tuple(items)
-
-
-def name_given(argument: str, name: str) -> str:
-    """One name. Raises TypeError for anything that is not text."""
-    if not isinstance(name, str):
-        raise TypeError(f"{argument}: {name!r}, expected one name")
-    return name
-
-
-def numbers_given(argument: str, numbers: Numbers | None) -> tuple[int, ...] | None:
-    """Numbers, such as those of row groups, None for all. Raises TypeError for anything else."""
-    if numbers is None:
-        return None
-    expected = "a number or a list of numbers"
-    if not isinstance(numbers, Iterable) or isinstance(numbers, str):
-        return (number_given(argument, numbers, expected),)
-    return tuple(
-        number_given(argument, item, expected) for item in _items(argument, numbers, expected)
-    )
-
-
-def number_given(argument: str, number: Any, expected: str = "one number") -> int:
-    """One number. Raises TypeError for anything but an integer."""
-    try:
-        if not isinstance(number, bool):
-            return operator.index(number)
-    except TypeError:
-        pass
-    raise TypeError(f"{argument}: {number!r}, expected {expected}")
-
-
-def _items(argument: str, items: Any, expected: str) -> list[Any]:
-    """The items of a list, or of a numpy or pyarrow array."""
-    if not isinstance(items, Iterable) or isinstance(items, Mapping | bytes):
-        raise TypeError(f"{argument}: {items!r}, expected {expected}")
-    return items.to_pylist() if hasattr(items, "to_pylist") else list(items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +60,12 @@ class Destination:
 
     def target(self, source: str | os.PathLike[str]) -> Target:
         """Where that is for one file. Raises RewriteError for an output that must not be written."""
+        output = None if self.output is None else path_given("output", self.output)
         if self.dry_run:
             return Target(None, in_place=self.in_place)
-        return resolve_target(source, self.output, self.in_place, self.overwrite)
+        return resolve_target(
+            path_given("path", source, PATH_OR_URL), output, self.in_place, self.overwrite
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

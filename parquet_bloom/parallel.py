@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Sequence, Sized
 from threading import Condition, get_ident, local
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from parquet_bloom.arguments import number_given
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.vocabulary import NO_MEMORY
 
@@ -108,9 +109,9 @@ def set_memory(num_bytes: int) -> None:
     and a page that does not fit by itself is refused with UnsupportedError. The interpreter and its
     libraries come on top.
 
-    Raises ValueError for less.
+    Raises TypeError for anything but an integer, ValueError for less.
     """
-    if num_bytes < LEAST_MEMORY:
+    if number_given("memory", num_bytes, "a number of bytes") < LEAST_MEMORY:
         raise ValueError(f"memory: {num_bytes}, expected {LEAST_MEMORY} bytes or more")
     _budget.limit = num_bytes
 

@@ -206,8 +206,8 @@ def test_one_number_is_one_row_group(verb):
     ("call", "message"),
     [
         (lambda: pb.dump(FILE, ["int64"], 0), r"column: \['int64'\], expected one name"),
-        (lambda: pb.dump(FILE, "int64", "0"), "row_group: '0', expected one number"),
-        (lambda: pb.dump(FILE, "int64", [0]), r"row_group: \[0\], expected one number"),
+        (lambda: pb.dump(FILE, "int64", "0"), "row_group: '0', expected a whole number"),
+        (lambda: pb.dump(FILE, "int64", [0]), r"row_group: \[0\], expected a whole number"),
         (lambda: pb.probe(FILE, ["int64"], 5), r"column: \['int64'\], expected one name"),
         (lambda: pb.inspect([FILE]), "path: .*expected one path or URL, as str or os.PathLike"),
         (lambda: pb.diff(FILE, None), "path: None, expected one path or URL"),
@@ -224,6 +224,112 @@ def test_one_number_is_one_row_group(verb):
 def test_what_cannot_be_meant_is_a_type_error(call, message):
     with pytest.raises(TypeError, match=f"^{message}"):
         call()
+
+
+# What a wrong guess says, by the whole of its one line.
+WRONG_GUESSES = {
+    "fpp='0.01'": "fpp: '0.01', expected a number",
+    "fpp=True": "fpp: True, expected a number",
+    "fpp=1": "fpp: 1.0, expected more than 0 and less than 1",
+    "ndv=1e6": "ndv: 1000000.0, expected a whole number",
+    "ndv=-1": "ndv: -1, expected 1 or more",
+    "max_bytes='1 MiB'": "max_bytes: '1 MiB', expected a whole number",
+    "threads=0": "threads: 0, expected 1 or more",
+    "threads='2'": "threads: '2', expected a whole number",
+    "threads=1.5": "threads: 1.5, expected a whole number",
+    "keys={'footer': b'0123456789012345'}": (
+        "keys: a dict, expected pb.Keys(…) or pb.read_keys(…)"
+    ),
+    "keys='keys.json'": "keys: a str, expected pb.Keys(…) or pb.read_keys(…)",
+    "layout='Append'": "layout: Append, expected replace, append",
+}
+
+
+@pytest.mark.parametrize("guess", WRONG_GUESSES)
+def test_a_wrong_guess_at_build_is_told_before_the_file_is_opened(guess):
+    asked = f"pb.build('missing', columns='int64', in_place=True, {guess})"
+    assert _complaint(asked, (TypeError, ValueError)) == WRONG_GUESSES[guess]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("pb.advise(FILE, fpp='0.01')", "fpp: '0.01', expected a number"),
+        ("pb.repair(FILE, dry_run=True, fpp='0.01')", "fpp: '0.01', expected a number"),
+        ("pb.report(FILE, fpp='0.01')", "fpp: '0.01', expected a number"),
+        ("pb.inspect(FILE, threads=0)", "threads: 0, expected 1 or more"),
+        ("pb.diff(FILE, FILE, threads=0)", "threads: 0, expected 1 or more"),
+        ("pb.inspect_summary(FILE, threads=-1)", "threads: -1, expected 1 or more"),
+        (
+            "pb.inspect_summary(5)",
+            "paths: 5, expected a path or a list of paths, as str or os.PathLike",
+        ),
+        (
+            "pb.inspect_summary([b'a'])",
+            "paths: b'a', expected a path or a list of paths, as str or os.PathLike",
+        ),
+        ("pb.advise(5)", "path: 5, expected one path or URL, as str or os.PathLike"),
+        ("pb.advise(FILE, value_sample=[5])", "value_sample: a list, expected values by name"),
+        ("pb.probe(FILE, 'int64', 5, row_groups=[])", "row_groups: none, expected at least one"),
+        ("pb.validate(FILE, columns=[])", "columns: none, expected at least one"),
+        (
+            "pb.validate(FILE, policy='pbloom.toml')",
+            "policy: 'pbloom.toml', expected a pb.Policy; pb.read_policy reads a file",
+        ),
+        (
+            "pb.report(FILE, policy='pbloom.toml')",
+            "policy: 'pbloom.toml', expected a pb.Policy; pb.read_policy reads a file",
+        ),
+        ("pb.validate(FILE, max_fpp='0.01')", "max_fpp: '0.01', expected a number"),
+        (
+            "pb.validate(FILE, fail_on=['error'])",
+            "fail_on: ['error'], expected one of error, warning, note, never",
+        ),
+        ("pb.Policy(max_fpp=2)", "max_fpp: 2, expected a number between 0 and 1"),
+        ("pb.ColumnPolicy(max_bytes='1')", "max_bytes: '1', expected a whole number"),
+        ("pb.Policy(fail_on='error')", "fail_on: 'error', expected a pb.Severity or None"),
+        ("pb.Policy(columns={'a': 5})", "columns: a: 5, expected a pb.ColumnPolicy"),
+        ("pb.read_policy(5)", "path: 5, expected one path, as str or os.PathLike"),
+        ("pb.read_keys(5)", "path: 5, expected one path, as str or os.PathLike"),
+        ("pb.Keys(footer=5)", "footer key: a value of type int, expected bytes or text"),
+        ("pb.Keys(columns='secret')", "columns: a str, expected keys by name"),
+        ("pb.Keys(key_material=5)", "key_material: 5, expected one path, as str or os.PathLike"),
+        ("pb.set_memory('4GiB')", "memory: '4GiB', expected a number of bytes"),
+        ("pb.StatisticsFilter(fpp='0.01')", "fpp: '0.01', expected a number"),
+        ("pb.StatisticsFilter(of_columns={'a': 5})", "of_columns: 5, expected an Expected"),
+        (
+            "pb.SplitBlockBloomFilter(bytes(32))",
+            "words: expected a contiguous, one-dimensional uint32 array",
+        ),
+        ("pb.strip(FILE, b'a')", "output: b'a', expected one path, as str or os.PathLike"),
+        ("pb.open(FILE).probe(0, 5)", "column: 0, expected one name"),
+        ("pb.open(FILE).bloom_filter(True, 'int64')", "row_group: True, expected a whole number"),
+        ("pb.open(FILE).bloom_filter(0, 0)", "column: 0, expected one name"),
+    ],
+    ids=range(33),
+)
+def test_a_wrong_guess_is_told_in_one_line(call, message):
+    assert _complaint(call, (TypeError, ValueError, pb.ParquetBloomError)) == message
+
+
+@pytest.mark.parametrize("several", ["pd.Series([1, 2])", "pa.array([1, 2])", "np.eye(2)"])
+def test_several_values_where_one_is_expected_are_told_in_one_line(several):
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    names = {"pd": pd, "pa": pa, "np": np}
+    kind = type(eval(several, names)).__name__
+    expected = f"a {kind}: cannot be a value of INT64: expected an integer"
+    with pb.open(FILE) as file:
+        call = f"file.probe('int64', {several})"
+        assert _complaint(call, pb.ValueTypeError, file=file, **names).endswith(expected)
+
+
+def _complaint(call, kind, **names):
+    with pytest.raises(kind) as error:
+        eval(call, {"pb": pb, "FILE": FILE, **names})
+    return str(error.value)
 
 
 def test_a_policy_takes_one_name_and_rules_by_name():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from parquet_bloom.arguments import name_given
 from parquet_bloom.container import number_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class DataFile(metaclass=_OfferedNames):
         `value` is a Python, numpy, pandas or pyarrow value of the column's type, or a literal. Raises
         ColumnError, and ValueTypeError if the column cannot hold the value.
         """
-        found = self.column(column)
+        found = self.column(name_given("column", column))
         asked = self.encode(found, [value])
         probers = self.probers(found, None, None)
         groups = (group for each in probers for group in each.answers(asked))

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.encryption.cipher import Key, Secretive
 from parquet_bloom.encryption.clients import Kms, KmsClient, as_bytes, ask
 from parquet_bloom.encryption.key_arguments import key_arguments
@@ -69,16 +70,17 @@ class Keys(Secretive):
         """
         self._footer = None if footer is None else key_of(footer, "footer key")
         self._uniform = None if uniform is None else key_of(uniform, "uniform key")
-        self._columns = _keys(columns, "key of column")
-        self._key_ids = _keys(key_ids, "key id")
-        self._master_keys = _keys(master_keys, "master key")
+        self._columns = _keys("columns", columns, "key of column")
+        self._key_ids = _keys("key_ids", key_ids, "key id")
+        self._master_keys = _keys("master_keys", master_keys, "master key")
         if kms_client is not None and not isinstance(kms_client, Kms):
             kms_client = Kms(kms_client)
         self._kms = kms_client
         self._retriever = key_retriever
         self._cache = KeyCache()
-        self._material_is_given = key_material is not None
-        self._material = None if key_material is None else ExternalMaterial(os.fspath(key_material))
+        material = None if key_material is None else path_given("key_material", key_material)
+        self._material_is_given = material is not None
+        self._material = None if material is None else ExternalMaterial(material)
         self.aad_prefix = None if aad_prefix is None else prefix_of(aad_prefix)
         # What gives a command the same keys; who reads them from somewhere else says so.
         self.arguments = key_arguments(
@@ -91,7 +93,7 @@ class Keys(Secretive):
                 "master_keys": master_keys,
                 "kms": None if kms_client is None else "MODULE:CLASS",
                 "key_retriever": None if key_retriever is None else "MODULE:FUNCTION",
-                "key_material": None if key_material is None else os.fspath(key_material),
+                "key_material": material,
             }
         )
 
@@ -172,5 +174,8 @@ class Keys(Secretive):
         return self._cache.get(key_metadata, retrieve)
 
 
-def _keys(secrets: Mapping[str, Secret] | None, what: str) -> dict[str, Key]:
-    return {name: key_of(secret, f"{what} {name}") for name, secret in (secrets or {}).items()}
+def _keys(argument: str, secrets: Mapping[str, Secret] | None, what: str) -> dict[str, Key]:
+    if secrets is None:
+        return {}
+    given = mapping_given(argument, secrets, "keys")
+    return {name: key_of(secret, f"{what} {name}") for name, secret in given.items()}

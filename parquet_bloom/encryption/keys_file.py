@@ -23,6 +23,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from parquet_bloom.arguments import path_given
 from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
 from parquet_bloom.encryption.key_arguments import key_arguments
 from parquet_bloom.encryption.keys import Keys
@@ -105,8 +106,8 @@ def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
 ) -> Settings:
     """The settings in a JSON file; calls `warn` if other users can read it. Raises ConfigError."""
-    where = os.fspath(path)
-    with Path(path).open("rb") as file:
+    where = path_given("path", path)
+    with Path(where).open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode
         data = file.read()
     if mode & _READABLE_BY_OTHERS:

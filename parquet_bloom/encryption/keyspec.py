@@ -43,6 +43,7 @@ def key_of(secret: Secret, name: str) -> Key:
         return secret
     if isinstance(secret, bytes):
         return Key(secret, name)
+    _check_is_text(secret, name)
     scheme, _, rest = secret.partition(":")
     if scheme in _LITERALS:
         return Key(_decode(scheme, _typed(rest, name), name), f"{name} ({scheme}:…)")
@@ -54,6 +55,11 @@ def key_of(secret: Secret, name: str) -> Key:
     source = f"{name} ({place})"
     data = _read(place, source)
     return Key(_decode(encoding, data, source) if encoding else _decode_named(data, source), source)
+
+
+def _check_is_text(secret: object, name: str) -> None:
+    if not isinstance(secret, str):
+        raise TypeError(f"{name}: a value of type {type(secret).__name__}, expected bytes or text")
 
 
 def text_of(spec: str, name: str) -> str:
@@ -74,6 +80,7 @@ def prefix_of(prefix: bytes | str) -> bytes:
     """An AAD prefix: bytes, `hex:…`, or the text itself in UTF-8."""
     if isinstance(prefix, bytes):
         return prefix
+    _check_is_text(prefix, "AAD prefix")
     if prefix.startswith("hex:"):
         return _decode("hex", _typed(prefix[4:], "AAD prefix"), "AAD prefix")
     return _typed(prefix, "AAD prefix")

@@ -34,8 +34,13 @@ class SplitBlockBloomFilter:
     def __init__(self, words: memoryview | NDArray[np.uint32]) -> None:
         """Wrap `words`, shape (8 * num_blocks,), uint32, without copying them. Raises FilterError
         unless they are whole blocks."""
-        view = words if isinstance(words, memoryview) else words.data
-        if view.ndim != 1 or view.format != WORD_FORMAT or not view.c_contiguous:
+        view = words if isinstance(words, memoryview) else getattr(words, "data", None)
+        if (
+            not isinstance(view, memoryview)
+            or view.ndim != 1
+            or view.format != WORD_FORMAT
+            or not view.c_contiguous
+        ):
             raise FilterError("words: expected a contiguous, one-dimensional uint32 array")
         _check_blocks(view.nbytes)
         self._words = view

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from parquet_bloom.arguments import limit_given, name_given, number_given
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
@@ -105,7 +106,8 @@ class OrcFile(OrcReader):
         from parquet_bloom.orc.probe import StripeProber
 
         self._check_dialect(dialect)
-        chunk = self._chunk(row_group, column)
+        chunk = self._chunk(number_given("row_group", row_group), name_given("column", column))
+        index_group = limit_given("index_group", index_group)
         num_groups = chunk.stripe.num_index_groups
         if index_group is None and num_groups > 1:
             raise ColumnError(

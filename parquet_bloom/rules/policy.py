@@ -22,8 +22,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from parquet_bloom.arguments import (
+    Names,
+    limit_given,
+    mapping_given,
+    names_given,
+    path_given,
+    rate_given,
+)
 from parquet_bloom.errors import ConfigError
-from parquet_bloom.options import Names, names_given
 from parquet_bloom.rules.config_table import ConfigTable
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity, find_rule
@@ -54,6 +61,7 @@ class ColumnPolicy:
     ignore: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        _check_limits(self.max_fpp, self.max_bytes)
         object.__setattr__(self, "ignore", _rule_ids(self.ignore))
 
 
@@ -76,6 +84,12 @@ class Policy:
     )
 
     def __post_init__(self) -> None:
+        if not isinstance(self.fail_on, Severity | None):
+            raise TypeError(f"fail_on: {self.fail_on!r}, expected a pb.Severity or None")
+        _check_limits(self.max_fpp, self.max_bytes)
+        for column, own in mapping_given("columns", self.columns, "a pb.ColumnPolicy").items():
+            if not isinstance(own, ColumnPolicy):
+                raise TypeError(f"columns: {column}: {own!r}, expected a pb.ColumnPolicy")
         object.__setattr__(self, "require", names_given("require", self.require) or ())
         object.__setattr__(self, "ignore", _rule_ids(self.ignore))
 
@@ -126,11 +140,7 @@ class Policy:
         `max_fpp` and `max_bytes` are for all columns without limits of their own. `fail_on` is a
         word of FAIL_ON. Raises ConfigError for unknown words and impossible limits.
         """
-        if max_fpp is not None and not 0 < max_fpp < 1:
-            raise ConfigError(f"max_fpp: {max_fpp}, expected a number between 0 and 1")
-        if max_bytes is not None and max_bytes <= 0:
-            raise ConfigError(f"max_bytes: {max_bytes}, expected a positive number of bytes")
-        if fail_on is not None and fail_on not in FAIL_ON:
+        if fail_on is not None and fail_on not in tuple(FAIL_ON):
             raise ConfigError(f"fail_on: {fail_on!r}, expected one of {', '.join(FAIL_ON)}")
         added = names_given("require", require) or ()
         columns = {
@@ -145,6 +155,23 @@ class Policy:
             ignore=self.ignore | _rule_ids(ignore),
             columns=columns,
         )
+
+
+def policy_given(policy: Policy | None) -> Policy:
+    """The default for None. Raises TypeError for anything else than a policy."""
+    if policy is None:
+        return Policy()
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy: {policy!r}, expected a pb.Policy; pb.read_policy reads a file")
+    return policy
+
+
+def _check_limits(max_fpp: float | None, max_bytes: int | None) -> None:
+    rate, size = rate_given("max_fpp", max_fpp), limit_given("max_bytes", max_bytes)
+    if rate is not None and not 0 < rate < 1:
+        raise ConfigError(f"max_fpp: {max_fpp}, expected a number between 0 and 1")
+    if size is not None and size <= 0:
+        raise ConfigError(f"max_bytes: {max_bytes}, expected a positive number of bytes")
 
 
 def _rule_ids(words: Names) -> frozenset[str]:
@@ -168,14 +195,15 @@ def find_config(folder: Path) -> Path | None:
     return None
 
 
-def read_policy(path: Path) -> Policy:
+def read_policy(path: str | os.PathLike[str]) -> Policy:
     """The policy in a TOML file: [tool.pbloom.validate] of a pyproject.toml, else [validate].
 
     Raises ConfigError if there is no such table or something in it is not supported.
     """
-    table = _table(path)
+    file = Path(path_given("path", path))
+    table = _table(file)
     if table is None:
-        raise ConfigError(f"{path}: expected a table [{'.'.join(_place(path))}], found none")
+        raise ConfigError(f"{file}: expected a table [{'.'.join(_place(file))}], found none")
     policy = Policy(
         fail_on=FAIL_ON[table.choice("fail-on", FAIL_ON) or "error"],
         max_fpp=table.rate("max-fpp"),

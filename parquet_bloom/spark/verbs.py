@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import SparkSession
 
+from parquet_bloom.arguments import Names, limit_given, names_given, rate_given
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import (
     AdviseOptions,
     BuildOptions,
     Destination,
     InspectOptions,
-    Names,
     ProbeOptions,
     Selection,
     ValidateOptions,
-    names_given,
 )
+from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.request import Request
 from parquet_bloom.values.given import values_of
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams
-
-if TYPE_CHECKING:
-    from parquet_bloom.rules.policy import Policy
 
 
 def build(
@@ -62,16 +59,16 @@ def build(
     or exact_blocks, which are not supported for ORC files, these are refused.
 
     Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
-    `keys` that cannot be, or that are secrets, SparkError if the job fails as a
-    whole. What happens to single files is in the report.
+    `keys` that cannot be, or that are secrets, SparkError if the job fails as a whole. What happens to
+    single files is in the report.
     """
     if not (names := names_given("columns", columns)):
         raise ValueError("columns: none, expected at least one")
     options = BuildOptions(
         columns=names,
-        fpp=fpp,
-        ndv=ndv,
-        max_bytes=max_bytes,
+        fpp=rate_given("fpp", fpp),
+        ndv=limit_given("ndv", ndv),
+        max_bytes=limit_given("max_bytes", max_bytes),
         exact_blocks=exact_blocks,
         existing=existing,
         force=force,
@@ -140,7 +137,7 @@ def validate(
         columns=names_given("columns", columns),
         deep=deep,
         diagnose=diagnose,
-        policy=policy,
+        policy=policy_given(policy),
         threads=1,
     )
     return _report(
@@ -191,7 +188,10 @@ def advise(
 ) -> Report:
     """Say which columns deserve filters; the files of one task are judged together. See build."""
     options = AdviseOptions(
-        columns=names_given("columns", columns), fpp=fpp, max_bytes=max_bytes, threads=1
+        columns=names_given("columns", columns),
+        fpp=rate_given("fpp", fpp),
+        max_bytes=limit_given("max_bytes", max_bytes),
+        threads=1,
     )
     return _report(
         spark, paths, since, tasks, Request("advise", options, KeyReferences.of(keys, keys_file))

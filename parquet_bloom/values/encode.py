@@ -123,6 +123,9 @@ def _shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 8 * LONGEST_SHOWN:
         return f"an integer of {value.bit_length()} bits"
     text = str(value)
+    if "\n" in text and not isinstance(value, str):
+        # Several values, where one was expected.
+        return f"a {type(value).__name__}"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 

@@ -22,9 +22,21 @@ from parquet_bloom.advice.table import (
     Table,
     surveyor_of,
 )
+from parquet_bloom.arguments import (
+    PATH_OR_URL,
+    Names,
+    Numbers,
+    limit_given,
+    mapping_given,
+    names_given,
+    numbers_given,
+    path_given,
+    rate_given,
+    threads_given,
+)
 from parquet_bloom.container.room import TO_ADVISE, check_room
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import AdviseOptions, Names, Numbers, names_given, numbers_given
+from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.values.given import values_of
 from parquet_bloom.verbs.documents import Report
@@ -113,8 +125,8 @@ def advise(
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the values that
-    are really looked up, repeated as often as they are, given as for probe. keys: for encrypted files. progress: called
-    with (chunks done, chunks in all).
+    are really looked up, repeated as often as they are, given as for probe. keys: for encrypted files.
+    progress: called with (chunks done, chunks in all).
 
     Raises ColumnError, ValueTypeError for values that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,
@@ -124,16 +136,22 @@ def advise(
     options = AdviseOptions(
         columns=names_given("columns", columns),
         parts=numbers_given("row_groups", row_groups),
-        fpp=fpp,
-        max_bytes=max_bytes,
-        value_sample=value_sample
-        and {name: values_of(values) for name, values in value_sample.items()},
-        threads=threads,
+        fpp=rate_given("fpp", fpp),
+        max_bytes=limit_given("max_bytes", max_bytes),
+        value_sample=_sample(value_sample),
+        threads=threads_given(threads),
     )
     advisor = Advisor(options, keys)
     advisor.add(path, progress)
     (report,) = advisor.reports()
     return report
+
+
+def _sample(sample: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if sample is None:
+        return None
+    given = mapping_given("value_sample", sample, "values")
+    return {name: values_of(values) for name, values in given.items()}
 
 
 class Advisor:
@@ -149,9 +167,10 @@ class Advisor:
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file, unless it was added before. Raises as `advise`."""
-        if os.fspath(path) not in self._files:
-            with open_file(path, self._keys) as file:
-                self._files[os.fspath(path)] = self._read(file, progress)
+        name = path_given("path", path, PATH_OR_URL)
+        if name not in self._files:
+            with open_file(name, self._keys) as file:
+                self._files[name] = self._read(file, progress)
 
     def add_file(self, file: Any, progress: Progress | None = None) -> None:
         """The same for an open file."""

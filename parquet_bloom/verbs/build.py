@@ -12,19 +12,21 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from parquet_bloom.arguments import (
+    Names,
+    Numbers,
+    limit_given,
+    names_given,
+    numbers_given,
+    rate_given,
+    threads_given,
+)
 from parquet_bloom.container import BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import build_change
-from parquet_bloom.options import (
-    BuildOptions,
-    Destination,
-    Names,
-    Numbers,
-    names_given,
-    numbers_given,
-)
+from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
@@ -125,9 +127,9 @@ def build(
     options = BuildOptions(
         columns=names,
         parts=numbers_given("row_groups", row_groups),
-        fpp=fpp,
-        ndv=ndv,
-        max_bytes=max_bytes,
+        fpp=rate_given("fpp", fpp),
+        ndv=limit_given("ndv", ndv),
+        max_bytes=limit_given("max_bytes", max_bytes),
         exact_blocks=exact_blocks,
         existing=existing,
         force=force,
@@ -135,7 +137,7 @@ def build(
         orc_streams=orc_streams,
         layout=layout,
         dialect=dialect,
-        threads=threads,
+        threads=threads_given(threads),
     )
     destination = Destination(
         output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from parquet_bloom.arguments import Names, Numbers, names_given, numbers_given, threads_given
 from parquet_bloom.container import (
     WHERE_KNOWN,
     FilterDescription,
@@ -28,14 +29,7 @@ from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.difference import difference
-from parquet_bloom.options import (
-    DiffOptions,
-    Names,
-    Numbers,
-    ValidateOptions,
-    names_given,
-    numbers_given,
-)
+from parquet_bloom.options import DiffOptions, ValidateOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.verbs.documents import Report
@@ -131,7 +125,7 @@ def diff(
         columns=names_given("columns", columns),
         parts=numbers_given("row_groups", row_groups),
         diagnose=diagnose,
-        threads=threads,
+        threads=threads_given(threads),
     )
     with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
         if file_a.format != file_b.format:

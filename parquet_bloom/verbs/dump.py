@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from parquet_bloom.arguments import limit_given, name_given, number_given
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import check_dialect, name_given, number_given
+from parquet_bloom.options import check_dialect
 from parquet_bloom.verbs.documents import Report, as_json, document_of
 from parquet_bloom.vocabulary import DumpFormat, Format
 
@@ -135,13 +136,15 @@ def dump(
     dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of a
     `murmur3` filter, if the file does not say. keys: for encrypted files. decrypt: reveal the header
     and bits of an encrypted column, which tell everyone what values are stored; otherwise they stay
-    in their envelopes. unparsed: the bytes that bloom_filter_offset leads to, whatever they are, as the
-    bitset of a filter without a header. Raises ColumnError, FilterError if no filter can be used, EncryptionError if a
-    key is wrong, UnsupportedError for what the format does not have.
+    in their envelopes. unparsed: the bytes that bloom_filter_offset leads to, whatever they are, as
+    the bitset of a filter without a header.
+
+    Raises ColumnError, FilterError if no filter can be used, EncryptionError if a key is wrong,
+    UnsupportedError for what the format does not have.
     """
-    check_dialect(dialect, seed)
+    check_dialect(dialect, limit_given("seed", seed))
     name, part = name_given("column", column), number_given("row_group", row_group)
-    group = None if index_group is None else number_given("index_group", index_group)
+    group = limit_given("index_group", index_group)
     with open_file(path, keys) as file:
         stored = file.stored_filter(name, part, group, dialect, seed, decrypt, unparsed)
         return Dump(file.path, file.format, file.unverified, stored)

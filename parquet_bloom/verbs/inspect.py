@@ -8,11 +8,12 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from parquet_bloom.arguments import Names, Numbers, names_given, numbers_given, threads_given
 from parquet_bloom.container import WHERE_KNOWN, Place
 from parquet_bloom.container.room import TO_INSPECT, check_room
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import InspectOptions, Names, Numbers, names_given, numbers_given
+from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format
@@ -102,7 +103,7 @@ def inspect(
         columns=names_given("columns", columns),
         parts=numbers_given("row_groups", row_groups),
         index_groups=index_groups,
-        threads=threads,
+        threads=threads_given(threads),
     )
     with open_file(path, keys) as file:
         return inspect_file(file, options)

@@ -8,10 +8,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from parquet_bloom.arguments import (
+    Names,
+    Numbers,
+    names_given,
+    numbers_given,
+    paths_given,
+    threads_given,
+)
 from parquet_bloom.container import UNITS
 from parquet_bloom.container.threads import threads_for_files
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import InspectOptions, Names, Numbers, names_given, numbers_given
+from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.verbs.documents import Report, document_of, key_of
@@ -81,12 +89,11 @@ def inspect_summary(
     Raises FileNotFoundError for a name without files, and as inspect for the first file that it
     would raise for.
     """
-    names = [paths] if isinstance(paths, str | os.PathLike) else paths
-    files, missing = expand(os.fspath(name) for name in names)
+    files, missing = expand(paths_given("paths", paths))
     if missing:
         raise missing[0]
     found = [file.path for file in files]
-    at_a_time, of_each = threads_for_files(threads, found)
+    at_a_time, of_each = threads_for_files(threads_given(threads), found)
     options = InspectOptions(
         columns=names_given("columns", columns),
         parts=numbers_given("row_groups", row_groups),

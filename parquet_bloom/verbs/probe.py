@@ -12,11 +12,19 @@ from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
+from parquet_bloom.arguments import (
+    Numbers,
+    limit_given,
+    name_given,
+    numbers_given,
+    some_given,
+    threads_given,
+)
 from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation, GroupAnswers, record
 from parquet_bloom.container.room import TO_PROBE, check_room
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Numbers, ProbeOptions, name_given, numbers_given
+from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.values.given import texts_of, values_of
 from parquet_bloom.verbs.documents import Report
@@ -177,11 +185,11 @@ def probe(
     options = ProbeOptions(
         column=name_given("column", column),
         values=values_of(values),
-        parts=numbers_given("row_groups", row_groups),
+        parts=some_given("row_groups", numbers_given("row_groups", row_groups)),
         dialect=dialect,
-        seed=seed,
+        seed=limit_given("seed", seed),
         explain=explain,
-        threads=threads,
+        threads=threads_given(threads),
     )
     with open_file(path, keys) as file:
         return probe_file(file, options)

@@ -12,18 +12,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from parquet_bloom.arguments import (
+    Names,
+    Numbers,
+    limit_given,
+    names_given,
+    numbers_given,
+    rate_given,
+    threads_given,
+)
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import (
-    Destination,
-    Names,
-    Numbers,
-    RepairOptions,
-    names_given,
-    numbers_given,
-)
+from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
@@ -126,9 +128,9 @@ def repair(
         parts=numbers_given("row_groups", row_groups),
         drop_bad=drop_bad,
         rebuild=rebuild,
-        fpp=fpp,
-        max_bytes=max_bytes,
-        threads=threads,
+        fpp=rate_given("fpp", fpp),
+        max_bytes=limit_given("max_bytes", max_bytes),
+        threads=threads_given(threads),
     )
     destination = Destination(
         output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify

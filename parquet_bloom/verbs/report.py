@@ -9,6 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from parquet_bloom.arguments import (
+    Names,
+    Numbers,
+    names_given,
+    numbers_given,
+    rate_given,
+    threads_given,
+)
 from parquet_bloom.container import FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
 from parquet_bloom.container.room import TO_REPORT, check_room
@@ -16,18 +24,10 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.options import (
-    AdviseOptions,
-    InspectOptions,
-    Names,
-    Numbers,
-    ValidateOptions,
-    names_given,
-    numbers_given,
-)
+from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.policy import Policy
+from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.advise import AdviceReport, Advisor
 from parquet_bloom.verbs.documents import Report
@@ -139,12 +139,13 @@ def report(
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError if a key is wrong.
     """
+    threads, target_fpp = threads_given(threads), rate_given("fpp", fpp)
     options = ValidateOptions(
         columns=names_given("columns", columns),
         parts=numbers_given("row_groups", row_groups),
         deep=deep,
         diagnose=deep,
-        policy=policy,
+        policy=policy_given(policy),
         threads=threads,
     )
     with open_file(path, keys) as file:
@@ -155,7 +156,7 @@ def report(
         looked_at = InspectOptions(columns=options.columns, parts=options.parts, threads=threads)
         inspection = inspect_file(file, looked_at, seen.take)
         advised = AdviseOptions(
-            columns=_advised(inspection), parts=options.parts, fpp=fpp, threads=threads
+            columns=_advised(inspection), parts=options.parts, fpp=target_fpp, threads=threads
         )
         advice, no_advice = _advice(file, advised, progress) if deep else (None, NOT_DEEP)
     chunks = zip(*(part.columns for part in inspection.parts), strict=True)

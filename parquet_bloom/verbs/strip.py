@@ -7,10 +7,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from parquet_bloom.arguments import Names, Numbers, names_given, numbers_given
 from parquet_bloom.container import LeftChunk, RemovedFilters
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import strip_change
-from parquet_bloom.options import Destination, Names, Numbers, Selection, names_given, numbers_given
+from parquet_bloom.options import Destination, Selection
 from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format

@@ -9,15 +9,23 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from parquet_bloom.arguments import (
+    Names,
+    Numbers,
+    names_given,
+    numbers_given,
+    some_given,
+    threads_given,
+)
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Names, Numbers, ValidateOptions, names_given, numbers_given
+from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.next_command import NextCommands
-from parquet_bloom.rules.policy import Policy
+from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import FailOn, Format
@@ -91,16 +99,16 @@ def validate(
     file changes meanwhile, EncryptionError if footer or ColumnMetaData cannot be decrypted,
     UnsupportedError, OSError. What is wrong with filters and pages is a finding, not an error.
     """
-    policy = (policy or Policy()).with_options(
+    policy = policy_given(policy).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
     options = ValidateOptions(
-        columns=names_given("columns", columns),
-        parts=numbers_given("row_groups", row_groups),
+        columns=some_given("columns", names_given("columns", columns)),
+        parts=some_given("row_groups", numbers_given("row_groups", row_groups)),
         deep=deep,
         diagnose=diagnose,
         policy=policy,
-        threads=threads,
+        threads=threads_given(threads),
     )
     with open_file(path, keys) as file:
         return validate_file(file, options, progress)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from parquet_bloom.arguments import limit_given, mapping_given, rate_given
 from parquet_bloom.legacy.presence import FIELD_IDS, PRIVATE_FIELD
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.vocabulary import BitsetEncoding, Strategy, check_word
@@ -55,7 +56,13 @@ class StatisticsFilter:
         if self.field_id not in FIELD_IDS:
             expected_ids = ", ".join(map(str, FIELD_IDS))
             raise ValueError(f"field_id: {self.field_id}, expected {expected_ids}")
-        for expected in (self.expected_of(""), *self.of_columns.values()):
+        of_columns = mapping_given("of_columns", self.of_columns, "an Expected")
+        for expected in (Expected(self.expected_entries, self.fpp), *of_columns.values()):
+            if not isinstance(expected, Expected):
+                raise TypeError(f"of_columns: {expected!r}, expected an Expected")
+            limit_given("expected_entries", expected.entries)
+            if rate_given("fpp", expected.fpp) is None:
+                raise TypeError("fpp: None, expected a number")
             if expected.entries is not None and expected.entries < 1:
                 raise ValueError(f"expected_entries: {expected.entries}, expected 1 or more")
             # Checks the rate.

@@ -1,0 +1,122 @@
+"""What public functions are given, as the types that the rest expects: TypeError for a wrong guess,
+before a file is opened."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+# What a public function takes for several names or numbers.
+Names = str | Iterable[str]
+Numbers = int | Iterable[int]
+
+PATH_OR_URL = "one path or URL"
+Given = TypeVar("Given", tuple[str, ...] | None, tuple[int, ...] | None)
+
+_NAMES = "a name or a list of names"
+_NUMBERS = "a number or a list of numbers"
+_PATHS = "a path or a list of paths"
+
+
+def names_given(argument: str, names: Names | None) -> tuple[str, ...] | None:
+    """Names, such as those of columns; text is one name, None stands for all. Raises TypeError for
+    anything that is not text."""
+    if names is None:
+        return None
+    items = [names] if isinstance(names, str) else _items(argument, names, _NAMES)
+    for item in items:
+        if not isinstance(item, str):
+            raise TypeError(f"{argument}: {item!r}, expected {_NAMES}")
+    return tuple(items)
+
+
+def name_given(argument: str, name: str) -> str:
+    """One name. Raises TypeError for anything that is not text."""
+    if not isinstance(name, str):
+        raise TypeError(f"{argument}: {name!r}, expected one name")
+    return name
+
+
+def numbers_given(argument: str, numbers: Numbers | None) -> tuple[int, ...] | None:
+    """Numbers, such as those of row groups, None for all. Raises TypeError for anything else."""
+    if numbers is None:
+        return None
+    if not isinstance(numbers, Iterable) or isinstance(numbers, str):
+        return (number_given(argument, numbers, _NUMBERS),)
+    items = _items(argument, numbers, _NUMBERS)
+    return tuple(number_given(argument, item, _NUMBERS) for item in items)
+
+
+def number_given(argument: str, number: Any, expected: str = "a whole number") -> int:
+    """One number. Raises TypeError for anything but an integer."""
+    try:
+        if not isinstance(number, bool):
+            return operator.index(number)
+    except TypeError:
+        pass
+    raise TypeError(f"{argument}: {number!r}, expected {expected}")
+
+
+def limit_given(argument: str, number: int | None) -> int | None:
+    """One number, None for the default. Raises TypeError."""
+    return None if number is None else number_given(argument, number)
+
+
+def threads_given(threads: int | None) -> int | None:
+    """How many threads, None for the default. Raises TypeError, ValueError for fewer than one."""
+    number = limit_given("threads", threads)
+    if number is not None and number < 1:
+        raise ValueError(f"threads: {number}, expected 1 or more")
+    return number
+
+
+def rate_given(argument: str, rate: Any) -> float | None:
+    """A rate as any kind of number, None for the default. Raises TypeError for anything else."""
+    if rate is None:
+        return None
+    try:
+        if not isinstance(rate, bool | str | bytes | bytearray):
+            return float(rate)
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"{argument}: {rate!r}, expected a number")
+
+
+def some_given(argument: str, items: Given) -> Given:
+    """These names or numbers, None for all. Raises ValueError for none at all: the answer would be about
+    nothing, and read as one about the file."""
+    if items == ():
+        raise ValueError(f"{argument}: none, expected at least one")
+    return items
+
+
+def path_given(argument: str, path: Any, expected: str = "one path") -> str:
+    """A path. Raises TypeError for anything but text and os.PathLike."""
+    if isinstance(path, str | os.PathLike):
+        name = os.fspath(path)
+        if isinstance(name, str):
+            return name
+    raise TypeError(f"{argument}: {path!r}, expected {expected}, as str or os.PathLike")
+
+
+def paths_given(argument: str, paths: Any) -> list[str]:
+    """One path, or several. Raises TypeError as path_given."""
+    if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
+        return [path_given(argument, paths, _PATHS)]
+    return [path_given(argument, path, _PATHS) for path in _items(argument, paths, _PATHS)]
+
+
+def mapping_given(argument: str, items: Any, expected: str) -> dict[str, Any]:
+    """A dictionary by name. Raises TypeError for anything else, without what may be secret in it."""
+    if not isinstance(items, Mapping) or not all(isinstance(name, str) for name in items):
+        raise TypeError(f"{argument}: a {type(items).__name__}, expected {expected} by name")
+    return dict(items)
+
+
+def _items(argument: str, items: Any, expected: str) -> list[Any]:
+    """The items of a list, or of a numpy or pyarrow array."""
+    if not isinstance(items, Iterable) or isinstance(items, Mapping | bytes):
+        raise TypeError(f"{argument}: {items!r}, expected {expected}")
+    return items.to_pylist() if hasattr(items, "to_pylist") else list(items)
