@@ -1,7 +1,7 @@
 """The errors of parquet_bloom. A message is one line, *where: what: expected, found*. `OSError`
 passes through unchanged."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 class ParquetBloomError(Exception):
@@ -62,6 +62,32 @@ class ConfigError(ParquetBloomError):
 
 class SparkError(ParquetBloomError):
     """A Spark job failed as a whole, rather than on single files."""
+
+
+def at(where: str, error: Exception, kind: type[Exception] | None = None) -> Exception:
+    """The same error with its place, of its own class or of `kind`."""
+    return (kind or type(error))(f"{where}: {error}")
+
+
+class placing:
+    """Errors inside go on with their place, `where`. `kinds`: which of them, and as which class, None
+    for their own."""
+
+    __slots__ = ("_kinds", "_where")
+
+    def __init__(
+        self, where: str, kinds: Mapping[type[Exception], type[ParquetBloomError] | None]
+    ) -> None:
+        self._where = where
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        for caught, ours in self._kinds.items():
+            if isinstance(error, caught):
+                raise at(self._where, error, ours) from None
 
 
 def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import FormatError, UnsupportedError, placing
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import MOST_BYTES
 from parquet_bloom.parallel import check_fits
@@ -52,22 +53,16 @@ _BYTES: Final = _Layout("B")
 _WORD_PAIRS: Final = _Layout("Q", 2)
 
 
-class naming:
-    """Errors of the kernel and of codecs as ours, which name `where`."""
-
-    __slots__ = ("_where",)
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, UnsupportedError | OverflowError):
-            raise UnsupportedError(f"{self._where}: {error}") from None
-        if isinstance(error, FormatError | ValueError):
-            raise FormatError(f"{self._where}: {error}") from None
+# Errors of the kernel and of codecs as ours, which name their place.
+naming = partial(
+    placing,
+    kinds={
+        UnsupportedError: UnsupportedError,
+        OverflowError: UnsupportedError,
+        FormatError: FormatError,
+        ValueError: FormatError,
+    },
+)
 
 
 class Stream:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import record
-from parquet_bloom.errors import EncryptionError, FilterError, FormatError, UnsupportedError
+from parquet_bloom.errors import EncryptionError, FilterError, FormatError, UnsupportedError, at
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -29,7 +29,6 @@ from parquet_bloom.parquet.sealed.modules import (
     PLAIN,
     Modules,
     ReadBits,
-    at,
     named,
 )
 from parquet_bloom.parquet.thrift import ttypes

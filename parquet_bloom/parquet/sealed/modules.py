@@ -10,9 +10,16 @@ Readers use the chunk's Modules and need not know which it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from parquet_bloom.errors import EncryptionError, MissingKeyError, PageError, UnsupportedError
+from parquet_bloom.errors import (
+    EncryptionError,
+    MissingKeyError,
+    PageError,
+    UnsupportedError,
+    placing,
+)
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift.ttypes import PageHeader
@@ -33,25 +40,8 @@ MAX_SEALED_HEADER_BYTES = 4 << 10
 ReadBits = Callable[[int, int], bytes]
 
 
-class named:
-    """Make errors about encryption name `where`."""
-
-    __slots__ = ("_where",)
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, EncryptionError | UnsupportedError):
-            raise at(self._where, error) from None
-
-
-def at(where: str, error: Exception) -> Exception:
-    """The same error with its place."""
-    return type(error)(f"{where}: {error}")
+# Errors about encryption name their place.
+named = partial(placing, kinds={EncryptionError: None, UnsupportedError: None})
 
 
 class Modules(Protocol):
