@@ -13,12 +13,12 @@ RESULTS = Path(__file__).parent.parent / "tests" / "engines" / "results"
 INTRODUCTION = """# Engines and versions, measured
 
 Written by `make docs` from what `make engines` found. Each version of an engine was asked for values of
-each type, in files whose filters `pbloom build` had written. The files were there with PLAIN pages and
-with dictionaries; minimum and maximum excluded nothing. All pages of the row groups that the filters
-exclude were then destroyed, and the engine was asked again. It
+each type, in files with filters by `pbloom build`, once with PLAIN pages and once with dictionaries, in
+which min/max statistics exclude nothing. Then all pages of the row groups that the filters exclude were
+overwritten, and the engine was asked again. It
 
 - **uses** the filters if its answer is right all the same;
-- ignores them, which is an empty cell, if it fails at what was destroyed;
+- ignores them, which is an empty cell, if it fails at the overwritten pages;
 - **loses** rows if it finds them without filters and not with them, although the filters are right;
 - is **wrong** if it finds other rows even without filters: it rounds, or has another defect;
 - **refuses** if it cannot read the type, or compare it with a value, even without filters.
@@ -26,34 +26,34 @@ exclude were then destroyed, and the engine was asked again. It
 
 LOST = """## Rows that are lost
 
-By filters that are right, because the engine looks up other bytes than those that are stored.
-`pbloom validate` says so ([PB212](rules.md)), and so do `build` and `advise`.
+The filters are right, but the engine hashes other bytes than those that are stored. `pbloom validate`
+says so ([PB212](rules.md)), and so do `build` and `advise`.
 """
 
 TABLE = """
 ## All types
 
-† with settings that are not the defaults; they stand below. Where only PLAIN chunks are said to use
-filters, the engine reads the dictionary of others first, which had been destroyed with the pages. BOOLEAN is
+† with settings other than the defaults, which are listed below. (PLAIN): only in chunks without a
+dictionary; the engine reads a dictionary first, which had been overwritten like all pages. BOOLEAN is
 missing, as such columns get no filter.
 """
 
 VERSIONS = """
 ## What was asked
 
-Versions of the packages (ClickHouse is chdb, Spark is pyspark), and in parentheses what they have inside.
+Versions of the packages (ClickHouse is chdb, Spark is pyspark), and in parentheses of what they contain.
 """
 
 AGAIN = """
-## Once more
+## Run it again
 
     make engines                                          # all: 8 GB, and half an hour
     make engines ENGINES="duckdb datafusion==55.0.0"      # all versions of one, one of another
     make docs
 
-It needs Java, Node and npm. Each version gets an environment below `.engines`, which stays. The versions
-are in `tests/engines/run.py`, the types in `tests/engines/files.py`, and what was found, with the messages
-of those that refuse, in `tests/engines/results`.
+It needs Java, Node and npm. Each version gets an environment in `.engines`, which is kept. The versions
+are in `tests/engines/run.py`, the types in `tests/engines/files.py`, and the results, with the messages
+of engines that refuse, in `tests/engines/results`.
 """
 
 # What is ordinary leaves its cell empty, what is harmful stands out.

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter as SplitBlockBloomFilter
     from parquet_bloom.legacy.murmur3.dialect import Murmur3 as Murmur3
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter as StatisticsFilter
+    from parquet_bloom.options import AdviseOptions as AdviseOptions
     from parquet_bloom.orc.file import OrcFile as OrcFile
     from parquet_bloom.parallel import set_memory as set_memory
     from parquet_bloom.parquet.file import ParquetFile as ParquetFile
@@ -95,6 +96,7 @@ _NAMES = {
     "filters.split_block": "SplitBlockBloomFilter",
     "legacy.murmur3.dialect": "Murmur3",
     "legacy.statistics.dialect": "StatisticsFilter",
+    "options": "AdviseOptions",
     "orc.file": "OrcFile",
     "parallel": "set_memory",
     "parquet.file": "ParquetFile",

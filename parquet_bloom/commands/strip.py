@@ -39,7 +39,8 @@ def strip(
     """Remove Bloom filters from files.
 
     The footer loses its pointers. The filters' bytes go if nothing but the footer follows them, and
-    always in an ORC file.
+    always in an ORC file. A file that loses all filters that were appended to it is cut back to its
+    old size.
 
     \b
     Example:

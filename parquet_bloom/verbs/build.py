@@ -110,9 +110,9 @@ def build(
     `both`, for readers before ORC 1.3, too.
 
     layout: `replace`, the default, puts filters and a new footer where the old footer was; `append`
-    puts them behind the old file, which stays whole, so that whoever noted its size still reads it as
-    it was, and `strip` gives it back byte for byte. A file to which filters were appended is cut back
-    to its first end before new ones are appended, with those that are kept.
+    puts them behind the old file, which stays whole, so that whoever recorded its size still reads
+    it as it was, and `strip` gives it back byte for byte. A file to which filters were appended is
+    cut back to its first end before new ones are appended, with those that are kept.
 
     dialect: write filters of a legacy dialect to an unencrypted Parquet file; readers ignore them
     unless the dialect publishes them. Its name stands for its usual settings. A StatisticsFilter has
