@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.survey import ColumnCounts
 from parquet_bloom.container import number_of
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
 FEW_VALUES = 100
@@ -145,7 +146,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     counts, unit = evidence.counts, evidence.unit
     share = counts.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
-        yield f"the filters are {share:.0%} of the column's size"
+        yield f"the filters are {percent(share)} of the column's size"
     if counts.only_dictionary:
         yield f"all values are in dictionaries, which tell {DICTIONARY_READERS} as much"
     if counts.filters < counts.groups:

@@ -22,7 +22,7 @@ ChangeReport: TypeAlias = "BuildReport | StripReport | RepairReport"
 _BUILT = ("column", "filters", "bytes", "largest", "bits of each", "hashes", "highest FPP")
 
 
-_NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do"
+_NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
 
 # What gives way on a narrow terminal.
 _BUILT_GIVES = ("bits of each", "hashes", "largest", "column…")
@@ -78,7 +78,7 @@ def write_repair(report: RepairReport, verbose: bool = False) -> None:
     _write_heading(report, _repaired(report))
     _write_remarks(_repair_remarks(report))
     if not report.looked_up:
-        write_text(f"note: {_NOT_LOOKED_UP}, and {command('validate', report.path)}")
+        write_text(f"note: {_NOT_LOOKED_UP}, and so does {command('validate', report.path)}")
 
 
 def summarize_repair(report: RepairReport) -> FileSummary:

@@ -42,8 +42,8 @@ def test_the_command_says_what_it_did(sound: bytes, write: Callable[[bytes], Pat
         f" {lost} (expected 528)\n"
         "length set: column a, row group 1: PB111 length-missing: bloom_filter_length is"
         f" {lost} (expected 528)\n"
-        "note: no stored value was looked up: --drop-bad and --rebuild do, and pbloom validate"
-        f" {path}\n"
+        "note: no stored value was looked up: --drop-bad and --rebuild do that, and so does"
+        f" pbloom validate {path}\n"
     )
 
 

@@ -118,7 +118,7 @@ def test_what_was_not_looked_up_is_said(out_of_order):
     assert json.loads(ran.stdout)["checked"] == {"filters": 4, "values": None}
     ran = outcome("repair", out_of_order, "--dry-run")
     assert ran.stdout.splitlines()[-1] == (
-        "note: no stored value was looked up: --drop-bad and --rebuild do, and pbloom validate"
-        " 'my data.parquet'"
+        "note: no stored value was looked up: --drop-bad and --rebuild do that, and so does"
+        " pbloom validate 'my data.parquet'"
     )
     assert len(outcome("repair", out_of_order, "--dry-run", "--drop-bad").stdout.splitlines()) == 1
