@@ -89,6 +89,15 @@ def names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) ->
     return tuple(one_name(ctx, param, name) for line in lines for name in line)
 
 
+def numbers(texts: tuple[str, ...]) -> tuple[int, ...]:
+    """The comma-separated numbers in each text, from 0."""
+    found = [each.strip() for text in texts for each in text.split(",")]
+    for each in found:
+        if not (each.isascii() and each.isdigit()):
+            raise click.BadParameter(f"{each!r}: expected numbers from 0, with commas between them")
+    return tuple(map(int, found))
+
+
 def together(*options: Decorator) -> Decorator:
     """One decorator for several options."""
 
@@ -117,11 +126,11 @@ row_groups = columns_option(
     "-g",
     "--row-group",
     "parts",
-    type=click.IntRange(0),
     multiple=True,
     metavar="N",
-    callback=lambda ctx, param, given: given or None,
-    help="Only this row group, or stripe of an ORC file, counted from 0; repeatable.",
+    callback=lambda ctx, param, texts: numbers(texts) or None,
+    help="Only this row group, or stripe of an ORC file, counted from 0; repeatable or"
+    " comma-separated.",
 )
 columns = partial(
     columns_option,

@@ -43,6 +43,21 @@ def documents(*arguments):
     return [json.loads(line) for line in outcome(*arguments, "--json").stdout.splitlines()]
 
 
+@pytest.mark.parametrize("given", [("-g", "2,0"), ("-g", "2", "-g", "0"), ("-g", " 2, 0")])
+def test_several_have_commas_between_them_or_options_of_their_own(path, given):
+    (found,) = documents("inspect", path, *given)
+    assert [each[unit(path)] for each in found[f"{unit(path)}s"]] == [0, 2]
+
+
+@pytest.mark.parametrize("given", ["", "0,", "0-2", "-1", "x", "²"])
+def test_what_is_no_number_is_told(path, given):
+    wrong = given.removeprefix("0,")
+    assert outcome("inspect", path, "-g", given).stderr.splitlines()[-1] == (
+        f"Error: Invalid value for '-g' / '--row-group': {wrong!r}: expected numbers from 0, with"
+        " commas between them"
+    )
+
+
 # ------------------------------------------------------------------------------------------------
 # probe
 
