@@ -3,9 +3,9 @@
     | pages, page indexes | footer, length, PAR1 | filters | footer, length, PAR1 |
                                        earlier end ^                    the end ^
 
-What is appended leaves the old file whole, so that whoever recorded its size, such as the log of a table,
-reads it as it was. Footers that are no longer used lie in gaps: bytes behind the pages that the footer
-gives to nothing. An end in a gap is an earlier one if its footer says the same of everything but
+What is appended leaves the old file whole, so that whoever recorded its size, such as the log of a
+table, reads it as it was. Footers that are no longer used lie in gaps: bytes behind the pages that the
+footer gives to nothing. An end in a gap is an earlier one if its footer says the same of everything but
 filters; else the bytes only look like one.
 """
 

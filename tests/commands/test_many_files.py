@@ -352,6 +352,6 @@ def test_repair_of_sound_files(built):
     assert lines == [
         (
             "24 files: 24 unchanged; 0 filters repaired, 0 left, 0 B added; no stored value was"
-            " looked up: --drop-bad and --rebuild do; dry run: nothing was written"
+            " looked up: --drop-bad and --rebuild do that; dry run: nothing was written"
         )
     ]
