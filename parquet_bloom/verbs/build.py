@@ -109,10 +109,11 @@ def build(
     filter for as many values as it has rows, or for `ndv`; orc_streams: `utf8`, the default, or
     `both`, for readers before ORC 1.3, too.
 
-    layout: `replace`, the default, puts filters and a new footer where the old footer was; `append`
-    puts them behind the old file, which stays whole, so that whoever recorded its size still reads
-    it as it was, and `strip` gives it back byte for byte. A file to which filters were appended is
-    cut back to its first end before new ones are appended, with those that are kept.
+    layout: `replace` puts filters and a new footer where the old footer was; `append` puts them
+    behind the old file, which stays whole, so that whoever recorded its size still reads it as it
+    was, and `strip` gives it back byte for byte. By default, `append` for a file to which filters
+    were appended before, else `replace`. Such a file is cut back to its first end before new ones
+    are appended, with those that are kept.
 
     dialect: write filters of a legacy dialect to an unencrypted Parquet file; readers ignore them
     unless the dialect publishes them. Its name stands for its usual settings. A StatisticsFilter has
