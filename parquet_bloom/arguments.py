@@ -74,8 +74,8 @@ def threads_given(threads: int | None) -> int | None:
 
 def rate_given(argument: str, rate: Any) -> float | None:
     """A rate as any kind of number, None for the default. Raises TypeError for anything else."""
-    if rate is None:
-        return None
+    if rate is None or (isinstance(rate, int | float) and not isinstance(rate, bool)):
+        return rate
     try:
         if not isinstance(rate, bool | str | bytes | bytearray):
             return float(rate)

@@ -230,7 +230,7 @@ def test_what_cannot_be_meant_is_a_type_error(call, message):
 WRONG_GUESSES = {
     "fpp='0.01'": "fpp: '0.01', expected a number",
     "fpp=True": "fpp: True, expected a number",
-    "fpp=1": "fpp: 1.0, expected more than 0 and less than 1",
+    "fpp=1": "fpp: 1, expected more than 0 and less than 1",
     "ndv=1e6": "ndv: 1000000.0, expected a whole number",
     "ndv=-1": "ndv: -1, expected 1 or more",
     "max_bytes='1 MiB'": "max_bytes: '1 MiB', expected a whole number",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.encryption.key_arguments import key_arguments
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keys_file import (
@@ -53,8 +54,11 @@ class KeyReferences:
 
     @classmethod
     def of(cls, keys: Mapping[str, Any] | None, keys_file: str | None) -> Self:
-        """`keys`: as the content of a keys file. Raises ConfigError for what it cannot have, too."""
-        return cls(keys_file, settings_in(keys or {}, "keys"))
+        """`keys`: as the content of a keys file. Raises ConfigError for what it cannot have, too, and
+        TypeError for anything but a dictionary and a path."""
+        given = {} if keys is None else mapping_given("keys", keys, "references such as env:VAR")
+        path = None if keys_file is None else path_given("keys_file", keys_file)
+        return cls(path, settings_in(given, "keys"))
 
     def read(self) -> Keys | None:
         """The keys, None if none were named. Raises ConfigError, EncryptionError."""

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from parquet_bloom.arguments import paths_given
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.storage.paths import SUFFIXES
@@ -47,9 +48,8 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def names_of(paths: Paths) -> list[str]:
-    """The names that a user gives."""
-    each = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return [os.fspath(path) for path in each]
+    """The names that a user gives. Raises TypeError for anything else."""
+    return paths_given("paths", paths)
 
 
 def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile], list[str]]:
