@@ -59,14 +59,14 @@ def number_given(argument: str, number: Any, expected: str = "a whole number") -
     raise TypeError(f"{argument}: {number!r}, expected {expected}")
 
 
-def limit_given(argument: str, number: int | None) -> int | None:
+def number_if_given(argument: str, number: int | None) -> int | None:
     """One number, None for the default. Raises TypeError."""
     return None if number is None else number_given(argument, number)
 
 
 def threads_given(threads: int | None) -> int | None:
     """How many threads, None for the default. Raises TypeError, ValueError for fewer than one."""
-    number = limit_given("threads", threads)
+    number = number_if_given("threads", threads)
     if number is not None and number < 1:
         raise ValueError(f"threads: {number}, expected 1 or more")
     return number

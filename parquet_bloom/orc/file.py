@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from parquet_bloom.arguments import limit_given, name_given, number_given
+from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
@@ -107,7 +107,7 @@ class OrcFile(OrcReader):
 
         self._check_dialect(dialect)
         chunk = self._chunk(number_given("row_group", row_group), name_given("column", column))
-        index_group = limit_given("index_group", index_group)
+        index_group = number_if_given("index_group", index_group)
         num_groups = chunk.stripe.num_index_groups
         if index_group is None and num_groups > 1:
             raise ColumnError(

@@ -10,7 +10,7 @@ from functools import cached_property
 from threading import local
 from typing import TYPE_CHECKING, Any, Literal
 
-from parquet_bloom.arguments import limit_given, name_given, number_given
+from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.container import ROW_GROUPS, NoFilters, Place, ReadFilter
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.filters.sizing import MAX_BYTES
@@ -92,7 +92,7 @@ class ParquetFile(OpenFile):
             self.check_has_groups()
         from parquet_bloom.parquet.probe import ChunkProber
 
-        check_dialect(dialect, limit_given("seed", seed))
+        check_dialect(dialect, number_if_given("seed", seed))
         chunk = self.chunk(number_given("row_group", row_group), name_given("column", column))
         return ChunkProber(self, chunk, 0, dialect, seed).column_filter()
 

@@ -24,9 +24,9 @@ from typing import Any
 
 from parquet_bloom.arguments import (
     Names,
-    limit_given,
     mapping_given,
     names_given,
+    number_if_given,
     path_given,
     rate_given,
 )
@@ -167,7 +167,7 @@ def policy_given(policy: Policy | None) -> Policy:
 
 
 def _check_limits(max_fpp: float | None, max_bytes: int | None) -> None:
-    rate, size = rate_given("max_fpp", max_fpp), limit_given("max_bytes", max_bytes)
+    rate, size = rate_given("max_fpp", max_fpp), number_if_given("max_bytes", max_bytes)
     if rate is not None and not 0 < rate < 1:
         raise ConfigError(f"max_fpp: {max_fpp}, expected a number between 0 and 1")
     if size is not None and size <= 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.arguments import Names, limit_given, names_given, rate_given
+from parquet_bloom.arguments import Names, names_given, number_if_given, rate_given
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import (
     AdviseOptions,
@@ -67,8 +67,8 @@ def build(
     options = BuildOptions(
         columns=names,
         fpp=rate_given("fpp", fpp),
-        ndv=limit_given("ndv", ndv),
-        max_bytes=limit_given("max_bytes", max_bytes),
+        ndv=number_if_given("ndv", ndv),
+        max_bytes=number_if_given("max_bytes", max_bytes),
         exact_blocks=exact_blocks,
         existing=existing,
         force=force,
@@ -190,7 +190,7 @@ def advise(
     options = AdviseOptions(
         columns=names_given("columns", columns),
         fpp=rate_given("fpp", fpp),
-        max_bytes=limit_given("max_bytes", max_bytes),
+        max_bytes=number_if_given("max_bytes", max_bytes),
         threads=1,
     )
     return _report(

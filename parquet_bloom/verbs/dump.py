@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import limit_given, name_given, number_given
+from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import check_dialect
@@ -142,9 +142,9 @@ def dump(
     Raises ColumnError, FilterError if no filter can be used, EncryptionError if a key is wrong,
     UnsupportedError for what the format does not have.
     """
-    check_dialect(dialect, limit_given("seed", seed))
+    check_dialect(dialect, number_if_given("seed", seed))
     name, part = name_given("column", column), number_given("row_group", row_group)
-    group = limit_given("index_group", index_group)
+    group = number_if_given("index_group", index_group)
     with open_file(path, keys) as file:
         stored = file.stored_filter(name, part, group, dialect, seed, decrypt, unparsed)
         return Dump(file.path, file.format, file.unverified, stored)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 from parquet_bloom.arguments import (
     Numbers,
-    limit_given,
     name_given,
+    number_if_given,
     numbers_given,
     some_given,
     threads_given,
@@ -187,7 +187,7 @@ def probe(
         values=values_of(values),
         parts=some_given("row_groups", numbers_given("row_groups", row_groups)),
         dialect=dialect,
-        seed=limit_given("seed", seed),
+        seed=number_if_given("seed", seed),
         explain=explain,
         threads=threads_given(threads),
     )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import (
     Names,
     Numbers,
-    limit_given,
     names_given,
+    number_if_given,
     numbers_given,
     rate_given,
     threads_given,
@@ -129,7 +129,7 @@ def repair(
         drop_bad=drop_bad,
         rebuild=rebuild,
         fpp=rate_given("fpp", fpp),
-        max_bytes=limit_given("max_bytes", max_bytes),
+        max_bytes=number_if_given("max_bytes", max_bytes),
         threads=threads_given(threads),
     )
     destination = Destination(

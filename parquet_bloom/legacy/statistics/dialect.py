@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from parquet_bloom.arguments import limit_given, mapping_given, rate_given
+from parquet_bloom.arguments import mapping_given, number_if_given, rate_given
 from parquet_bloom.legacy.presence import FIELD_IDS, PRIVATE_FIELD
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.vocabulary import BitsetEncoding, Strategy, check_word
@@ -60,7 +60,7 @@ class StatisticsFilter:
         for expected in (Expected(self.expected_entries, self.fpp), *of_columns.values()):
             if not isinstance(expected, Expected):
                 raise TypeError(f"of_columns: {expected!r}, expected an Expected")
-            limit_given("expected_entries", expected.entries)
+            number_if_given("expected_entries", expected.entries)
             if rate_given("fpp", expected.fpp) is None:
                 raise TypeError("fpp: None, expected a number")
             if expected.entries is not None and expected.entries < 1:
