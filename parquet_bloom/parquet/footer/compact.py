@@ -9,7 +9,7 @@ Spec: thrift, doc/specs/thrift-compact-protocol.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from thrift.protocol.TCompactProtocol import TCompactProtocolAccelerated
@@ -130,25 +130,50 @@ def _field_header(previous_id: int, field_id: int, field_type: int) -> bytes:
     return bytes([field_type]) + zigzag(field_id)
 
 
+# A field as _kernel.fields finds it: its id and type, where its header and value begin, and its end.
+StoredField = tuple[int, int, int, int, int]
+
+
 def splice(data: bytes, start: int, fields: Mapping[int, tuple[int, bytes] | None]) -> bytes:
     """The struct at `start` with `fields` set: id -> (type, encoded value), or None to drop it. New
     fields are inserted in the order of ids."""
-    # Id, type and value; and the header, which fits after a field with the id in front of it.
-    kept: list[tuple[int, int, bytes, int | None, bytes]] = []
-    previous = 0
-    for number, kind, header, value, end in _kernel.fields(data, start):
-        if number not in fields:
-            kept.append((number, kind, data[value:end], previous, data[header:value]))
-        previous = number
-    for number, new in sorted(fields.items()):
-        if new is not None:
-            place = next((i for i, field in enumerate(kept) if field[0] > number), len(kept))
-            kept.insert(place, (number, *new, None, b""))
-    out = bytearray()
-    previous = 0
-    for number, kind, encoded, fits_after, stored in kept:
-        out += stored if fits_after == previous else _field_header(previous, number, kind)
-        out += encoded
-        previous = number
-    out.append(0)
-    return bytes(out)
+    return spliced(data, _kernel.fields(data, start), fields)
+
+
+def spliced(
+    data: bytes,
+    stored: Sequence[StoredField],
+    fields: Mapping[int, tuple[int, bytes] | None],
+) -> bytes:
+    """As splice, for the struct whose fields are `stored`."""
+    new = sorted((number, *field) for number, field in fields.items() if field is not None)
+    pieces: list[bytes] = []
+    # The last ids, stored and written; and what is copied as it is, from one field to another.
+    before = written = run_start = run_end = next_new = 0
+    for number, kind, header, value, end in stored:
+        if number in fields:
+            before = number
+            continue
+        while next_new < len(new) and new[next_new][0] < number:
+            pieces += [data[run_start:run_end], _field(written, *new[next_new])]
+            written, run_start, run_end = new[next_new][0], end, end
+            next_new += 1
+        # A header has the distance to the id in front of it.
+        if written == before:
+            if run_end != header:
+                pieces.append(data[run_start:run_end])
+                run_start = header
+        else:
+            pieces += [data[run_start:run_end], _field_header(written, number, kind)]
+            run_start = value
+        before = written = number
+        run_end = end
+    pieces.append(data[run_start:run_end])
+    for number, kind, encoded in new[next_new:]:
+        pieces.append(_field(written, number, kind, encoded))
+        written = number
+    return b"".join([*pieces, b"\0"])
+
+
+def _field(previous_id: int, number: int, kind: int, encoded: bytes) -> bytes:
+    return _field_header(previous_id, number, kind) + encoded

@@ -80,7 +80,6 @@ def without(whole: Range, taken: Iterable[Range]) -> Iterator[Range]:
             break
         if start < taken_start:
             yield start, taken_start
-        if start < taken_end:
-            start = taken_end
+        start = max(start, taken_end)
     if start < end:
         yield start, end

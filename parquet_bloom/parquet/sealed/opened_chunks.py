@@ -159,13 +159,17 @@ class OpenedChunks:
             done = end
         return b"".join([*pieces, self._raw[done:]])
 
-    def _check_types(self, key: ChunkKey, start: int, fields: Fields) -> None:
+    def _check_types(
+        self, key: ChunkKey, stored: Sequence[compact.StoredField], fields: Fields
+    ) -> None:
         """Raise UnsupportedError if a field that is to go has been used for something else: what
         another writer put there could not be brought back."""
-        for number, kind, _, _, _ in _kernel.fields(self.text, start):
-            name, expected = _REPLACEABLE.get(number, ("", ""))
+        for number, kind, _, _, _ in stored:
+            if number not in _REPLACEABLE or number not in fields:
+                continue
+            name, expected = _REPLACEABLE[number]
             found = compact.TYPE_NAMES[kind]
-            if number in fields and name and found != expected:
+            if found != expected:
                 raise UnsupportedError(
                     f"{self._named(key)}: ColumnMetaData field {number}, {name}: expected"
                     f" {expected}, found {found}, which would be lost"
@@ -174,8 +178,9 @@ class OpenedChunks:
     def _edit(self, key: ChunkKey, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
         """The start and end of the bytes to replace, and the new bytes."""
         start, end = (self.table.one(field, *key) for field in ("meta_start", "meta_end"))
-        self._check_types(key, start, edit.fields)
-        meta_data = compact.splice(self.text, start, edit.fields)
+        stored = _kernel.fields(self.text, start)
+        self._check_types(key, stored, edit.fields)
+        meta_data = compact.spliced(self.text, stored, edit.fields)
         if key not in self._copies:
             return start, end, meta_data
         with named(self._named(key)):
