@@ -164,6 +164,20 @@ def _decoded(header: bytes) -> tuple[int | None, tuple[str, str, str]]:
     return found.numBytes, (algorithm, hash, compression)
 
 
+def plain_filter_end(source: Source, start: int, end: int) -> int | None:
+    """Where the unencrypted filter that begins at `start` ends, by `end`; None if none that encode_header
+    begins is there."""
+    try:
+        header, size = PLAIN.filter_header(source, start, end)
+        num_bytes, _ = _decoded(header[:size])
+    except (_kernel.ScanError, FormatError):
+        return None
+    if num_bytes is None or num_bytes <= 0 or header[:size] != encode_header(num_bytes):
+        return None
+    filter_end = start + size + num_bytes
+    return filter_end if filter_end <= end else None
+
+
 def _modules_of_filter(source: Source, chunk: ColumnChunk, offset: int, end: int) -> Modules:
     """How the filter is stored: some writers leave that of an encrypted column in plaintext. Bytes
     that begin with the length of an envelope are not a plaintext header."""

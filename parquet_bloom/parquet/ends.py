@@ -6,7 +6,8 @@
 What is appended leaves the old file whole, so that whoever recorded its size, such as the log of a
 table, reads it as it was. Footers that are no longer used lie in gaps: bytes behind the pages that the
 footer gives to nothing. An end in a gap is an earlier one if its footer says the same of everything but
-filters; else the bytes only look like one.
+filters; else the bytes only look like one. Nor does the file count as appended to if anything but filters
+follows: what another program put there would be lost.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
+from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.layout import Range, without
 from parquet_bloom.parquet.footer.tail import TAIL_BYTES
@@ -34,7 +36,7 @@ def earlier_ends(file: OpenFile) -> Iterator[OpenFile]:
     """The file cut at its earlier ends, the latest first. Raises OSError."""
     for _ in range(MOST_ENDS):
         older = next(filter(None, (_version(file, end) for end in _ends_in_gaps(file))), None)
-        if older is None:
+        if older is None or not _only_filters_follow(older.source.size, file):
             return
         yield older
         file = older
@@ -111,6 +113,19 @@ def _version(file: OpenFile, end: int) -> OpenFile | None:
         return older if is_same else None
     except (EncryptionError, FormatError, UnsupportedError):
         return None
+
+
+def _only_filters_follow(end: int, file: OpenFile) -> bool:
+    """Whether everything behind `end` belongs to filters, or did before they were removed."""
+    gaps = ((max(start, end), gap_end) for start, gap_end in _gaps(file) if gap_end > end)
+    return all(_has_only_filters(file.source, *gap) for gap in gaps)
+
+
+def _has_only_filters(source: Source, start: int, end: int) -> bool:
+    at: int | None = start
+    while at is not None and at < end:
+        at = bloom.plain_filter_end(source, at, end)
+    return at == end
 
 
 def _shape(file: OpenFile) -> tuple[int, int]:

@@ -189,6 +189,35 @@ def test_without_a_key_what_is_hidden_stays_where_it_is(file):
     assert ends(file, KEYS)[-1] == len(once)
 
 
+def test_without_a_key_what_is_hidden_is_not_cut_off(file):
+    recipe = Recipe(columns={"id": A_KEY}, plaintext_footer=True)
+    file.write_bytes(encrypt(file.read_bytes(), recipe).data)
+    appended(file, ["id", "number"], KEYS)
+    report = pb.strip(file, in_place=True, keys=pb.Keys(footer=FOOTER_KEY))
+    assert {each.column for each in report.left} == {"id"}
+    assert answers(file, KEYS) == ["maybe", "unknown", "unknown"]
+    assert pb.validate(file, keys=KEYS).ok
+
+
+FOREIGN = b"bytes of another program"
+
+
+@pytest.mark.parametrize("layout", [None, "append", "replace"])
+def test_what_another_program_appended_is_never_cut_off(file, layout):
+    """It wrote the footer again, behind bytes of its own that the footer knows nothing of."""
+    data = appended(file, "id")
+    length = int.from_bytes(data[-8:-4], "little")
+    file.write_bytes(data + FOREIGN + data[-8 - length :])
+    assert pb.validate(file).ok
+    assert ends(file) is None
+    pb.build(file, in_place=True, columns="number", layout=layout)
+    assert FOREIGN in file.read_bytes()
+    assert answers(file) == ["maybe", "maybe", "unknown"]
+    pb.strip(file, in_place=True)
+    assert FOREIGN in file.read_bytes()
+    assert answers(file) == ["unknown"] * 3
+
+
 def test_an_end_that_is_another_file(file):
     """Such as a file that was written over a longer one with the same pages."""
     data = appended(file, "id")
