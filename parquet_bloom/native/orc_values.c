@@ -82,19 +82,14 @@ int64_t orc_bits(const uint8_t *packed, size_t first, size_t count, uint8_t *bit
 
 enum { BILLION = 1000000000 };
 
-/* Whether a number is not between -limit and limit, 2^62 at most. */
-INLINE int is_beyond(int64_t number, int64_t limit) {
-    return (uint64_t)number + (uint64_t)(limit - 1) > (uint64_t)(2 * limit - 2);
-}
-
 /* Seconds are less than 2^53, so that milliseconds fit 64 bits. */
 int orc_shift(int64_t *seconds, size_t count, int64_t by) {
-    int is_too_large = 0;
+    const int64_t limit = (int64_t)1 << 53;
     for (size_t i = 0; i < count; i++) {
-        is_too_large |= is_beyond(seconds[i], (int64_t)1 << 53);
-        seconds[i] = (int64_t)((uint64_t)seconds[i] + (uint64_t)by);
+        if (seconds[i] <= -limit || seconds[i] >= limit) return ORC_TOO_LARGE;
+        seconds[i] += by;
     }
-    return is_too_large ? ORC_TOO_LARGE : 0;
+    return 0;
 }
 
 /* Nanoseconds are stored without their trailing zeros, if there are two or more; the lowest 3 bits are
@@ -102,17 +97,20 @@ int orc_shift(int64_t *seconds, size_t count, int64_t by) {
  * pyarrow. What has more than a millisecond of fraction before 1970 is a second earlier: as ORC C++
  * reads it. */
 int orc_settle(int64_t *seconds, int64_t *nanos, size_t count) {
-    static const uint32_t powers[] = {1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    int is_damaged = 0;
+    static const int64_t powers[] = {1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     for (size_t i = 0; i < count; i++) {
-        int64_t digits = nanos[i] >> 3;
-        int64_t nano = (int64_t)((uint64_t)digits * powers[nanos[i] & 7]);
-        is_damaged |= is_beyond(digits, BILLION) | is_beyond(nano, BILLION);
-        int is_negative = nano < 0, is_later = (seconds[i] < 0) & (nano > 999999);
-        seconds[i] = (int64_t)((uint64_t)seconds[i] - (uint64_t)(is_later + is_negative));
-        nanos[i] = nano + is_negative * (int64_t)BILLION;
+        int64_t nano = nanos[i] >> 3;
+        if (nano <= -BILLION || nano >= BILLION) return ORC_DAMAGED;
+        nano *= powers[nanos[i] & 7];
+        if (nano <= -BILLION || nano >= BILLION) return ORC_DAMAGED;
+        if (seconds[i] < 0 && nano > 999999) seconds[i]--;
+        if (nano < 0) {
+            seconds[i]--;
+            nano += BILLION;
+        }
+        nanos[i] = nano;
     }
-    return is_damaged ? ORC_DAMAGED : 0;
+    return 0;
 }
 
 int orc_millis(const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low, int64_t high,
@@ -120,7 +118,7 @@ int orc_millis(const int64_t *seconds, const int64_t *nanos, size_t count, int64
     int is_near = 0;
     for (size_t i = 0; i < count; i++) {
         millis[i] = (int64_t)((uint64_t)seconds[i] * 1000 + (uint32_t)nanos[i] / 1000000);
-        is_near |= (millis[i] >= low) & (millis[i] < high) & (nanos[i] != 0);
+        is_near |= millis[i] >= low && millis[i] < high && nanos[i] != 0;
     }
     return is_near;
 }
