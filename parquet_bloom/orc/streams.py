@@ -86,8 +86,9 @@ class Stream:
         pieces: list[memoryview | bytes] = []
         left = count
         while left > len(self._part) - self._at:
-            pieces.append(self._part[self._at :])
-            left -= len(pieces[-1])
+            if len(piece := self._part[self._at :]):
+                pieces.append(piece)
+                left -= len(piece)
             self._part, self._at = b"", 0
             if not self._refill():
                 raise self._too_short(count - left, count, "bytes")
