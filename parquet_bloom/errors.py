@@ -85,6 +85,8 @@ class placing:
         return
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None:
+            return
         for caught, ours in self._kinds.items():
             if isinstance(error, caught):
                 raise at(self._where, error, ours) from None

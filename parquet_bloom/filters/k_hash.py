@@ -9,6 +9,7 @@ Sources: orc-core, org.apache.orc.util.BloomFilter; Guava, BloomFilterStrategies
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import floor, inf, log, log1p, log2
 from typing import TYPE_CHECKING, Final, Self
 
@@ -152,6 +153,7 @@ class WideKHashFilter(KHashFilter):
         return _kernel.k_hash_check_wide(self._words, self.num_bits, self.num_hashes, hashes)
 
 
+@lru_cache(maxsize=16)
 def hive_size(entries: int, fpp: float) -> tuple[int, int]:
     """The num_bits and num_hashes of Hive and ORC for `entries` distinct values.
 

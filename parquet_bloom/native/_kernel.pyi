@@ -203,14 +203,11 @@ def orc_bits(packed: _Bytes, first: int, count: int) -> tuple[memoryview, int]:
     """`count` bits from bit `first` on, the highest of each byte first, as booleans, and how many are
     set."""
 
-def orc_nanoseconds(values: _Numbers) -> None:
-    """Nanoseconds from how they are stored, in place."""
-
 def orc_shift(seconds: _Numbers, by: int) -> None:
     """Add to each, in place. Raises OverflowError for 2^53 and more."""
 
 def orc_settle(seconds: _Numbers, nanos: _Numbers) -> None:
-    """Seconds as stored and their nanoseconds as times, see arrays.Times, in place."""
+    """Seconds, and nanoseconds as they are stored, as times, see arrays.Times, in place."""
 
 def orc_millis(seconds: _Numbers, nanos: _Numbers, low: int, high: int) -> tuple[memoryview, bool]:
     """Milliseconds, rounded down, and whether any time with a fraction of a second is in [low, high)

@@ -110,9 +110,8 @@ cdef extern from "kernel.h" nogil:
     void c_orc_narrow "orc_narrow"(int64_t *values, size_t count, int bits)
     int64_t c_orc_bits "orc_bits"(
         const uint8_t *packed, size_t first, size_t count, uint8_t *bits)
-    int c_orc_nanoseconds "orc_nanoseconds"(int64_t *values, size_t count)
     int c_orc_shift "orc_shift"(int64_t *seconds, size_t count, int64_t by)
-    void c_orc_settle "orc_settle"(int64_t *seconds, int64_t *nanos, size_t count)
+    int c_orc_settle "orc_settle"(int64_t *seconds, int64_t *nanos, size_t count)
     int c_orc_millis "orc_millis"(
         const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low, int64_t high,
         int64_t *millis)
@@ -787,14 +786,6 @@ def orc_bits(const uint8_t[::1] packed not None, size_t first, size_t count):
     return memoryview(bits).cast("?"), num_set
 
 
-def orc_nanoseconds(int64_t[::1] values not None):
-    cdef int answer
-    if values.shape[0]:
-        with nogil:
-            answer = c_orc_nanoseconds(&values[0], values.shape[0])
-        _orc(answer, "nanoseconds")
-
-
 def orc_shift(int64_t[::1] seconds not None, int64_t by):
     cdef int answer
     if seconds.shape[0]:
@@ -810,9 +801,11 @@ cdef Py_ssize_t _num_times(const int64_t[::1] seconds, const int64_t[::1] nanos)
 
 
 def orc_settle(int64_t[::1] seconds not None, int64_t[::1] nanos not None):
+    cdef int answer
     if _num_times(seconds, nanos):
         with nogil:
-            c_orc_settle(&seconds[0], &nanos[0], seconds.shape[0])
+            answer = c_orc_settle(&seconds[0], &nanos[0], seconds.shape[0])
+        _orc(answer, "nanoseconds")
 
 
 def orc_millis(

@@ -10,6 +10,10 @@
  */
 #include "kernel.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 /* For positions x < 2^31, x / num_bits is exactly x * multiplier >> shift. The multiplier is
  * 2^shift / num_bits, rounded up, and fits 32 bits.
  * Source: Granlund, Montgomery, "Division by Invariant Integers using Multiplication". */
@@ -38,7 +42,7 @@ static void start(struct walk *walk, const uint64_t *hashes, size_t count) {
 
 /* Advance all hashes by one step at a time: half the time of one hash after the other. A negative
  * number is replaced by its complement. */
-INLINE void next_bits(struct walk *walk, struct divisor by) {
+static void next_any(struct walk *walk, struct divisor by) {
     for (size_t i = 0; i < BATCH; i++) {
         uint32_t c = walk->at[i] += walk->step[i];
         c ^= (uint32_t)((int32_t)c >> 31);
@@ -46,17 +50,45 @@ INLINE void next_bits(struct walk *walk, struct divisor by) {
     }
 }
 
-static void next_any(struct walk *walk, struct divisor by) { next_bits(walk, by); }
-
 #if defined(__x86_64__)
+/* The same, eight at a time. Products have 64 bits: those of even and of odd numbers by themselves. Left
+ * to the compiler, the numbers are moved about for that, which takes as long again. */
 __attribute__((target("avx2"))) static void next_avx2(struct walk *walk, struct divisor by) {
-    next_bits(walk, by);
+    const __m256i multiplier = _mm256_set1_epi32((int)by.multiplier);
+    const __m256i num_bits = _mm256_set1_epi32((int)by.num_bits);
+    const __m128i shift = _mm_cvtsi32_si128((int)by.shift);
+    const __m128i shift_high = _mm_cvtsi32_si128((int)by.shift - 32);
+    for (size_t i = 0; i < BATCH; i += 8) {
+        __m256i c = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(walk->at + i)),
+                                     _mm256_loadu_si256((const __m256i *)(walk->step + i)));
+        _mm256_storeu_si256((__m256i *)(walk->at + i), c);
+        c = _mm256_xor_si256(c, _mm256_srai_epi32(c, 31));
+        __m256i even = _mm256_srl_epi64(_mm256_mul_epu32(c, multiplier), shift);
+        __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(c, 32), multiplier);
+        __m256i quotient = _mm256_blend_epi32(even, _mm256_srl_epi32(odd, shift_high), 0xaa);
+        __m256i multiple = _mm256_mullo_epi32(quotient, num_bits);
+        _mm256_storeu_si256((__m256i *)(walk->bit + i), _mm256_sub_epi32(c, multiple));
+    }
 }
 #else
-static void next_avx2(struct walk *walk, struct divisor by) { next_bits(walk, by); }
+static void next_avx2(struct walk *walk, struct divisor by) { next_any(walk, by); }
 #endif
 
-INLINE uint64_t bit_of(uint64_t bit) { return (uint64_t)1 << (bit & 63); }
+/* The faster way on this machine; numbers of eight at a time are shifted by 32 or more. */
+static void (*next_for(struct divisor by))(struct walk *, struct divisor) {
+    return by.shift >= 32 && split_block_uses_avx2() ? next_avx2 : next_any;
+}
+
+INLINE void set_bit(uint64_t *words, uint64_t bit) {
+    uint64_t word = words[bit >> 6];
+#if defined(__x86_64__)
+    /* Takes the bit modulo 64. The compiler shifts a 1 instead, which takes three times as long. */
+    __asm__("btsq %1, %0" : "+r"(word) : "r"(bit) : "cc");
+#else
+    word |= (uint64_t)1 << (bit & 63);
+#endif
+    words[bit >> 6] = word;
+}
 
 /* A filter into which hashes go. */
 struct inserter {
@@ -68,10 +100,9 @@ struct inserter {
 };
 
 static struct inserter inserter_of(uint64_t *words, uint32_t num_bits, uint32_t num_hashes) {
-    return (struct inserter){.words = words,
-                             .num_hashes = num_hashes,
-                             .by = divisor_of(num_bits),
-                             .next = split_block_uses_avx2() ? next_avx2 : next_any};
+    struct divisor by = divisor_of(num_bits);
+    return (struct inserter){
+        .words = words, .num_hashes = num_hashes, .by = by, .next = next_for(by)};
 }
 
 /* Insert up to BATCH hashes. */
@@ -80,7 +111,8 @@ static void insert_some(struct inserter *to, const uint64_t *hashes, size_t coun
     start(walk, hashes, count);
     for (uint32_t k = 0; k < to->num_hashes; k++) {
         to->next(walk, to->by);
-        for (size_t i = 0; i < count; i++) to->words[walk->bit[i] >> 6] |= bit_of(walk->bit[i]);
+#pragma GCC unroll 4
+        for (size_t i = 0; i < count; i++) set_bit(to->words, walk->bit[i]);
     }
 }
 
@@ -170,8 +202,8 @@ uint64_t k_hash_bits_set(const uint64_t *words, size_t count) {
 
 void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                   const uint64_t *hashes, size_t count, uint8_t *found) {
-    void (*next)(struct walk *, struct divisor) = split_block_uses_avx2() ? next_avx2 : next_any;
     struct divisor by = divisor_of(num_bits);
+    void (*next)(struct walk *, struct divisor) = next_for(by);
     struct walk walk = {0};
     for (size_t n; count > 0; hashes += n, found += n, count -= n) {
         n = count < BATCH ? count : BATCH;
@@ -191,7 +223,7 @@ void k_hash_insert_wide(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
         uint64_t c = hashes[i].low;
         for (uint32_t k = 0; k < num_hashes; k++, c += hashes[i].high) {
             uint64_t bit = (c & INT64_MAX) % num_bits;
-            words[bit >> 6] |= bit_of(bit);
+            set_bit(words, bit);
         }
     }
 }

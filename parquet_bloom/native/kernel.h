@@ -238,16 +238,14 @@ int64_t orc_bits(const uint8_t *packed, size_t first, size_t count, uint8_t *bit
 /* Add to all seconds. Returns 0, or ORC_TOO_LARGE for 2^53 or more before that. */
 int orc_shift(int64_t *seconds, size_t count, int64_t by);
 
-/* Seconds and nanoseconds, -10^9 to 10^9, as times: nanoseconds of 0 or more after the second. */
-void orc_settle(int64_t *seconds, int64_t *nanos, size_t count);
+/* Seconds, and nanoseconds as they are stored, as times: 0 to 999,999,999 nanoseconds after the second.
+ * Returns 0, or ORC_DAMAGED for nanoseconds that are a second or more. */
+int orc_settle(int64_t *seconds, int64_t *nanos, size_t count);
 
-/* Times in milliseconds, rounded down. Returns whether any that is not a whole second lies in
+/* Such times in milliseconds, rounded down. Returns whether any that is not a whole second lies in
  * [low, high). */
 int orc_millis(const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low, int64_t high,
                int64_t *millis);
-
-/* Nanoseconds from how they are stored, in place. Returns 0, or ORC_DAMAGED for a second or more. */
-int orc_nanoseconds(int64_t *values, size_t count);
 
 /* Where values of these lengths start, and where the last one ends: count + 1. Returns the end, or
  * ORC_DAMAGED for a negative length, or ORC_TOO_LARGE for an end beyond `limit`. */

@@ -74,7 +74,34 @@ INLINE size_t packed_bytes(size_t count, int width) { return (count * (size_t)wi
     }                                                                                              \
     return
 
-/* Unpack `count` numbers of 1 to 64 bits, the most significant bit first, from packed_bytes bytes. */
+/* A window of 8 bytes, of which a number begins in the first. */
+INLINE uint64_t in_window(const uint8_t *at, size_t bit, int width) {
+    uint64_t window;
+    memcpy(&window, at + bit / 8, sizeof window);
+    return __builtin_bswap64(window) << (bit % 8) >> (64 - width);
+}
+
+/* Eights of numbers fill whole bytes: with a constant width, so are all shifts. */
+INLINE void eights(const uint8_t *packed, int width, size_t count, uint64_t *values) {
+    for (size_t i = 0; i < count; i += 8, packed += width, values += 8)
+        for (size_t j = 0; j < 8; j++) values[j] = in_window(packed, j * (size_t)width, width);
+}
+
+#define EIGHTS(width)                                                                              \
+    case width: eights(packed, width, count, values); break
+
+/* Unpack a multiple of eight numbers, each of which has a window. */
+static void unpack_eights(const uint8_t *packed, int width, size_t count, uint64_t *values) {
+    switch (width) {
+        EIGHTS(1); EIGHTS(2); EIGHTS(3); EIGHTS(4); EIGHTS(5); EIGHTS(6); EIGHTS(7); EIGHTS(9);
+        EIGHTS(10); EIGHTS(11); EIGHTS(12); EIGHTS(13); EIGHTS(14); EIGHTS(15); EIGHTS(17);
+        EIGHTS(18); EIGHTS(19); EIGHTS(20); EIGHTS(21); EIGHTS(22); EIGHTS(23); EIGHTS(24);
+        EIGHTS(26); EIGHTS(28); EIGHTS(30); EIGHTS(40); EIGHTS(48); EIGHTS(56);
+    }
+}
+
+/* Unpack `count` numbers of a width that has a code, the most significant bit first, from packed_bytes
+ * bytes. */
 static void unpack(const uint8_t *packed, int width, size_t count, uint64_t *values) {
     switch (width) {
     case 8: UNPACK(uint8_t, );
@@ -82,31 +109,19 @@ static void unpack(const uint8_t *packed, int width, size_t count, uint64_t *val
     case 32: UNPACK(uint32_t, __builtin_bswap32);
     case 64: UNPACK(uint64_t, __builtin_bswap64);
     }
-    size_t i = 0;
-    if (width <= 56) {
-        /* The numbers whose 8 bytes from their first on do not reach beyond the packed bytes. */
-        size_t size = packed_bytes(count, width);
-        size_t near = size < 8 ? 0 : ((size - 8) * 8 + 7) / (size_t)width + 1;
-        for (; i < near && i < count; i++) {
-            size_t bit = i * (size_t)width;
-            uint64_t window;
-            memcpy(&window, packed + bit / 8, sizeof window);
-            values[i] = __builtin_bswap64(window) << (bit % 8) >> (64 - width);
-        }
-    }
-    size_t bit = i * (size_t)width;
-    unsigned __int128 bits = 0;
-    int have = 0;
-    packed += bit / 8;
-    if (i < count && bit % 8) {
-        have = 8 - (int)(bit % 8);
-        bits = *packed++ & low_bits(have);
-    }
-    for (; i < count; i++) {
-        for (; have < width; have += 8) bits = bits << 8 | *packed++;
-        have -= width;
-        values[i] = (uint64_t)(bits >> have) & low_bits(width);
-    }
+    /* The numbers whose windows do not reach beyond the packed bytes. */
+    size_t size = packed_bytes(count, width), i = 0;
+    size_t near = size < 8 ? 0 : ((size - 8) * 8 + 7) / (size_t)width + 1;
+    if (near > count) near = count;
+    i = near & ~(size_t)7;
+    unpack_eights(packed, width, i, values);
+    for (; i < near; i++) values[i] = in_window(packed, i * (size_t)width, width);
+    /* The last ones, of less than 8 bytes, have theirs in a copy. */
+    uint8_t last[16] = {0};
+    size_t bit = i * (size_t)width, first = bit / 8;
+    if (i < count) memcpy(last, packed + first, size - first);
+    for (; i < count; i++, bit += (size_t)width)
+        values[i] = in_window(last, bit - 8 * first, width);
 }
 
 static int width_of(int code) {

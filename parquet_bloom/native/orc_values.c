@@ -80,18 +80,7 @@ int64_t orc_bits(const uint8_t *packed, size_t first, size_t count, uint8_t *bit
 
 /* ---- timestamps --------------------------------------------------------------------------------- */
 
-/* A number without its trailing zeros, if there are two or more; the lowest 3 bits are their number
- * less one, or 0. Writers of today store some times before 1970 with negative nanoseconds. */
-int orc_nanoseconds(int64_t *values, size_t count) {
-    static const int64_t powers[] = {1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    for (size_t i = 0; i < count; i++) {
-        int64_t digits = values[i] >> 3, power = powers[values[i] & 7];
-        if (digits <= -1000000000 || digits >= 1000000000) return ORC_DAMAGED;
-        values[i] = digits * power;
-        if (values[i] <= -1000000000 || values[i] >= 1000000000) return ORC_DAMAGED;
-    }
-    return 0;
-}
+enum { BILLION = 1000000000 };
 
 /* Seconds are less than 2^53, so that milliseconds fit 64 bits. */
 int orc_shift(int64_t *seconds, size_t count, int64_t by) {
@@ -103,21 +92,32 @@ int orc_shift(int64_t *seconds, size_t count, int64_t by) {
     return 0;
 }
 
-/* Before 1970, what has more than a millisecond of fraction is a second earlier: as ORC C++ reads it.
- * Negative nanoseconds: as pyarrow writes some of those times. */
-void orc_settle(int64_t *seconds, int64_t *nanos, size_t count) {
+/* Nanoseconds are stored without their trailing zeros, if there are two or more; the lowest 3 bits are
+ * the number of those less one, or 0. Writers of today store some times before 1970 with negative ones:
+ * pyarrow. What has more than a millisecond of fraction before 1970 is a second earlier: as ORC C++
+ * reads it. */
+int orc_settle(int64_t *seconds, int64_t *nanos, size_t count) {
+    static const int64_t powers[] = {1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     for (size_t i = 0; i < count; i++) {
-        int is_negative = nanos[i] < 0;
-        seconds[i] -= (seconds[i] < 0 && nanos[i] > 999999) + is_negative;
-        nanos[i] += is_negative * (int64_t)1000000000;
+        int64_t nano = nanos[i] >> 3;
+        if (nano <= -BILLION || nano >= BILLION) return ORC_DAMAGED;
+        nano *= powers[nanos[i] & 7];
+        if (nano <= -BILLION || nano >= BILLION) return ORC_DAMAGED;
+        if (seconds[i] < 0 && nano > 999999) seconds[i]--;
+        if (nano < 0) {
+            seconds[i]--;
+            nano += BILLION;
+        }
+        nanos[i] = nano;
     }
+    return 0;
 }
 
 int orc_millis(const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low, int64_t high,
                int64_t *millis) {
     int is_near = 0;
     for (size_t i = 0; i < count; i++) {
-        millis[i] = (int64_t)((uint64_t)seconds[i] * 1000 + (uint64_t)(nanos[i] / 1000000));
+        millis[i] = (int64_t)((uint64_t)seconds[i] * 1000 + (uint32_t)nanos[i] / 1000000);
         is_near |= millis[i] >= low && millis[i] < high && nanos[i] != 0;
     }
     return is_near;

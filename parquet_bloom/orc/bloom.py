@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from struct import pack
 from typing import Any, Final
@@ -150,13 +151,23 @@ def _read_filter(stored: Any, where: str) -> KHashFilter:
 
 def encode_filters(filters: Sequence[KHashFilter], kind: int) -> bytes:
     """A marked stream of this kind, uncompressed. Filters must use every bit of their words."""
-    stored = [wire.bytes_field(_FILTER, _encode_filter(filter, kind)) for filter in filters]
+    encode = _with_bytes if kind == BLOOM_FILTER_UTF8 else _with_longs
+    stored = (part for filter in filters for part in encode(filter))
     return b"".join([*stored, wire.bytes_field(_MARK_FIELD, _MARK)])
 
 
-def _encode_filter(filter: KHashFilter, kind: int) -> bytes:
-    number, bits = wire.number_field(_NUM_HASHES, filter.num_hashes), filter.bitset
-    if kind == BLOOM_FILTER_UTF8:
-        return number + wire.bytes_field(_UTF8_BITSET, bits)
-    tag = wire.varint(_BITSET << 3 | wire.FIXED64)
-    return number + b"".join(tag + bits[at : at + 8] for at in range(0, len(bits), 8))
+def _with_bytes(filter: KHashFilter) -> tuple[bytes, memoryview]:
+    return _head(filter.num_hashes, filter.num_bytes), filter.bitset
+
+
+@lru_cache(maxsize=16)
+def _head(num_hashes: int, num_bytes: int) -> bytes:
+    """What precedes the bits, of which there are the same number in all filters of a stream."""
+    head = wire.number_field(_NUM_HASHES, num_hashes) + wire.bytes_head(_UTF8_BITSET, num_bytes)
+    return wire.bytes_head(_FILTER, len(head) + num_bytes) + head
+
+
+def _with_longs(filter: KHashFilter) -> tuple[bytes]:
+    tag, bits = wire.varint(_BITSET << 3 | wire.FIXED64), filter.bitset
+    longs = b"".join(tag + bits[at : at + 8] for at in range(0, len(bits), 8))
+    return (wire.bytes_field(_FILTER, wire.number_field(_NUM_HASHES, filter.num_hashes) + longs),)

@@ -121,7 +121,8 @@ class OrcFilterBuilder:
         if not any(counts):
             return NO_VALUES
         first = filters[self.kinds[0]]
-        fpp = max(filter.fpp for filter in first)
+        fills = {kind: [filter.fill for filter in built] for kind, built in filters.items()}
+        fpp = max(fills[self.kinds[0]]) ** first[0].num_hashes
         if not (self.force or self.size.allows(fpp)):
             return (
                 f"FPP {percent(fpp, 3)}: index groups have up to {max(counts)} values, and filters are sized"
@@ -129,7 +130,10 @@ class OrcFilterBuilder:
             )
         compression = self.file.tail.compression
         return BuiltStreams(
-            streams={kind: _stream(built, kind, compression) for kind, built in filters.items()},
+            streams={
+                kind: _stream(encode_filters(filters[kind], kind), fills[kind], compression)
+                for kind in self.kinds
+            },
             num_values=sum(counts),
             num_bits=first[0].num_bits,
             num_hashes=first[0].num_hashes,
@@ -166,9 +170,8 @@ def room_of_values(file: OrcReader, chunk: OrcChunk) -> int:
     return _BYTES_PER_VALUE * stripe.num_rows + _EXPANSION * stored
 
 
-def _stream(filters: Sequence[KHashFilter], kind: int, compression: Compression) -> bytes:
-    data = encode_filters(filters, kind)
+def _stream(data: bytes, fills: Sequence[float], compression: Compression) -> bytes:
     low, high = INCOMPRESSIBLE_FILL
-    if low < sum(filter.fill for filter in filters) / len(filters) < high:
+    if low < sum(fills) / len(fills) < high:
         return compression.stored(data)
     return compression.compressed(data)

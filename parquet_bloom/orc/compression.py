@@ -93,15 +93,23 @@ class Compression:
                 raise FormatError(
                     f"chunk at byte {at}: {end - start} bytes, expected at most {self.block_bytes}"
                 )
-            yield data[start:end] if header & 1 else self._decompress(data[start:end], at, room)
+            if header & 1:
+                yield data[start:end]
+            else:
+                length = self._decompress(data[start:end], at, room)
+                part = memoryview(room)[:length]
+                if length == self.block_bytes:
+                    yield part
+                    room = bytearray(self.block_bytes)
+                else:
+                    yield bytes(part)
             at = end
 
-    def _decompress(self, chunk: memoryview, at: int, room: bytearray) -> bytes:
+    def _decompress(self, chunk: memoryview, at: int, room: bytearray) -> int:
         try:
-            length = _FUNCTIONS[self.codec][0](chunk, room)
+            return _FUNCTIONS[self.codec][0](chunk, room)
         except cramjam.DecompressionError as error:
             raise FormatError(f"chunk at byte {at}: {self.name}: {error}") from None
-        return bytes(memoryview(room)[:length])
 
     def stored(self, data: bytes) -> bytes:
         """`data` as original chunks."""

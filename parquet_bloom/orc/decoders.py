@@ -232,6 +232,5 @@ class _Times:
         except UnsupportedError as error:
             raise UnsupportedError(f"{self._where}: {error}") from None
         with naming(self._nanos.stream.where):
-            _kernel.orc_nanoseconds(nanos)
-        _kernel.orc_settle(seconds, nanos)
+            _kernel.orc_settle(seconds, nanos)
         return Decoded(Times(seconds, nanos))

@@ -28,6 +28,9 @@ MOST_VALUES: Final = 1 << 27
 # Of each value: in pieces and as one array, and while it is hashed.
 _VALUE_BYTES: Final = 48
 
+# No run is longer, nor is a number.
+MOST_RUN_BYTES: Final = 4356
+
 # Values to allocate at a time.
 _PIECE: Final = 1 << 20
 
@@ -73,14 +76,19 @@ class Stream:
         self._parts: Iterator[memoryview | bytes] = compression.parts(stored)
         self._part: memoryview | bytes = b""
         self._at = 0
+        # To end what one part began takes a little of the next, so not all of that is copied: this is the
+        # next part, if `_part` has only a little of it, from byte `_joint` on.
+        self._whole: memoryview | bytes | None = None
+        self._joint = 0
 
     def take_bytes(self, count: int) -> memoryview | bytes:
         """The next bytes. Raises FormatError if there are fewer, UnsupportedError."""
         pieces: list[memoryview | bytes] = []
         left = count
         while left > len(self._part) - self._at:
-            pieces.append(self._part[self._at :])
-            left -= len(pieces[-1])
+            if len(piece := self._part[self._at :]):
+                pieces.append(piece)
+                left -= len(piece)
             self._part, self._at = b"", 0
             if not self._refill():
                 raise self._too_short(count - left, count, "bytes")
@@ -118,12 +126,23 @@ class Stream:
 
     def _refill(self) -> bool:
         """Put the next part behind what is left of this one."""
+        if self._whole is not None:
+            whole, self._whole = self._whole, None
+            if self._at >= self._joint:
+                self._part, self._at = whole, self._at - self._joint
+            else:
+                self._part, self._at = b"".join([self._part[self._at : self._joint], whole]), 0
+            return True
         rest = self._part[self._at :]
         with naming(self.where):
             part = next(self._parts, None)
         if part is None:
             return False
-        self._part, self._at = (b"".join([rest, part]) if len(rest) else part), 0
+        self._part, self._at = part, 0
+        if len(rest):
+            self._part = b"".join([rest, part[:MOST_RUN_BYTES]])
+            if len(part) > MOST_RUN_BYTES:
+                self._whole, self._joint = part, len(rest)
         return True
 
     def _too_short(self, found: int, expected: int, what: str) -> FormatError:

@@ -94,7 +94,12 @@ def number_field(number: int, value: int) -> bytes:
 
 def bytes_field(number: int, payload: bytes | memoryview) -> bytes:
     """Encode a field with bytes or a message."""
-    return b"".join((varint(number << 3 | BYTES), varint(len(payload)), payload))
+    return b"".join((bytes_head(number, len(payload)), payload))
+
+
+def bytes_head(number: int, length: int) -> bytes:
+    """What precedes the bytes of such a field."""
+    return varint(number << 3 | BYTES) + varint(length)
 
 
 def replaced(data: bytes, edits: Mapping[int, bytes]) -> bytes:

@@ -115,6 +115,24 @@ def test_any_run(kind, code, length, seed, is_signed):
     assert OrcIntegers(2, is_signed).decode(data[: reader.at - 1], 0, values) == (0, 0)
 
 
+# Around the eights in which numbers are read, and the most of a run.
+COUNTS = [*range(1, 26), 63, 64, 65, 505, 511, 512]
+
+
+@pytest.mark.parametrize("code", range(32))
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_any_width(code, is_signed):
+    """From no more bytes than there are."""
+    width = oracle.WIDTHS[code]
+    packed = np.random.default_rng(code).bytes(512 * 8)
+    values = np.empty(512, np.int64)
+    for count in COUNTS:
+        header = bytes([0x40 | code << 1 | (count - 1) >> 8, (count - 1) & 255])
+        data = header + packed[: (count * width + 7) // 8]
+        assert OrcIntegers(2, is_signed).decode(data, 0, values) == (count, len(data))
+        assert values[:count].tolist() == oracle.integers_2(data, is_signed)
+
+
 @given(st.binary(max_size=300), st.integers(1, 9), st.integers(1, 700))
 @settings(max_examples=100, deadline=None)
 def test_any_bytes_as_bytes(data, part_bytes, step):
