@@ -34,6 +34,7 @@ import parquet_bloom as pb
 from parquet_bloom import parallel
 from parquet_bloom.parallel import DEFAULT_MEMORY, LEAST_MEMORY, memory, work_in_order
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer import footer
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 from parquet_bloom.rules import examine_parquet
 from parquet_bloom.storage.source import LocalSource
@@ -349,6 +350,20 @@ def test_of_many_chunks_only_filters_are_stripped(
     refused = rf"^{path}: 1,000 column chunks with filters take 2400000 bytes, .*{NO_MORE}$"
     with pytest.raises(pb.UnsupportedError, match=refused):
         pb.strip(path, tmp_path / "out", overwrite=True)
+
+
+def test_row_groups_that_do_not_fit_are_not_looked_at(
+    tmp_path: Path, limit: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seconds for a million of them."""
+    path = tmp_path / "in.parquet"
+    path.write_bytes(row_groups(1000))
+    limit(300_000)
+    looked_at: list[object] = []
+    monkeypatch.setattr(footer, "GroupTable", lambda raw, groups: looked_at.append(groups))
+    with pytest.raises(pb.UnsupportedError, match="1,000 row groups of 1 column take "):
+        pb.open(path)
+    assert looked_at == []
 
 
 FOOTERS: dict[str, tuple[Callable[[], bytes], int, str]] = {
