@@ -41,7 +41,7 @@ faults: .venv/installed
 
 # What every verb takes at most, on every file that would make it take much: into docs/reliability.md.
 memory: .venv/dev
-	$(BIN)/python tests/fuzz/memory.py --write
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/memory.py
 
 # Look up every value in files of many writers, each in an environment of its own: many downloads.
 # WRITERS: only those whose names begin so.

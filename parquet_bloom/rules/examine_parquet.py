@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -162,17 +162,21 @@ class ParquetExamination(Examination):
         """The filters whose bits can be read, without those that would take too much memory; several
         small ones are one item if the bits are all there is to look at, and so are all chunks that
         point to one filter."""
+        return self.grouped(
+            each
+            for each in self._stored
+            if structure_parquet.is_readable(self.file, each.stored)
+            and each.stored.num_bytes <= MAX_BYTES
+            and not each.stored.is_leaked
+        )
+
+    def grouped(self, filters: Iterable[StoredChunk]) -> list[list[StoredChunk]]:
+        """As in `items`, so that no filter is read twice."""
         items: list[list[StoredChunk]] = []
         at: dict[int, list[StoredChunk]] = {}
         room = 0
-        for each in self._stored:
+        for each in filters:
             stored = each.stored
-            if (
-                not structure_parquet.is_readable(self.file, stored)
-                or stored.num_bytes > MAX_BYTES
-                or stored.is_leaked
-            ):
-                continue
             if stored.offset in at and not stored.is_encrypted:
                 at[stored.offset].append(each)
                 continue
@@ -196,12 +200,20 @@ class ParquetExamination(Examination):
         return room + max(pages_room(file.source, file.footer, each.chunk) for each in item)
 
     def look(self, item: list[StoredChunk]) -> Look:
-        source = self.file.source if len(item) == 1 else Window(self.file.source)
         look = Look()
+        for _, of_chunk in self.looks(item):
+            look.findings += of_chunk.findings
+            look.views += of_chunk.views
+        return look
+
+    def looks(self, item: list[StoredChunk]) -> Iterator[tuple[StoredChunk, Look]]:
+        """The same chunk by chunk."""
+        source = self.file.source if len(item) == 1 else Window(self.file.source)
         known: dict[int, SettledFilter] = {}
         for each in item:
+            look = Look()
             self._look_at(each, source, look, known)
-        return look
+            yield each, look
 
     def _look_at(
         self, item: StoredChunk, source: Source, look: Look, known: dict[int, SettledFilter]
@@ -236,10 +248,11 @@ class ParquetExamination(Examination):
         self, stored: bloom.StoredFilter, source: Source, known: dict[int, SettledFilter]
     ) -> SplitBlockBloomFilter:
         offset = stored.offset
-        if offset in known:
+        # An encrypted one opens only for the chunk whose it is.
+        if offset in known and not stored.is_encrypted:
             return known[offset]
         bits = SettledFilter.from_bytes(bloom.bits(source, stored)(0, stored.num_bytes))
-        if self.file.footer.layout.filters.num_at(offset) > 1:
+        if self.file.footer.layout.filters.num_at(offset) > 1 and not stored.is_encrypted:
             known[offset] = bits
         return bits
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import count
 
 from parquet_bloom.errors import FilterError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
@@ -41,6 +42,7 @@ from parquet_bloom.rules.examine_parquet import ParquetExamination, StoredChunk
 from parquet_bloom.rules.finding import Finding, chunk_finding, without_place
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed
+from parquet_bloom.rules.view import Look
 from parquet_bloom.vocabulary import NO_KEY
 
 # Nearly every filter has a bit set in its first bytes, so that the rest need not be read.
@@ -98,9 +100,11 @@ def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[Bro
     offsets = [stored.offset for stored, _ in headers]
     sound = [(stored, each) for stored, each in headers if not each.fatal]
     _examine_places(sound, offsets)
+    clear: dict[int, bool] = {}
     for stored, each in sound:
         if each.chunk.key in wanted and not each.fatal:
-            _examine_bits(file, stored, each)
+            # An encrypted one opens only for the chunk whose it is.
+            _examine_bits(file, stored, each, {} if stored.is_encrypted else clear)
         if each.length and not each.doubt and _length_may_be_right(file, stored, offsets):
             message = (
                 "header and bloom_filter_length differ, and only the values tell which is right"
@@ -203,24 +207,45 @@ def _length_may_be_right(
     )
 
 
-def _examine_bits(file: ParquetFile, stored: bloom.StoredFilter, each: BrokenFilter) -> None:
-    """Whether any bit is set, if there may be values."""
+def _examine_bits(
+    file: ParquetFile, stored: bloom.StoredFilter, each: BrokenFilter, clear: dict[int, bool]
+) -> None:
+    """Whether any bit is set, if there may be values. `clear`: what is known of the filters to which
+    other chunks point, by their offset."""
     try:
         read = bloom.bits(file.source, stored)
         if not may_have_values(each.chunk):
             return
-        for start in range(0, stored.num_bytes, CLEAR_BYTES):
-            some = read(start, min(CLEAR_BYTES, stored.num_bytes - start))
-            if SplitBlockBloomFilter.from_bytes(some).bits_set:
-                return
-        message = "no bit is set: every value seems absent"
-        each.doubt = chunk_finding("PB402", each.chunk, message)
+        if stored.offset not in clear:
+            clear[stored.offset] = _is_clear(read, stored.num_bytes)
+        if clear[stored.offset]:
+            message = "no bit is set: every value seems absent"
+            each.doubt = chunk_finding("PB402", each.chunk, message)
     except TamperedError as error:
         each.add(structure_parquet.does_not_open(file, each.chunk, error))
 
 
+def _is_clear(read: Callable[[int, int], bytes], num_bytes: int) -> bool:
+    for start in range(0, num_bytes, CLEAR_BYTES):
+        some = read(start, min(CLEAR_BYTES, num_bytes - start))
+        if SplitBlockBloomFilter.from_bytes(some).bits_set:
+            return False
+    return True
+
+
 # ------------------------------------------------------------------------------------------------
 # With the values
+
+
+# What is wrong with the filter of a chunk; and if it is right, how many bits the values do not explain.
+_Asked = tuple[list[Finding], int | None]
+
+
+def _asked(look: Look) -> _Asked:
+    found = [*look.findings, *(finding for view in look.views for finding in check_view(view))]
+    right = [view.membership for view in look.views if view.membership and view.is_right]
+    wrong = [finding for finding in found if finding.definition.concerns_repair]
+    return wrong, right[0].foreign_bits if right else None
 
 
 def _look_up(
@@ -236,25 +261,24 @@ def _look_up(
         for each in filters
         if each.stored and not each.fatal and each.chunk.leaf.type.physical != "BOOLEAN"
     }
-    items = [[StoredChunk(each.chunk, each.stored)] for each in waiting.values() if each.stored]
+    items = examination.grouped(
+        StoredChunk(each.chunk, each.stored) for each in waiting.values() if each.stored
+    )
 
-    def ask(item: list[StoredChunk]) -> tuple[list[Finding], int | None]:
-        """What is wrong; and of a filter that is right, how many bits the values do not explain."""
-        look = examination.look(item)
-        found = [*look.findings, *(finding for view in look.views for finding in check_view(view))]
-        right = [view.membership for view in look.views if view.membership and view.is_right]
-        wrong = [finding for finding in found if finding.definition.concerns_repair]
-        return wrong, right[0].foreign_bits if right else None
+    def ask(item: list[StoredChunk]) -> list[_Asked]:
+        return [_asked(look) for _, look in examination.looks(item)]
 
     sharing: defaultdict[int, list[tuple[int, ChunkKey]]] = defaultdict(list)
-    report = of_all(progress, items)
+    report = of_all(progress, waiting)
+    done = count(1)
     with closing(work_in_order(items, ask, examination.room, threads)) as answers:
-        for done, ((item,), (findings, foreign_bits)) in enumerate(answers, start=1):
-            for finding in findings:
-                waiting[item.chunk.key].add(finding)
-            if foreign_bits is not None:
-                sharing[item.stored.offset].append((foreign_bits, item.chunk.key))
-            report(done)
+        for item, found in answers:
+            for each, (findings, foreign_bits) in zip(item, found, strict=True):
+                for finding in findings:
+                    waiting[each.chunk.key].add(finding)
+                if foreign_bits is not None:
+                    sharing[each.stored.offset].append((foreign_bits, each.chunk.key))
+                report(next(done))
     # If the values of several chunks are all found, the filter is that of the one that explains the
     # most bits.
     for proven in sharing.values():

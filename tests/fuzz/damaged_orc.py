@@ -9,7 +9,8 @@ a row index, or filters. It must end with an answer or with one line, and soon. 
     probe       that the file had, unless its filters are damaged, which `validate` must then find
     build       that ORC C++ still reads from the new file, whatever became of the damaged one
 
-The commands run in one process and ORC C++ in another, since damage can kill it. Prints a table.
+The commands run in one process and ORC C++ in another, since damage can kill it. Prints the lines of a
+table, and writes damage.json and the table into docs/reliability.md if nothing failed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from fuzz import page
 from make.commands import outcome
 from make.orc_files import LEAVES, all_types
 from pyarrow import orc
@@ -35,7 +37,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.orc.columns import above
 from parquet_bloom.orc.stripe import FILTER_KINDS, ROW_INDEX
-from parquet_bloom.verbs.probe import probe
+from parquet_bloom.verbs.probe import ProbedValue, probe
 
 STRIDE = 20
 ROWS = 3 * STRIDE
@@ -44,6 +46,9 @@ FPP = 0.0001
 
 COMMANDS = ("probe", "validate", "inspect", "build", "strip", "advise")
 AREAS = ("values", "row index", "filters")
+
+# Of so many files, one is looked at whole.
+WHOLE = 10
 
 # The columns that hold no 7.
 TIMES = ("date", "timestamp")
@@ -145,10 +150,22 @@ def values_of(table: pa.Table, name: str) -> Iterator[pa.Array]:
 def lost(path: Path, table: pa.Table, name: str) -> str:
     """A value of the table that is `absent` from its index group; empty if there is none."""
     for group, values in enumerate(values_of(table, name)):
-        for result in probe(path, name, values).results if len(values) else ():
+        for result in asked(path, name, values):
             if result.groups[group].verdict == "absent":
                 return f"{name}: {result.value} is absent from index group {group}"
     return ""
+
+
+def asked(path: Path, name: str, values: pa.Array) -> Iterator[ProbedValue]:
+    """What `probe` says of each value but those that the type has no room for, as damage may leave a
+    number of more digits than its DECIMAL has."""
+    if len(values) == 0:
+        return
+    try:
+        yield from probe(path, name, values).results
+    except pb.ValueTypeError:
+        for at in range(len(values) if len(values) > 1 else 0):
+            yield from asked(path, name, values.slice(at, 1))
 
 
 # ------------------------------------------------------------------------------------------------
@@ -169,6 +186,12 @@ class Case:
     @property
     def area(self) -> str:
         return AREAS[self.number // len(KINDS) % len(AREAS)]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the command looks at every column, and not only at the one that is damaged: for
+        some of each kind and area, as it takes five times as long."""
+        return self.number // (len(KINDS) * len(AREAS)) % WHOLE == 0
 
     def write(self, sound: Sound, path: Path) -> str:
         """The name of the column that is damaged."""
@@ -237,13 +260,14 @@ def run(sounds: Sequence[Sound], case: Case, folder: Path) -> tuple[str, str]:
     sound = sounds[case.kind]
     name = case.write(sound, path)
     output.unlink(missing_ok=True)
+    column = () if case.is_whole else ("-c", name, "--threads", "1")
     options = {
         "probe": ("-c", name, "-v", "2020-01-01" if name in TIMES else "7", "--json"),
-        "build": ("-c", name, "--existing", "replace", "-o", output),
-        "strip": ("-o", output),
-        "validate": ("--no-config",),
+        "build": ("-c", name, *column[2:], "--existing", "replace", "-o", output),
+        "strip": (*column, "-o", output),
+        "validate": (*column, "--no-config"),
     }
-    found = said(case.command, path, *options.get(case.command, ()))
+    found = said(case.command, path, *options.get(case.command, column))
     if case.command != "probe" or found == "refused":
         return name, found
     if value := lost(path, sound.table, name):
@@ -299,28 +323,55 @@ def damage(files: int, commands: Sequence[str], folder: Path) -> Iterator[tuple[
         cpp.dismiss()
 
 
-def main(files: int = 10_000, commands: Sequence[str] = COMMANDS) -> int:
-    """Print a line for each command and area, and whatever went wrong; 1 if anything did."""
-    failures = 0
-    sys.stdout.write("| command | damaged | files | |\n|-|-|-:|-|\n")
+def outcomes(files: int, commands: Sequence[str], folder: Path) -> Iterator[dict[str, Any]]:
+    """The lines of the table: what came of each command and area. Prints whatever went wrong."""
     counts: dict[str, Counter[str]] = {}
-    with TemporaryDirectory(prefix="pbloom-damaged-") as scratch:
-        for case, found in damage(files, commands, Path(scratch)):
-            if found.startswith(FAILED):
-                failures += 1
-                sys.stderr.write(f"{case}: {found}\n")
-                found = FAILED
-            counts.setdefault(case.area, Counter())[found] += 1
-            if case.number == files - 1:
-                for area, each in sorted(counts.items()):
-                    cells = ", ".join(f"{n:,} {what}" for what, n in sorted(each.items()))
-                    line = f"| `{case.command}` | {area} | {each.total():,} | {cells} |\n"
-                    sys.stdout.write(line)
-                sys.stdout.flush()
-                counts.clear()
-    sys.stdout.write(f"{len(commands) * files:,} files, {failures:,} failures\n")
-    return min(1, failures)
+    for case, found in damage(files, commands, folder):
+        if found.startswith(FAILED):
+            sys.stderr.write(f"{case}: {found}\n")
+            found = FAILED
+        counts.setdefault(case.area, Counter())[found] += 1
+        if case.number == files - 1:
+            for area, each in sorted(counts.items()):
+                line = {"command": case.command, "damaged": area, "files": each.total()}
+                yield line | {"outcomes": dict(sorted(each.items()))}
+            counts.clear()
+
+
+def table(lines: page.Lines) -> str:
+    """The lines, and how many files they are, in Markdown."""
+    shown = ["| command | damaged | files | |", "|-|-|-:|-|"]
+    for line in lines:
+        cells = ", ".join(f"{number:,} {what}" for what, number in line["outcomes"].items())
+        shown.append(f"| `{line['command']}` | {line['damaged']} | {line['files']:,} | {cells} |")
+    files, failures = sum(line["files"] for line in lines), num_failures(lines)
+    return "\n".join(shown) + f"\n\n{files:,} files, {failures:,} failures.\n"
+
+
+def num_failures(lines: page.Lines) -> int:
+    return sum(line["outcomes"].get(FAILED, 0) for line in lines)
+
+
+def main(files: int = 10_000, commands: Sequence[str] = COMMANDS) -> None:
+    """Other commands keep their lines."""
+    lines = []
+    with TemporaryDirectory(prefix="pbloom-damaged-", dir=in_memory()) as scratch:
+        for line in outcomes(files, commands, Path(scratch)):
+            sys.stdout.write(table([line]).splitlines()[2] + "\n")
+            sys.stdout.flush()
+            lines.append(line)
+    if num_failures(lines):
+        sys.exit("a promise is broken; nothing was written")
+    of_others = [line for line in page.known("damage") if line["command"] not in commands]
+    both = [*lines, *of_others]
+    page.write("damage", sorted(both, key=lambda line: COMMANDS.index(line["command"])), table)
+
+
+def in_memory() -> str | None:
+    """A folder that needs no disk, if there is one."""
+    folder = Path("/dev/shm")
+    return str(folder) if folder.is_dir() else None
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:2]), *([sys.argv[2:]] if sys.argv[2:] else [])))
+    main(*map(int, sys.argv[1:2]), *([sys.argv[2:]] if sys.argv[2:] else []))

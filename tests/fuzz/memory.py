@@ -1,15 +1,17 @@
 """Measure the memory of every verb on hostile files, within two budgets.
 
-    python tests/fuzz/memory.py [--write] [parts of names of files]
+    PYTHONPATH=tests python tests/fuzz/memory.py [parts of names of files]
 
-Each command runs in a child of its own, so that what it takes counts for nothing else: a process that
-has imported the command forks, and asks the system for the child's peak. Commands answer, or refuse
-in one line, and take no more than the budget and 200 MB. --write puts the table into
-docs/reliability.md.
+Commands answer, or refuse in one line, and take no more than the budget and 200 MB. Those on files
+that are made to take much run in a child of their own each, so that what one takes counts for nothing
+else. Those on the many small files share a child for each verb and budget, which takes no less: what
+one leaves behind counts for the next. Where that is more than the verb took at most, they get a child
+of their own, too. Writes memory.json and its table into docs/reliability.md, unless files were named.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -17,181 +19,336 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
+
+from fuzz import page
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
 CORPUS = Path(__file__).parent / "corpus" / "file"
-DOCS = ROOT / "docs" / "reliability.md"
-MARKS = "<!-- make memory -->", "<!-- end -->"
 
 BUDGETS = {"256MiB": 256 << 20, "1GiB": 1 << 30}
 MOST_BESIDE = 200 * 10**6
 PATIENCE_SECONDS = 300
+AT_ONCE = 2
 
 # The columns that are named on the command line: the first few.
 _COLUMNS = 3
 
+VERBS = (
+    "inspect",
+    "inspect --json",
+    "probe",
+    "validate",
+    "validate --no-deep",
+    "advise",
+    "report",
+    "diff",
+    "dump",
+    "build",
+    "build --in-place",
+    "strip",
+    "repair",
+    "repair --rebuild",
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A verb on a file, and the columns that are named."""
+
+    verb: str
+    budget: str
+    path: Path
+    columns: str
+
+    def arguments(self, folder: Path) -> list[str]:
+        """`folder`: for what it writes."""
+        source, columns = str(self.path), self.columns
+        verb, *options = self.verb.split()
+        to = ["-o", str(folder / "out"), "--overwrite"]
+        if "--in-place" in options:
+            source = str(folder / "copy")
+            shutil.copyfile(self.path, source)
+            to = []
+        more = {
+            "probe": ["-c", columns.split(",")[0], "-v", "7"],
+            "validate": ["--no-config"],
+            "report": to,
+            "diff": [source],
+            "dump": ["-c", columns.split(",")[0], "-g", "0"],
+            "build": ["-c", columns, *to],
+            "strip": to,
+            "repair": to,
+        }
+        return [verb, source, *more.get(verb, []), *options, "--memory", self.budget]
+
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one command: its exit code, what it complained about, its peak in bytes, its seconds."""
+    """Of a command: its exit code, what it complained about, its peak in bytes, its seconds."""
 
+    command: Command
     code: int
     complaint: str
     peak: int
     seconds: float
 
+    @property
+    def problem(self) -> str:
+        """What a command must not do, if it did; else empty."""
+        if self.code not in (0, 1, 2):
+            return f"exit code {self.code}"
+        if self.peak > BUDGETS[self.command.budget] + MOST_BESIDE:
+            return "too much memory"
+        return "internal error" if "internal error" in self.complaint else ""
 
-def commands(path: Path, folder: Path) -> Iterator[tuple[str, Callable[[], list[str]]]]:
-    """Each verb, and its arguments, which are found out in the child."""
-    out, source = str(folder / "out"), str(path)
-
-    def columns() -> str:
-        import parquet_bloom as pb
-
-        try:
-            with pb.open(source) as file:
-                names = [leaf.name for leaf in file.select(None)[:_COLUMNS]]
-        except (pb.ParquetBloomError, OSError):
-            names = []
-        return ",".join(names) if names and max(map(len, names)) < 1000 else "a"
-
-    def copy() -> str:
-        shutil.copyfile(source, folder / "copy")
-        return str(folder / "copy")
-
-    to = ("-o", out, "--overwrite")
-    yield "inspect", lambda: ["inspect", source]
-    yield "inspect --json", lambda: ["inspect", source, "--json"]
-    yield "probe", lambda: ["probe", source, "-c", columns().split(",")[0], "-v", "7"]
-    yield "validate", lambda: ["validate", source, "--no-config"]
-    yield "validate --no-deep", lambda: ["validate", source, "--no-deep", "--no-config"]
-    yield "advise", lambda: ["advise", source]
-    yield "report", lambda: ["report", source, *to]
-    yield "diff", lambda: ["diff", source, source]
-    yield "dump", lambda: ["dump", source, "-c", columns().split(",")[0], "-g", "0"]
-    yield "build", lambda: ["build", source, "-c", columns(), *to]
-    yield "build --in-place", lambda: ["build", copy(), "-c", columns(), "--in-place"]
-    yield "strip", lambda: ["strip", source, *to]
-    yield "repair", lambda: ["repair", source, *to]
-    yield "repair --rebuild", lambda: ["repair", source, "--rebuild", *to]
+    def __str__(self) -> str:
+        command = f"{self.command.path.name}: {self.command.verb} --memory {self.command.budget}"
+        figures = f"{self.peak / 1e6:,.0f} MB, {self.seconds:.0f} s"
+        return f"{command}: {self.problem}: {figures}\n{self.complaint}"
 
 
-def measured(arguments: Callable[[], list[str]], budget: str, scratch: Path) -> Cost:
-    """Run a command in a child. Its output is thrown away."""
-    complaints = scratch / "stderr"
-    started = time.perf_counter()
-    child = os.fork()
-    if child == 0:
-        _become(arguments, budget, complaints)
-    _, status, usage = os.wait4(child, 0)
-    said = complaints.read_text(errors="replace")
-    code = os.waitstatus_to_exitcode(status)
-    return Cost(code, said, usage.ru_maxrss << 10, time.perf_counter() - started)
+# ------------------------------------------------------------------------------------------------
+# Children
 
 
-def _become(arguments: Callable[[], list[str]], budget: str, complaints: Path) -> None:
-    from parquet_bloom import set_memory
-    from parquet_bloom.cli import main
+def measured(commands: Sequence[Command], scratch: Path) -> Iterator[Cost]:
+    """Run commands in one child, or in another one where one has died. Their output is thrown away."""
+    complaints, ahead = scratch / "stderr", list(commands)
+    while ahead:
+        answers, ours = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(answers)
+            _become(ahead, ours, complaints)
+        os.close(ours)
+        with open(answers, "rb") as lines:
+            for line in lines:
+                yield Cost(ahead.pop(0), **json.loads(line))
+        _, status, usage = os.wait4(child, 0)
+        if ahead:
+            code = os.waitstatus_to_exitcode(status)
+            complaint = complaints.read_text(errors="replace")
+            yield Cost(ahead.pop(0), code, complaint, usage.ru_maxrss << 10, 0)
 
-    code = 99
+
+def _become(commands: Sequence[Command], answers: int, complaints: Path) -> None:
+    os._exit = _come_back
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(os.open(complaints, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND), 2)
+    # What calls this may have replaced them.
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
     try:
-        signal.alarm(PATIENCE_SECONDS)
-        # The machine has other work, too.
-        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.dup2(os.open(complaints, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-        # So that what the names of columns take is within the budget, too.
-        set_memory(BUDGETS[budget])
-        sys.argv = ["pbloom", *arguments(), "--memory", budget]
+        for each in commands:
+            os.write(answers, json.dumps(_run(each, complaints)).encode() + b"\n")
+    finally:
+        if error := sys.exception():
+            traceback.print_exception(error)
+        _exit(99)
+
+
+# The command leaves by it, too; but in the children here, it is to come back.
+_exit = os._exit
+
+
+def _come_back(code: int) -> NoReturn:
+    raise SystemExit(code)
+
+
+def _run(command: Command, complaints: Path) -> dict[str, Any]:
+    """Its Cost."""
+    os.ftruncate(2, 0)
+    sys.argv = ["pbloom", *command.arguments(complaints.parent)]
+    # From here on, the peak counts anew (man 5 proc).
+    Path("/proc/self/clear_refs").write_text("5")
+    started, code = time.perf_counter(), 99
+    signal.alarm(PATIENCE_SECONDS)
+    # The machine has other work, too.
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    try:
+        from parquet_bloom.cli import main
+
         main()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0
-    finally:
-        sys.stdout.flush()
-        os._exit(code)
+    signal.alarm(0)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    status = Path("/proc/self/status").read_text().splitlines()
+    (peak,) = (each.split()[1] for each in status if each.startswith("VmHWM:"))
+    return {
+        "code": code,
+        "complaint": complaints.read_text(errors="replace"),
+        "peak": int(peak) << 10,
+        "seconds": time.perf_counter() - started,
+    }
 
 
-def files(folder: Path, words: list[str]) -> Iterator[Path]:
-    """Those whose names have one of the words, if there are any; made when their turn comes."""
+def with_columns(paths: Sequence[Path]) -> dict[Path, str]:
+    """Files, and what to name on the command line: found in a child, as it may take much memory."""
+    answers, ours = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with open(ours, "w") as to:
+                json.dump([*map(_columns_of, paths)], to)
+        finally:
+            _exit(0)
+    os.close(ours)
+    with open(answers) as found:
+        columns = json.load(found)
+    os.waitpid(child, 0)
+    return dict(zip(paths, columns, strict=True))
+
+
+def _columns_of(path: Path) -> str:
+    import parquet_bloom as pb
+
+    try:
+        with pb.open(path) as file:
+            names = [leaf.name for leaf in file.select(None)[:_COLUMNS]]
+    except (pb.ParquetBloomError, OSError):
+        names = []
+    return ",".join(names) if names and max(map(len, names)) < 1000 else "a"
+
+
+# ------------------------------------------------------------------------------------------------
+# Files
+
+
+def small_files(words: Sequence[str] = ()) -> list[Path]:
+    """Those of the corpus and of the shared folder, without what is no Parquet or ORC file."""
+    found = sorted([*CORPUS.iterdir(), *DATA.glob("*/*")])
+    stored = [path for path in found if path.suffix not in (".bin", ".gz", ".md")]
+    return [path for path in stored if _is_named(path.name, words)]
+
+
+def runaways(words: Sequence[str] = ()) -> list[str]:
+    """The names of the files that are made to take much."""
     from make.runaway_files import RUNAWAYS
 
-    stored = [
-        path
-        for path in sorted([*CORPUS.iterdir(), *DATA.glob("*/*")])
-        if path.suffix not in (".bin", ".gz", ".md")
-    ]
-    for path in [*(folder / name for name in RUNAWAYS), *stored]:
-        if words and not any(word in path.name for word in words):
-            continue
-        if path.parent != folder:
-            yield path
-            continue
-        # In a process of its own: it may take much memory, which children would be born with.
-        command = [sys.executable, "-m", "make.runaway_files", path.name, str(path)]
-        subprocess.run(command, check=True, cwd=ROOT / "tests", env=_environment())
-        yield path
-        path.unlink()
+    return [name for name in RUNAWAYS if _is_named(name, words)]
 
 
-def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))}
+def _is_named(name: str, words: Sequence[str]) -> bool:
+    return not words or any(word in name for word in words)
 
 
-def wrong(found: Cost, limit: int) -> str:
-    """What a command must not do, if it does; else empty."""
-    if found.code not in (0, 1, 2):
-        return f"exit code {found.code}"
-    if found.peak > limit + MOST_BESIDE:
-        return "too much memory"
-    return "internal error" if "internal error" in found.complaint else ""
+def make(name: str, folder: Path) -> Path:
+    """In a process of its own: it may take much memory, which children would be born with."""
+    path = folder / name
+    command = [sys.executable, "-m", "make.runaway_files", name, str(path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))}
+    subprocess.run(command, check=True, cwd=ROOT / "tests", env=environment)
+    return path
 
 
-def table(worst: dict[tuple[str, str], tuple[int, str]]) -> Iterator[str]:
-    """For each verb, the most that it took within each budget, and for which file."""
-    yield "| verb | " + " | ".join(f"{budget}, of | MB" for budget in BUDGETS) + " |"
-    yield "|---|" + "---|---:|" * len(BUDGETS)
-    for verb in dict.fromkeys(verb for verb, _ in worst):
-        cells = (worst[verb, budget] for budget in BUDGETS)
-        shown = " | ".join(f"`{name}` | {peak / 1e6:,.0f}" for peak, name in cells)
-        yield f"| `{verb}` | {shown} |"
-
-
-def main(arguments: list[str]) -> int:
-    """Print each command that is wrong, and the table; the number of wrong ones, at most 1."""
-    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-    words = [each for each in arguments if each != "--write"]
-    worst: dict[tuple[str, str], tuple[int, str]] = {}
-    runs = num_files = failures = 0
+def on_runaway(name: str, verbs: Sequence[str]) -> list[Cost]:
+    """What each verb takes within each budget, in a child of its own."""
     with TemporaryDirectory(prefix="pbloom-memory-") as scratch:
         folder = Path(scratch)
-        for path in files(folder, words):
-            num_files += 1
-            for verb, given in commands(path, folder):
-                for budget, limit in BUDGETS.items():
-                    found = measured(given, budget, folder)
-                    runs += 1
-                    before = worst.get((verb, budget), (0, ""))
-                    worst[verb, budget] = max(before, (found.peak, path.name))
-                    if problem := wrong(found, limit):
-                        failures += 1
-                        sys.stdout.write(
-                            f"{path.name}: {verb} --memory {budget}: {problem}:"
-                            f" {found.peak / 1e6:,.0f} MB, {found.seconds:.0f} s\n{found.complaint}"
-                        )
-                        sys.stdout.flush()
-    lines = [*table(worst), "", f"{runs:,} commands on {num_files:,} files"]
-    sys.stdout.write("\n".join([*lines, ""]))
-    if "--write" in arguments:
-        before, _, rest = DOCS.read_text().partition(MARKS[0])
-        _, _, after = rest.partition(MARKS[1])
-        DOCS.write_text("\n".join([before + MARKS[0], "", *lines, "", MARKS[1] + after]))
-    return min(failures, 1)
+        path = make(name, folder)
+        columns = with_columns([path])[path]
+        commands = [Command(verb, budget, path, columns) for verb in verbs for budget in BUDGETS]
+        return alone(commands, folder)
+
+
+def alone(commands: Sequence[Command], folder: Path) -> list[Cost]:
+    return [cost for each in commands for cost in measured([each], folder)]
+
+
+def on_small_files(commands: Sequence[Command], most: int) -> list[Cost]:
+    """What one verb takes within one budget; where that is no more than `most`, at least that."""
+    with TemporaryDirectory(prefix="pbloom-memory-") as scratch:
+        folder = Path(scratch)
+        costs = []
+        for cost in sorted(measured(commands, folder), key=lambda cost: -cost.peak):
+            exact = alone([cost.command], folder)[0] if cost.peak > most else cost
+            most = max(most, exact.peak)
+            costs.append(exact)
+        return costs
+
+
+# ------------------------------------------------------------------------------------------------
+# The table
+
+
+def table(lines: page.Lines) -> str:
+    """For each verb, the most that it took within each budget, and for which file, in Markdown."""
+    shown = ["| verb | " + " | ".join(f"{budget}, of | MB" for budget in BUDGETS) + " |"]
+    shown.append("|-|" + "-|-:|" * len(BUDGETS))
+    for line in lines:
+        cells = (line["most"][budget] for budget in BUDGETS)
+        text = " | ".join(f"`{each['file']}` | {each['peak'] / 1e6:,.0f}" for each in cells)
+        shown.append(f"| `{line['verb']}` | {text} |")
+    commands, files = sum(line["commands"] for line in lines), lines[0]["commands"] // len(BUDGETS)
+    return "\n".join(shown) + f"\n\n{commands:,} commands on {files:,} files.\n"
+
+
+def lines_of(costs: Iterable[Cost]) -> list[dict[str, Any]]:
+    lines = []
+    for verb in VERBS:
+        most: dict[str, dict[str, Any]] = {}
+        of_verb = [each for each in costs if each.command.verb == verb]
+        for each in sorted(of_verb, key=lambda cost: cost.peak):
+            most[each.command.budget] = {"file": each.command.path.name, "peak": each.peak}
+        if of_verb:
+            lines.append({"verb": verb, "commands": len(of_verb), "most": most})
+    return lines
+
+
+def costs_of(words: Sequence[str] = (), verbs: Sequence[str] = VERBS) -> list[Cost]:
+    """Of every command on the files whose names have one of the words, or on all."""
+    costs: list[Cost] = []
+    most: Counter[tuple[str, str]] = Counter()
+    # Not from a process that has made files.
+    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
+        small = pool.submit(with_columns, small_files(words))
+        for found in pool.map(partial(on_runaway, verbs=verbs), runaways(words)):
+            costs += _told(found)
+        for each in costs:
+            key = each.command.verb, each.command.budget
+            most[key] = max(most[key], each.peak)
+        waiting = [
+            pool.submit(
+                on_small_files,
+                [Command(*key, path, columns) for path, columns in small.result().items()],
+                most[key],
+            )
+            for key in product(verbs, BUDGETS)
+        ]
+        for done in waiting:
+            costs += _told(done.result())
+    return costs
+
+
+def _told(costs: list[Cost]) -> list[Cost]:
+    for each in costs:
+        if each.problem:
+            sys.stderr.write(f"{each}\n")
+    return costs
+
+
+def main(words: Sequence[str]) -> None:
+    costs = costs_of(words)
+    lines = lines_of(costs)
+    sys.stdout.write(table(lines))
+    if any(each.problem for each in costs):
+        sys.exit("a promise is broken; nothing was written")
+    if not words:
+        page.write("memory", lines, table)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -17,6 +17,14 @@ def result(name: str) -> Path:
     return Path(__file__).with_name(f"{name}.json")
 
 
+def known(name: str) -> list[dict[str, Any]]:
+    """The lines that are kept; none if nothing was written yet."""
+    lines: list[dict[str, Any]] = (
+        json.loads(result(name).read_text()) if result(name).exists() else []
+    )
+    return lines
+
+
 def with_table(page: str, name: str, table: str) -> str:
     """The page with this table between the marks of `name`."""
     begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from conftest import missing
-from fuzz import campaign, faults, page
+from fuzz import faults, page
 from fuzz.tracing import KILLED, CannotTraceError, Done, Traced
 
 DRAWN = 12
@@ -91,13 +91,6 @@ def test_what_must_not_be_left_of_a_kill(case, name, problem):
     (case.folder / name).write_bytes(b"half")
     with pytest.raises(AssertionError, match=problem):
         case.judge(ended(-9, "", ""), is_killed=True)
-
-
-@pytest.mark.parametrize(("name", "table"), [("faults", faults.table), ("fuzz", campaign.table)])
-def test_the_page_shows_the_last_result(name, table):
-    text = page.PAGE.read_text()
-    lines = json.loads(page.result(name).read_text())
-    assert page.with_table(text, name, table(lines)) == text
 
 
 def test_every_case_is_in_the_last_result(cases):

@@ -34,8 +34,10 @@ import parquet_bloom as pb
 from parquet_bloom import parallel
 from parquet_bloom.parallel import DEFAULT_MEMORY, LEAST_MEMORY, memory, work_in_order
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.footer import footer
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 from parquet_bloom.rules import examine_parquet
+from parquet_bloom.storage.source import LocalSource
 
 MOST_BESIDE = 200 << 20
 MILLION = 1_000_000
@@ -176,11 +178,9 @@ def test_the_budget_of_a_process() -> None:
         pb.set_memory(DEFAULT_MEMORY)
 
 
-@pytest.mark.parametrize("deep", [True, False])
-def test_a_filter_that_many_chunks_point_to_is_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deep: bool
-) -> None:
-    """Not 128 MiB for each of thousands of chunks."""
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A file of eight chunks that point to one filter."""
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"a": range(8), "b": range(8)}), path, row_group_size=2)
     pb.build(path, in_place=True, columns=["a", "b"])
@@ -192,6 +192,30 @@ def test_a_filter_that_many_chunks_point_to_is_read_once(
         for column in range(2):
             data = with_meta(data, group, column, **place)
     path.write_bytes(data)
+    return path
+
+
+@pytest.fixture
+def reads(shared: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """How often bits of that filter are read: the offset and length of each read."""
+    start, end = bitset_at(shared.read_bytes(), 0, 0)
+    found: list[tuple[int, int]] = []
+    real = LocalSource.read_at
+
+    def read_at(source: LocalSource, offset: int, length: int) -> bytes:
+        if source.path == str(shared) and start <= offset < end:
+            found.append((offset, length))
+        return real(source, offset, length)
+
+    monkeypatch.setattr(LocalSource, "read_at", read_at)
+    return found
+
+
+@pytest.mark.parametrize("deep", [True, False])
+def test_a_filter_that_many_chunks_point_to_is_read_once(
+    shared: Path, monkeypatch: pytest.MonkeyPatch, deep: bool
+) -> None:
+    """Not 128 MiB for each of thousands of chunks."""
     read: list[object] = []
     real = bloom.bits
 
@@ -202,10 +226,25 @@ def test_a_filter_that_many_chunks_point_to_is_read_once(
     monkeypatch.setattr(bloom, "bits", bits)
     # Too large to be looked at together with another one.
     monkeypatch.setattr(examine_parquet, "_TOGETHER", 0)
-    report = pb.validate(path, deep=deep)
+    report = pb.validate(shared, deep=deep)
     assert (len(read), report.checked.filters) == (1, 8)
-    shared = [(each.row_group, each.column) for each in report.findings if each.rule == "PB107"]
-    assert sorted(shared) == [(group, column) for group in range(4) for column in "ab"]
+    found = [(each.row_group, each.column) for each in report.findings if each.rule == "PB107"]
+    assert sorted(found) == [(group, column) for group in range(4) for column in "ab"]
+
+
+def test_repair_reads_it_once_without_values(shared: Path, reads: list[tuple[int, int]]) -> None:
+    report = pb.repair(shared, dry_run=True)
+    assert (len(reads), len(report.repaired)) == (1, 8)
+
+
+@pytest.mark.parametrize("how", ["drop_bad", "rebuild"])
+def test_repair_reads_it_once_more_for_the_values(
+    shared: Path, reads: list[tuple[int, int]], how: str
+) -> None:
+    report = pb.repair(shared, in_place=True, **{how: True})
+    # Two of the chunks have the filter's values, of which one keeps it.
+    assert (len(reads), len(report.repaired)) == (2, 7)
+    assert not [each for each in pb.validate(shared).findings if each.severity == "error"]
 
 
 # ------------------------------------------------------------------------------------------------
@@ -311,6 +350,20 @@ def test_of_many_chunks_only_filters_are_stripped(
     refused = rf"^{path}: 1,000 column chunks with filters take 2400000 bytes, .*{NO_MORE}$"
     with pytest.raises(pb.UnsupportedError, match=refused):
         pb.strip(path, tmp_path / "out", overwrite=True)
+
+
+def test_row_groups_that_do_not_fit_are_not_looked_at(
+    tmp_path: Path, limit: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seconds for a million of them."""
+    path = tmp_path / "in.parquet"
+    path.write_bytes(row_groups(1000))
+    limit(300_000)
+    looked_at: list[object] = []
+    monkeypatch.setattr(footer, "GroupTable", lambda raw, groups: looked_at.append(groups))
+    with pytest.raises(pb.UnsupportedError, match="1,000 row groups of 1 column take "):
+        pb.open(path)
+    assert looked_at == []
 
 
 FOOTERS: dict[str, tuple[Callable[[], bytes], int, str]] = {
