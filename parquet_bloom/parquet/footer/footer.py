@@ -231,18 +231,14 @@ class Footer:
             raise type(error)(f"{self.where}: {error}") from None
 
     @cached_property
-    def _group_starts(self) -> array[int]:
-        return self._boundaries(self._fields["row_groups"][0])[:-1]
+    def _row_groups(self) -> GroupTable:
+        starts = self._boundaries(self._fields["row_groups"][0])[:-1]
+        return GroupTable(self.raw, (self._spans(start, ROW_GROUP_FIELDS) for start in starts))
 
     @cached_property
-    def _row_groups(self) -> GroupTable:
-        spans = (self._spans(start, ROW_GROUP_FIELDS) for start in self._group_starts)
-        return GroupTable(self.raw, spans)
-
-    @property
     def num_row_groups(self) -> int:
         # Not of the table, which takes seconds for a million that may then be refused.
-        return len(self._group_starts)
+        return len(self._boundaries(self._fields["row_groups"][0])) - 1
 
     def row_group_num_rows(self, row_group: int) -> int:
         return self._row_groups.num_rows[row_group]
