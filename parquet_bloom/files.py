@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import NotSupportedFileError
-from parquet_bloom.storage import open_source
+from parquet_bloom.parallel import set_aside
+from parquet_bloom.storage import open_source, with_options
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -15,17 +17,24 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
 
-def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile | OrcFile:
-    """Open a local path or URL; `keys` for an encrypted Parquet file. Both kinds of files have
-    `columns`, `parts`, `probe` and `bloom_filter`.
+def open(
+    path: str | os.PathLike[str],
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> ParquetFile | OrcFile:
+    """Open a local path or URL; `keys` for an encrypted Parquet file, `storage_options` for the
+    object store behind a URL (see docs/object-stores.md). Both kinds of files have `columns`, `parts`,
+    `probe` and `bloom_filter`.
 
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
-    cannot be decrypted.
+    cannot be decrypted, UnsupportedError if what reads the object store is not installed.
     """
     if keys is not None and not hasattr(keys, "for_file"):
         expected = "expected pb.Keys(…) or pb.read_keys(…)"
         raise TypeError(f"keys: a {type(keys).__name__}, {expected}")
-    source = open_source(path)
+    source = open_source(with_options(path, storage_options))
+    if source.held_ahead:
+        set_aside(source.held_ahead)
     try:
         keys = None if keys is None else keys.for_file(source.path)
         return _opened(source, keys)

@@ -62,6 +62,8 @@ class _Budget:
 
     def __init__(self) -> None:
         self.limit = DEFAULT_MEMORY
+        # For what sources read ahead.
+        self.aside = 0
         self._held: Counter[int] = Counter()
         self._given_back = Condition()
         self._working_for = local()
@@ -79,7 +81,7 @@ class _Budget:
         """Hold `room` more if it fits; the first chunk of a run waits until it does, or until it is
         the only one."""
         with self._given_back:
-            while room and self._held and self._held.total() + room > self.limit:
+            while room and self._held and self._held.total() + room > self.limit - self.aside:
                 if not is_first:
                     return False
                 if self._held[holder]:
@@ -114,6 +116,11 @@ def set_memory(num_bytes: int) -> None:
     if number_given("memory", num_bytes, "a number of bytes") < LEAST_MEMORY:
         raise ValueError(f"memory: {num_bytes}, expected {LEAST_MEMORY} bytes or more")
     _budget.limit = num_bytes
+
+
+def set_aside(num_bytes: int) -> None:
+    """Let chunks have so much less of the budget from now on: sources hold it."""
+    _budget.aside = max(_budget.aside, num_bytes)
 
 
 def check_fits(what: str, num_bytes: int) -> None:

@@ -45,11 +45,14 @@ MOST_FLOORS = 13
 ENTRANCES = {"__init__", "__main__"}
 
 HOMES = {
+    "boto3": {"storage/objects/stores.py"},
+    "botocore": {"storage/objects/stores.py"},
     "click": {"cli.py", "commands/", "program.py"},
     "cramjam": {"orc/compression.py", "parquet/pages/codecs.py"},
     "cryptography": {"encryption/cipher.py"},
     "google": {"orc/tail.py"},
     "jinja2": {"render/report.py"},
+    "obstore": {"storage/objects/"},
     "orjson": {"verbs/documents.py"},
     "pyarrow": {
         "parquet/pages/encodings.py",

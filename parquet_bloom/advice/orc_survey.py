@@ -61,6 +61,7 @@ class OrcSurveyor:
         file.tail.check_row_counts()
         self.file = file
         self.parts = file.select_parts(options.parts)
+        file.will_read_stripes(self.parts)
         self._size = OrcSize(options.target_fpp, max(1, file.tail.row_index_stride))
 
     @property

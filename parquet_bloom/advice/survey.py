@@ -244,6 +244,7 @@ def survey_columns(
         except UnsupportedError as error:
             return str(error).removeprefix(f"{file.path}: ")
 
+    file.will_read_values([chunk for chunk, _ in ahead])
     done = count(1)
     with closing(work_in_order(ahead, read, lambda item: surveyor.room(item[0]), threads)) as found:
         for column, of_column, reason, sample in zip(

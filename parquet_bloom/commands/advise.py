@@ -13,6 +13,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Inputs, answer
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, output_option, values_option
+from parquet_bloom.commands.store_options import stores
 
 
 @click.command(cls=Command)
@@ -36,6 +37,7 @@ from parquet_bloom.commands.sections import Command, output_option, values_optio
 @option.verbose
 @option.threads
 @option.memory
+@stores
 @key_options
 def advise(
     inputs: Inputs, columns: tuple[str, ...] | None, value_sample: Path | None,

@@ -14,6 +14,7 @@ from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, columns_option
+from parquet_bloom.commands.store_options import stores
 
 if TYPE_CHECKING:
     from parquet_bloom.options import BuildOptions
@@ -32,6 +33,7 @@ Choice: TypeAlias = "tuple[str, ...] | Exception | None"
 @filters
 @option.threads
 @option.memory
+@stores
 @orc_streams
 @dialect_options
 @key_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.sections import encryption_option, filters_option, orc_option
+from parquet_bloom.commands.sections import encryption_option, filters_option, orc_option, together
 from parquet_bloom.vocabulary import Existing, FileLayout, OrcStreams, words
 
 MAX_NDV = 1 << 62
@@ -22,7 +22,7 @@ expose_filter_location = encryption_option(
 )
 
 # Which filters to build, and what to do with those that exist.
-filters = option.together(
+filters = together(
     option.fpp,
     filters_option(
         "--ndv",

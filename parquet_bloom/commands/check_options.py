@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from parquet_bloom.commands.options import FILE, RATE, any_size, names, together
-from parquet_bloom.commands.sections import checks_option
+from parquet_bloom.commands.options import FILE, RATE, any_size, names
+from parquet_bloom.commands.sections import checks_option, together
 from parquet_bloom.vocabulary import FailOn, words
 
 deep = checks_option(

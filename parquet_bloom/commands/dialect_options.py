@@ -9,7 +9,7 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import MAX_NDV
-from parquet_bloom.commands.sections import legacy_option
+from parquet_bloom.commands.sections import legacy_option, together
 from parquet_bloom.vocabulary import (
     BitsetEncoding,
     Dialect,
@@ -64,7 +64,7 @@ _OF_DIALECT: Final[dict[str, dict[str, tuple[str, dict[str, Any]]]]] = {
     },
 }
 
-dialect_options = option.together(
+dialect_options = together(
     legacy_option(
         "--dialect",
         **_one_of(Dialect),

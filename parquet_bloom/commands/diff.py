@@ -12,6 +12,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import answer
 from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, output_option
+from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.program import FINE, NO
 
 
@@ -31,6 +32,7 @@ from parquet_bloom.program import FINE, NO
 @option.answer_options
 @option.threads_to_read
 @option.memory
+@stores
 @key_options
 def diff(
     a: str, b: str, columns: tuple[str, ...] | None, parts: tuple[int, ...] | None, with_same: bool,
@@ -58,6 +60,14 @@ def diff(
         *arguments_of(keys),
     ]
     with option.answering([a, b], output, overwrite):
-        report = diff_files(a, b, columns=columns, row_groups=parts, keys=keys, **given)
+        report = diff_files(
+            a,
+            b,
+            columns=columns,
+            row_groups=parts,
+            keys=keys,
+            storage_options=storage_options(),
+            **given,
+        )
         answer(report, as_json, lambda report: write_diff(report, with_same, again))
         sys.exit(FINE if report.same else NO)

@@ -16,6 +16,7 @@ from parquet_bloom.commands.sections import (
     orc_option,
     output_option,
 )
+from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.vocabulary import DumpFormat, words
 
 
@@ -57,6 +58,7 @@ from parquet_bloom.vocabulary import DumpFormat, words
 )
 @option.stored_dialect
 @option.memory
+@stores
 @key_options
 @encryption_option(
     "--decrypt",
@@ -80,7 +82,7 @@ def dump(
 
     if as_json and output_format not in (None, "json"):
         raise click.UsageError("expected at most one of --json and --format")
-    dumped = dump_filter(file, column, row_group, **given)
+    dumped = dump_filter(file, column, row_group, storage_options=storage_options(), **given)
     Complaints(1).add_if_unverified(file, dumped)
     data = dumped.in_format(output_format or ("json" if as_json else "hex"))
     if output == Path("-"):

@@ -7,6 +7,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.program import FINE, TROUBLE, show_traceback
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Inputs:
     def __init__(self, names: tuple[str, ...]) -> None:
         from parquet_bloom.storage.paths import expand
 
-        self.files, self._errors = expand(names)
+        self.files, self._errors = expand(names, storage_options())
         self._told: set[str] = set()
 
     def threads_for(self, threads: int | None) -> tuple[int, int | None]:

@@ -13,6 +13,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, orc_option, output_option
+from parquet_bloom.commands.store_options import stores
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.inspect import FileInspection
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @option.verbose
 @option.threads_to_read
 @option.memory
+@stores
 @key_options
 def inspect(
     inputs: Inputs, index_groups: bool, summary: bool, histogram: bool,

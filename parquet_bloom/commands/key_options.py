@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 from click.core import ParameterSource
 
-from parquet_bloom.commands.options import FILE, Decorator, together
-from parquet_bloom.commands.sections import encryption_option
+from parquet_bloom.commands.options import FILE
+from parquet_bloom.commands.sections import Decorator, encryption_option, together
 from parquet_bloom.encryption.key_arguments import OPTIONS
 
 if TYPE_CHECKING:

@@ -18,12 +18,14 @@ import click
 from parquet_bloom.commands.completers import file_names, leaf_columns
 from parquet_bloom.commands.inputs import Inputs
 from parquet_bloom.commands.sections import (
+    Decorator,
     columns_option,
     files_option,
     filters_option,
     general_option,
     legacy_option,
     output_option,
+    together,
     values_option,
 )
 from parquet_bloom.program import FINE
@@ -32,7 +34,6 @@ from parquet_bloom.vocabulary import Dialect, LiteralType, words
 if TYPE_CHECKING:
     from parquet_bloom.options import Destination
 
-Decorator = Callable[[Any], Any]
 DestinationOf = Callable[[str], "Destination"]
 
 
@@ -96,17 +97,6 @@ def numbers(texts: tuple[str, ...]) -> tuple[int, ...]:
         if not (each.isascii() and each.isdigit()):
             raise click.BadParameter(f"{each!r}: expected numbers from 0, with commas between them")
     return tuple(map(int, found))
-
-
-def together(*options: Decorator) -> Decorator:
-    """One decorator for several options."""
-
-    def add(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
 
 
 def file_argument(name: str, **settings: Any) -> Decorator:
@@ -176,7 +166,7 @@ threads_to_read = general_option(
     type=click.IntRange(1),
     metavar="N",
     help="Number of files, or of filters in one file, to read at a time."
-    "  [default: one per processor behind URLs and for large filters, otherwise 1]",
+    "  [default: 16 behind URLs, one per processor for large filters, otherwise 1]",
 )
 
 
@@ -199,6 +189,8 @@ memory = general_option(
     help="Memory for footers, pages and filters, of all threads together; 256MiB or more."
     "  [default: 1GiB]",
 )
+
+
 no_verify = files_option(
     "--no-verify",
     "verify",

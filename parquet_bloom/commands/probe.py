@@ -12,6 +12,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs, Summed, Write
 from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, output_option
+from parquet_bloom.commands.store_options import stores
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 @option.verbose
 @option.threads_to_read
 @option.memory
+@stores
 @key_options
 def probe(
     inputs: Inputs, columns: tuple[str, ...], explain: bool, only_groups: bool, keys: GivenKeys,

@@ -11,6 +11,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, filters_option
+from parquet_bloom.commands.store_options import stores
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @option.destinations
 @option.threads
 @option.memory
+@stores
 @key_options
 @option.as_json
 @option.verbose

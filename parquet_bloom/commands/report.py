@@ -11,6 +11,7 @@ from parquet_bloom.commands import check_options as check
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import key_options
 from parquet_bloom.commands.sections import Command, output_option
+from parquet_bloom.commands.store_options import storage_options, stores
 
 
 @click.command(cls=Command)
@@ -26,6 +27,7 @@ from parquet_bloom.commands.sections import Command, output_option
 @check.configured
 @option.threads
 @option.memory
+@stores
 @key_options
 def report(
     file: str, output: Path, overwrite: bool, fpp: float | None, parts: tuple[int, ...] | None,
@@ -54,7 +56,14 @@ def report(
         # A page that must not be written is not worth the wait.
         resolve_target(file, output, in_place=False, overwrite=overwrite)
     with progress(file) as show:
-        found = report_file(file, row_groups=parts, fpp=fpp or DEFAULT_FPP, progress=show, **given)
+        found = report_file(
+            file,
+            storage_options=storage_options(),
+            row_groups=parts,
+            fpp=fpp or DEFAULT_FPP,
+            progress=show,
+            **given,
+        )
     page = render_report(found).encode()
     if to_standard_output:
         write_bytes(page)

@@ -5,12 +5,15 @@ Each `…_option` here is click.option for one section.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 import click
 
 from parquet_bloom.program import debug
+
+Decorator = Callable[[Any], Any]
 
 GENERAL: Final = "General"
 OUTPUT: Final = "Output"
@@ -71,6 +74,17 @@ class Command(click.Command):
                     # One column for all sections: click looks at the widest name in each.
                     (name, text), *others = rows
                     formatter.write_dl([(name.ljust(_BESIDE), text), *others], col_max=_BESIDE)
+
+
+def together(*options: Decorator) -> Decorator:
+    """One decorator for several options."""
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 columns_option = partial(click.option, cls=Option, section="Columns and row groups")

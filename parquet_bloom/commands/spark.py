@@ -17,10 +17,12 @@ from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.key_options import executor_key_options
 from parquet_bloom.commands.sections import (
     Command,
+    Decorator,
     files_option,
     filters_option,
     output_option,
     spark_option,
+    together,
 )
 from parquet_bloom.errors import SparkError
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
@@ -58,7 +60,7 @@ def _settings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 
 
 # Which files, and the keys to them.
-_inputs = option.together(
+_inputs = together(
     files_option(
         "--since",
         callback=_time,
@@ -67,7 +69,7 @@ _inputs = option.together(
     ),
     executor_key_options,
 )
-_job = option.together(
+_job = together(
     spark_option(
         "--master", metavar="URL", help="Cluster: spark://host:7077, yarn.  [default: local[*]]"
     ),
@@ -116,14 +118,14 @@ def spark() -> None:
     """
 
 
-def _verb(*options: option.Decorator) -> option.Decorator:
+def _verb(*options: Decorator) -> Decorator:
     """A command that takes these options, besides the ones of every job, and runs the verb of the same
     name; the function itself only describes it."""
 
     def command_of(described: Any) -> Any:
         @spark.command(cls=Command)
         @option.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
-        @option.together(*options, _job)
+        @together(*options, _job)
         @wraps(described)
         def run(
             master: str | None, remote: str | None, conf: dict[str, str], report_to: str | None,

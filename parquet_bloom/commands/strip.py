@@ -11,6 +11,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, general_option
+from parquet_bloom.commands.store_options import stores
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.strip import StripReport
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     "--threads",
     type=click.IntRange(1),
     metavar="N",
-    help="Number of files to work on at a time."
-    "  [default: one per processor behind URLs, otherwise 1]",
+    help="Number of files to work on at a time.  [default: 16 behind URLs, otherwise 1]",
 )
 @option.memory
+@stores
 def strip(
     inputs: Inputs, destination_of: option.DestinationOf, keys: GivenKeys,
     as_json: bool, verbose: bool, threads: int | None, **given: Any,

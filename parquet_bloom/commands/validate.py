@@ -14,6 +14,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs, Write
 from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, output_option
+from parquet_bloom.commands.store_options import stores
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.vocabulary import FindingsFormat, words
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @option.verbose
 @option.threads
 @option.memory
+@stores
 @key_options
 def validate(
     inputs: Inputs, findings_format: FindingsFormat, as_json: bool, policy: Policy,

@@ -166,6 +166,15 @@ class Container(Protocol):
     ) -> ColumnFilter:
         """One filter, read whole, see ParquetFile and OrcFile."""
 
+    def will_read_filters(
+        self, parts: Sequence[int] | None, columns: Sequence[Any], num_values: int | None = None
+    ) -> None:
+        """Say that the filters of these selected Columns in these parts (None: all) will be read next:
+        whole, or what so many values need. A remote source fetches them ahead. Raises OSError."""
+
+    def will_read_values(self, chunks: Sequence[Any]) -> None:
+        """The same for the values of these Chunks."""
+
     def room_for_filters(self, part: int, column: Any) -> int:
         """The most memory that the filters of one Chunk take, in bytes, as far as the footers tell."""
 

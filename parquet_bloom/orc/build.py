@@ -13,6 +13,7 @@ from typing import Final
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.orc.ahead import value_ranges
 from parquet_bloom.orc.bloom import FILTER_BYTES, KeyForm, encode_filters
 from parquet_bloom.orc.columns import above
 from parquet_bloom.orc.compression import Compression
@@ -86,6 +87,7 @@ class OrcFilterBuilder:
 
         Raises FormatError for damaged values.
         """
+        self.file.source.will_read(value_ranges(wanted))
         return work_in_order(wanted, self._build, self._room, self.threads)
 
     def _room(self, chunk: OrcChunk) -> int:

@@ -116,6 +116,8 @@ class OrcBuild(BuiltChange, BuildChange):
         """The chunks that should get filters; the others are skipped. Raises ColumnError, FilterError,
         RewriteError."""
         columns = file.select(options.columns)
+        if options.parts is None:
+            file.will_read_stripes(range(file.num_stripes))
         for index in file.select_parts(options.parts):
             for chunk in file.chunks(index, columns):
                 if reason := _reason_to_skip(chunk, options):

@@ -212,6 +212,28 @@ class OrcFile(OrcReader):
 
         return stored_filter(self, self._chunk(part, column), group or 0)
 
+    def will_read_filters(
+        self,
+        parts: Sequence[int] | None,
+        columns: Sequence[OrcColumn],
+        num_values: int | None = None,
+    ) -> None:
+        """Fetch the filter streams and row indexes ahead, if the file is remote, for any number of
+        values: each filter lies in the midst of a compressed stream."""
+        if not self.source.is_remote:
+            return
+        from parquet_bloom.orc.ahead import filter_ranges
+
+        wanted = range(self.num_stripes) if parts is None else parts
+        self.will_read_stripes(wanted)
+        self.source.will_read(filter_ranges(self, wanted, columns))
+
+    def will_read_values(self, chunks: Sequence[OrcChunk]) -> None:
+        """Fetch their streams ahead, if the file is remote."""
+        from parquet_bloom.orc.ahead import value_ranges
+
+        self.source.will_read(value_ranges(chunks))
+
     def room_for_filters(self, part: int, column: OrcColumn) -> int:
         """Twice the streams: stored, and as filters, since bits hardly shrink."""
         streams = self.stripe(part).streams_of(column.id, FILTER_KINDS)

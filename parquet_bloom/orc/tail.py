@@ -180,10 +180,12 @@ def is_orc(source: Source) -> bool:
     """Whether the file starts or ends with ORC's magic."""
     if source.size <= len(MAGIC):
         return False
-    if source.read_at(0, len(MAGIC)) == MAGIC:
+    if not source.is_remote and source.read_at(0, len(MAGIC)) == MAGIC:
         return True
     end = source.read_at(source.size - len(MAGIC) - 1, len(MAGIC) + 1)
-    return end[:-1] == MAGIC and end[-1] > len(MAGIC)
+    if end[:-1] == MAGIC and end[-1] > len(MAGIC):
+        return True
+    return source.is_remote and source.read_at(0, len(MAGIC)) == MAGIC
 
 
 def read_tail(source: Source) -> Tail:

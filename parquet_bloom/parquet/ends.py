@@ -22,7 +22,7 @@ from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.layout import Range, without
 from parquet_bloom.parquet.footer.tail import TAIL_BYTES
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.sealed.protection import MAGIC, MAGIC_ENCRYPTED
+from parquet_bloom.parquet.sealed.protection import MAGIC
 from parquet_bloom.storage.source import Cut, Source
 
 # Each takes a footer to read, and nobody appends so often.
@@ -71,8 +71,10 @@ def hides_filters(file: OpenFile) -> bool:
 def _ends_in_gaps(file: OpenFile) -> Iterator[int]:
     """Where a footer may end, the latest first: behind its length and the magic, with room for it."""
     source = file.source
-    magic = MAGIC_ENCRYPTED if source.read_at(0, len(MAGIC)) == MAGIC_ENCRYPTED else MAGIC
-    for start, end in reversed(_gaps(file)):
+    magic = source.read_at(source.size - len(MAGIC), len(MAGIC))
+    gaps = _gaps(file)
+    source.will_read((max(start, end - SEARCHED_BYTES), end) for start, end in gaps)
+    for start, end in reversed(gaps):
         for found in _found_from_the_back(source, magic, (start + TAIL_BYTES, end)):
             length = int.from_bytes(source.read_at(found - TAIL_BYTES, 4), "little")
             if 0 < length <= found - TAIL_BYTES - start:

@@ -18,7 +18,6 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import check_dialect
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.storage.source import Window
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Repairs, descriptions
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
     from parquet_bloom.parquet.asked import Asked
     from parquet_bloom.parquet.build_change import ParquetBuild
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.probe import ChunkProber
     from parquet_bloom.parquet.repair_change import ParquetRepair
     from parquet_bloom.parquet.strip_change import ParquetStrip
+    from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect
 
 
@@ -158,12 +159,12 @@ class ParquetFile(OpenFile):
         return local()
 
     @property
-    def window(self) -> Window:
+    def window(self) -> Source:
         """The source for whoever reads one small filter or header after another: each thread has its
         own."""
-        found: Window | None = getattr(self._windows, "of_thread", None)
+        found: Source | None = getattr(self._windows, "of_thread", None)
         if found is None:
-            found = self._windows.of_thread = Window(self.source)
+            found = self._windows.of_thread = self.source.window()
         return found
 
     def stored_filter(
@@ -192,6 +193,31 @@ class ParquetFile(OpenFile):
         from parquet_bloom.parquet.describe import stored_filter
 
         return stored_filter(self, self.chunk(part, column), dialect, seed, decrypt)
+
+    def will_read_filters(
+        self,
+        parts: Sequence[int] | None,
+        columns: Sequence[LeafColumn],
+        num_values: int | None = None,
+    ) -> None:
+        """Fetch them ahead, if the file is remote: whole, or what is quickest for so many values of
+        one column."""
+        if not self.source.is_remote:
+            return
+        from parquet_bloom.parquet.ahead import block_ranges, filter_ranges
+
+        wanted = self.select_parts(parts)
+        if num_values is None:
+            self.source.will_read(filter_ranges(self, wanted, columns))
+        else:
+            (column,) = columns
+            self.source.will_read(block_ranges(self, wanted, column, num_values))
+
+    def will_read_values(self, chunks: Sequence[ColumnChunk]) -> None:
+        """Fetch their pages ahead, if the file is remote."""
+        from parquet_bloom.parquet.ahead import pages_ranges
+
+        self.source.will_read(pages_ranges(self, chunks))
 
     def room_for_filters(self, part: int, column: LeafColumn) -> int:
         """The length of the filter; the limit if it is missing."""

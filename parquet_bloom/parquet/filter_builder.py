@@ -8,6 +8,7 @@ from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import work_in_order
+from parquet_bloom.parquet.ahead import pages_ranges
 from parquet_bloom.parquet.build import build_filter, reason_for_none
 from parquet_bloom.parquet.chunk_values import known_non_null
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -28,6 +29,7 @@ class FilterBuilder:
 
     def built(self, chunks: Sequence[ColumnChunk]) -> Generator[Built]:
         """Each chunk in turn with its filter."""
+        self._file.source.will_read(pages_ranges(self._file, chunks))
         return work_in_order(chunks, self._try, self._room, self._threads)
 
     def _room(self, chunk: ColumnChunk) -> int:

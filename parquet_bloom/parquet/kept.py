@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.errors import EncryptionError, FilterError, FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.ahead import header_ranges
 from parquet_bloom.parquet.ends import first_end, hides_filters
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -102,6 +103,7 @@ def kept_end(
     """Where the data that is kept ends: at the footer, or before removed filters in front of it.
     Of filters without a bloom_filter_offset, `more` are removed, too, and those that stay end by
     `least`."""
+    file.source.will_read(header_ranges(file, removed.values()))
     certain = [
         (stored.offset, stored.end)
         for chunk in removed.values()

@@ -11,6 +11,7 @@ from parquet_bloom.container import number_of
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place, Units
+    from parquet_bloom.storage.traffic import Requests
 
 # So many files are named one by one.
 MOST_PATHS = 3
@@ -32,6 +33,19 @@ def size(num_bytes: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     return f"{amount:.1f} TiB"
+
+
+def requests_text(requests: Requests) -> str:
+    """`6 requests to object stores (5 get, 1 list), 25.1 MiB received, 1 retry`"""
+    if not requests.num_requests:
+        return "no requests to object stores"
+    kinds = ("get", requests.get), ("head", requests.head), ("list", requests.list)
+    by_kind = ", ".join(f"{count:,} {kind}" for kind, count in kinds if count)
+    retries = "1 retry" if requests.retries == 1 else f"{requests.retries:,} retries"
+    return (
+        f"{number_of(requests.num_requests, 'request')} to object stores ({by_kind}),"
+        f" {size(requests.bytes_down)} received, {retries}"
+    )
 
 
 def files_of(paths: Sequence[str], num_files: int) -> str:

@@ -53,6 +53,7 @@ class OrcExamination(Examination):
 
     def opening(self) -> Examined:
         opening = Examined()
+        self.file.will_read_filters(self.parts, self.columns)
         if doubt := self.file.tail.row_count_doubt:
             opening.findings.append(finding("PB115", doubt))
         for stripe in self._stripes:
@@ -64,7 +65,7 @@ class OrcExamination(Examination):
 
     def items(self) -> list[StoredChunk]:
         """The streams whose bits can be read."""
-        return [
+        items = [
             item
             for stripe in self._stripes
             if not stripe.doubt
@@ -72,6 +73,9 @@ class OrcExamination(Examination):
             if not self.file.tail.is_encrypted_column(column)
             for item in _streams_of(OrcChunk(stripe, column))
         ]
+        if self.options.deep:
+            self.file.will_read_values([item.chunk for item in items])
+        return items
 
     # --------------------------------------------------------------------------------------------
     # Filters

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 from parquet_bloom.container import record
@@ -18,6 +19,7 @@ from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.presence import candidates
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.ahead import pages_range
 from parquet_bloom.parquet.build import is_stored_unusually
 from parquet_bloom.parquet.chunk_values import (
     dictionary_bytes,
@@ -28,6 +30,7 @@ from parquet_bloom.parquet.chunk_values import (
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.membership import (
     ChunkMembership,
@@ -43,7 +46,7 @@ from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
 from parquet_bloom.rules.unremarkable import UnremarkableFilters, digest_of
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look, Twin
-from parquet_bloom.storage.source import Source, Window
+from parquet_bloom.storage.source import Source
 from parquet_bloom.values.literals import as_examples, literal_of
 from parquet_bloom.vocabulary import UNKNOWN
 
@@ -88,6 +91,7 @@ class ParquetExamination(Examination):
             opening.findings.append(finding("PB508", doubt, column=column))
         hidden = exposure.hidden_filters(footer, self.columns, self.parts)
         opening.findings += security.check_locked(hidden, file.units)
+        file.will_read_filters(self.parts, self.columns)
         for row_group in self.parts:
             opening.findings += self._read_headers(row_group)
         places = sorted(self._places())
@@ -188,7 +192,19 @@ class ParquetExamination(Examination):
                 items.append([each])
                 room = _TOGETHER - stored.num_bytes
             at[stored.offset] = items[-1]
+        if self.options.deep:
+            self.will_read(items)
         return items
+
+    def will_read(self, items: list[list[StoredChunk]]) -> None:
+        """Say that `look` will be called with each of these."""
+        self.file.source.will_read(self._ranges(items))
+
+    def _ranges(self, items: list[list[StoredChunk]]) -> Iterator[Range]:
+        """The filter, and the values."""
+        for each in chain(*items):
+            yield each.stored.offset, each.stored.end
+            yield pages_range(self.file, each.chunk)
 
     def room(self, item: list[StoredChunk]) -> int:
         sizes = {each.stored.offset: each.stored.num_bytes for each in item}
@@ -208,7 +224,7 @@ class ParquetExamination(Examination):
 
     def looks(self, item: list[StoredChunk]) -> Iterator[tuple[StoredChunk, Look]]:
         """The same chunk by chunk."""
-        source = self.file.source if len(item) == 1 else Window(self.file.source)
+        source = self.file.source if len(item) == 1 else self.file.source.window()
         known: dict[int, SettledFilter] = {}
         for each in item:
             look = Look()

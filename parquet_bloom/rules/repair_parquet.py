@@ -65,6 +65,7 @@ def diagnosed(file: ParquetFile, options: RepairOptions, progress: Progress | No
     file.footer.check_row_counts()
     check_pages(file)
     wanted = {chunk.key for chunk in file.selected(options)}
+    file.will_read_filters(options.parts, file.select(options.columns))
     filters = _without_values(file, wanted)
     if options.reads_values:
         _look_up(file, filters, options.threads, progress)

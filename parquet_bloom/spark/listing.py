@@ -18,8 +18,7 @@ from pyspark.sql import SparkSession
 from parquet_bloom.arguments import paths_given
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.failures import failing
-from parquet_bloom.storage.paths import SUFFIXES
-from parquet_bloom.storage.source import is_url
+from parquet_bloom.storage.source import SUFFIXES, is_url
 
 # Not escaped in a URL, besides letters, digits and `-._~`.
 _UNESCAPED = "/:@!$&'()*+,;="

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -22,6 +23,9 @@ _SETTING = "spark.parquet_bloom.archive"
 
 # What the package needs and executors may lack; they must have pyarrow and numpy.
 DEPENDENCIES = ("cffi", "cramjam", "cryptography", "orjson", "protobuf", "thrift", "xxhash")
+
+# What reads object stores, which executors need only there.
+OPTIONAL = ("obstore",)
 
 # Not shipped: what the kernel is compiled from, and what Python makes itself.
 _SOURCES = {".c", ".h", ".pyc", ".pyx"}
@@ -52,7 +56,8 @@ def shipped(spark: SparkSession) -> str | None:
 
 def _installed() -> dict[str, bytes]:
     """Every file to ship, by its name below the folder, sorted."""
-    found = {name: path for package in DEPENDENCIES for name, path in _recorded(package)}
+    packages = (*DEPENDENCIES, *filter(find_spec, OPTIONAL))
+    found = {name: path for package in packages for name, path in _recorded(package)}
     # Not recorded by an editable install.
     root = Path(__file__).parents[1]
     ours = [path for path in root.rglob("*") if path.suffix not in _SOURCES and path.is_file()]

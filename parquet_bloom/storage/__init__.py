@@ -3,19 +3,80 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
-from parquet_bloom.storage.source import LocalSource, Source, is_url, local_path
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.storage.source import LocalSource, Source, is_object, is_url, local_path
+
+# The extra that brings what reads there; web servers need nothing more than any of them.
+_EXTRAS = {"s3": "s3", "gs": "gcs", "az": "azure", "http": "s3"}
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
-    """Open a path, or a URL that pyarrow supports (`s3://`, `gs://`, …). Raises OSError, TypeError
+    """Open a path, the URL of an object (see `address`), or another URL that pyarrow supports, such
+    as `hdfs://`. Raises OSError, UnsupportedError if what reads objects is not installed, TypeError
     for anything but one path."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path: {path!r}, expected one path or URL, as str or os.PathLike")
     text = os.fspath(path)
+    if is_object(text):
+        # Only whoever reads objects needs what that takes.
+        from parquet_bloom.storage.address import Address
+
+        address = Address.of(text)
+        try:
+            from parquet_bloom.storage.objects.object_source import ObjectSource
+        except ImportError as error:
+            raise not_installed(address, error) from None
+        return ObjectSource(address)
     if is_url(text):
         # Lazily: importing pyarrow takes longer than building most files.
         from parquet_bloom.storage.remote import RemoteSource
 
         return RemoteSource(text)
     return LocalSource(local_path(text), text)
+
+
+def with_options(
+    path: str | os.PathLike[str], options: Mapping[str, str] | None
+) -> str | os.PathLike[str]:
+    """The URL of an object with the options of its store, which it does not show; any other `path` as
+    it is. Raises TypeError for options that are not text."""
+    for name, value in (options or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"storage_options: {name!r}: expected text for text")
+    if options is None or not isinstance(path, str) or not is_object(path):
+        return path
+    from parquet_bloom.storage.address import Address
+
+    return Address.of(path, options)
+
+
+def addressed(url: str) -> str:
+    """The Address of an object, any other URL as it is."""
+    if not is_object(url):
+        return url
+    from parquet_bloom.storage.address import Address
+
+    return Address.of(url)
+
+
+def reached_like(path: str, other: str) -> str:
+    """The path or URL `other`, with the options of the store of `path`."""
+    if not is_object(other):
+        return other
+    from parquet_bloom.storage.address import Address
+
+    return path.other(other) if isinstance(path, Address) else other
+
+
+def not_installed(address: str, error: ImportError) -> Exception:
+    """The error for an object that nothing here can read; `error` itself if it has another reason."""
+    if (error.name or "").partition(".")[0] != "obstore":
+        return error
+    from parquet_bloom.storage.address import Address
+
+    extra = _EXTRAS[Address.of(address).kind]
+    return UnsupportedError(
+        f"{address}: needs obstore, which is not installed: pip install 'parquet_bloom[{extra}]'"
+    )

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 from parquet_bloom.errors import ParquetBloomError, RewriteError
-from parquet_bloom.storage import open_source
+from parquet_bloom.storage import addressed, open_source
 from parquet_bloom.storage.local_output import Output, mode_like, output_to
 from parquet_bloom.storage.source import LocalSource, Source, is_url, local_path, naming
 from parquet_bloom.storage.table_of_file import check_not_in_table
@@ -186,7 +186,11 @@ def resolve_target(
     if (output is None) == (not in_place):
         raise RewriteError(f"{where}: expected either an output or in_place")
     if output is None:
-        target = where if is_url(where) else local_path(where)
+        if is_url(where):
+            url = addressed(where)
+            check_not_in_table(url)
+            return Target(url, overwrite=True, in_place=True)
+        target = local_path(where)
         check_not_in_table(target)
         return Target(str(target), overwrite=True, in_place=True)
     return output_target(output, [] if is_url(where) else [local_path(where)], overwrite)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage.source import is_url, local_path
+from parquet_bloom.storage import not_installed, with_options
+from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, local_path
 
-# Folders are searched for these; a file that is named may have any suffix.
-SUFFIXES = (".parquet", ".parq", ".pq", ".orc")
 NO_FILES = "no Parquet or ORC files"
 
 
@@ -24,10 +23,13 @@ class Input(NamedTuple):
     place: Path
 
 
-def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
+def expand(
+    names: Iterable[str], options: Mapping[str, str] | None = None
+) -> tuple[list[Input], list[OSError]]:
     """The files that `names` mean, in order, and an error for each empty name and each glob or
-    folder without files. In folders, names that start with a dot or an underscore are skipped:
-    metadata and temporary files."""
+    folder without files, or that cannot be listed. In folders, names that start with a dot or an
+    underscore are skipped: metadata and temporary files. `options`: of object stores. Raises
+    UnsupportedError if nothing here can list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
@@ -35,11 +37,41 @@ def expand(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
             # An unset shell variable must not mean the current folder.
             errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a file"))
             continue
-        found = _expand_name(name)
+        try:
+            found = _expand_object(name, options) if is_object(name) else _expand_name(name)
+        except OSError as error:
+            errors.append(error)
+            continue
         inputs += found
         if not found:
-            errors.append(FileNotFoundError(errno.ENOENT, NO_FILES, name))
+            errors.append(FileNotFoundError(errno.ENOENT, NO_FILES, _shown(name)))
     return inputs, errors
+
+
+def _shown(name: str) -> str:
+    """Without what must not be shown."""
+    return str(with_options(name, {}))
+
+
+def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
+    """The object, or those in a folder or of a glob. A name with one of the SUFFIXES is an object,
+    without looking; web servers have no folders. Raises OSError."""
+    from parquet_bloom.storage.address import Address
+
+    address = Address.of(name, options or {})
+    key = address.key
+    itself = Input(address, Path(Path(key).name))
+    is_glob = has_magic(key)
+    if address.kind == "http" or (is_data_file(key) and not is_glob):
+        return [itself]
+    try:
+        from parquet_bloom.storage.objects.listing import objects_in, objects_matching
+    except ImportError as error:
+        raise not_installed(address, error) from None
+    if is_glob:
+        return [Input(found, Path(place)) for found, place in objects_matching(address)]
+    below = [Input(found, Path(place)) for found, place in objects_in(address)]
+    return below if below or not key or key.endswith("/") else [itself]
 
 
 def _expand_name(name: str) -> list[Input]:
@@ -60,8 +92,8 @@ def _list(name: str) -> Iterator[Input]:
         return
     for file in sorted(root.rglob("*")):
         place = file.relative_to(root)
-        hidden = any(part.startswith((".", "_")) for part in place.parts)
-        if file.suffix in SUFFIXES and not hidden and file.is_file():
+        hidden = any(map(is_hidden, place.parts))
+        if is_data_file(file.name) and not hidden and file.is_file():
             yield Input(str(file), place)
 
 

@@ -11,31 +11,64 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyarrow import fs
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.local_output import COPY_CHUNK, Leftover, Output, hidden_name, is_left
-from parquet_bloom.storage.source import Source, changed, check_length
+from parquet_bloom.storage.source import Source, Window, changed, check_length
 
 # Raised by pyarrow's file systems and by the Python ones that it wraps.
 FAILURES = (OSError, NotImplementedError, pa.ArrowException)
 
 
+# What pyarrow calls the options of S3, and those that make no difference to it.
+_S3_OPTIONS = {
+    "access_key_id": "access_key",
+    "secret_access_key": "secret_key",
+    "session_token": "session_token",
+    "region": "region",
+}
+_NO_DIFFERENCE = {"allow_http", "connect_timeout", "read_timeout", "timeout"}
+
+
 def located(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it. Raises OSError if pyarrow does not support it."""
+    """The file system of a URL, and the path in it. Raises OSError if pyarrow does not support it, or
+    an option of its store: what is written must not go to another store than what was read."""
     try:
-        system, path = fs.FileSystem.from_uri(url)
+        if isinstance(url, Address) and url.options:
+            return _s3(url), f"{url.host}/{url.key}"
+        if isinstance(url, Address) and url.kind == "s3":
+            # pyarrow does not know `s3a`.
+            url = f"s3://{url.partition('://')[2]}"
+        system, path = fs.FileSystem.from_uri(str(url))
     except pa.ArrowInvalid as error:
         raise OSError(errno.EINVAL, _line(error), url) from None
     return system, path
+
+
+def _s3(address: Address) -> Any:
+    settings: dict[str, Any] = {}
+    for name, value in address.options.items():
+        plain = name.lower().removeprefix("aws_")
+        if address.kind == "s3" and plain in _S3_OPTIONS:
+            settings[_S3_OPTIONS[plain]] = value
+        elif address.kind == "s3" and plain in ("endpoint", "endpoint_url"):
+            settings["scheme"], _, settings["endpoint_override"] = value.rpartition("://")
+        elif plain not in _NO_DIFFERENCE:
+            raise OSError(
+                errno.ENOTSUP, f"storage option {name}: not supported where files change", address
+            )
+    settings["scheme"] = settings.get("scheme") or "https"
+    return fs.S3FileSystem(**settings)
 
 
 def _line(error: BaseException) -> str:
@@ -55,7 +88,11 @@ def failing(url: str, what: str) -> Iterator[None]:
 
 
 class RemoteSource:
-    """A file behind a URL."""
+    """A file behind a URL, for which pyarrow does what there is to do about requests."""
+
+    is_remote: Final = True
+    held_ahead: Final = 0
+    requests: Final = None
 
     def __init__(self, url: str) -> None:
         self.path = url
@@ -82,6 +119,16 @@ class RemoteSource:
         with self._counting:
             self.bytes_read += length
         return data
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        return
+
+    def window(self) -> Window:
+        return Window(self)
+
+    @property
+    def version(self) -> str:
+        return f"{self.size}:{self._version}"
 
     def check_unchanged(self) -> None:
         with failing(self.path, "not opened again"), self._opened() as now:

@@ -6,16 +6,38 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from parquet_bloom.errors import FormatError, RewriteError
 
+if TYPE_CHECKING:
+    from parquet_bloom.storage.traffic import Requests
+    from parquet_bloom.vocabulary import StoreKind
+
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+# URLs of objects, which are read without pyarrow, by their schemes.
+OBJECT_SCHEMES: Final[dict[str, StoreKind]] = {
+    "s3": "s3",
+    "s3a": "s3",
+    "s3n": "s3",
+    "gs": "gs",
+    "gcs": "gs",
+    "az": "az",
+    "azure": "az",
+    "abfs": "az",
+    "abfss": "az",
+    "http": "http",
+    "https": "http",
+}
+
+# Folders are searched for these; a file that is named may have any suffix.
+SUFFIXES = (".parquet", ".parq", ".pq", ".orc")
 
 # What a Window reads at once. Costs little more than the header of a filter alone.
 WINDOW_BYTES = 32 << 10
@@ -28,8 +50,32 @@ class Source(Protocol):
     size: int
     bytes_read: int
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether reads wait for requests, so that nothing is read that can be done without."""
+
+    @property
+    def held_ahead(self) -> int:
+        """The most bytes that all sources of this kind together hold ahead of whoever reads."""
+
+    @property
+    def version(self) -> str:
+        """What changes with the content, as far as whoever stores it tells."""
+
+    @property
+    def requests(self) -> Requests | None:
+        """What was asked of an object store; None where nobody counts."""
+
     def read_at(self, offset: int, length: int) -> bytes:
         """Exactly `length` bytes from `offset`. Raises FormatError if the file ends before that."""
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Say which ranges [start, end) will be read by `read_at`, in which order; those said before
+        are forgotten. A remote source fetches them ahead, in few requests; what is read is the same
+        without. Raises OSError."""
+
+    def window(self) -> Source:
+        """The same file for one thread that reads small neighbours."""
 
     def check_unchanged(self) -> None:
         """Raise RewriteError if the file was changed or replaced since it was opened."""
@@ -73,6 +119,23 @@ def is_url(path: str) -> bool:
     return _URL.match(path) is not None and not path.startswith("file:")
 
 
+def is_object(path: str) -> bool:
+    """Whether `path` is the URL of an object, see `address`."""
+    scheme, mark, _ = path.partition("://")
+    return bool(mark) and scheme.lower() in OBJECT_SCHEMES
+
+
+def is_data_file(name: str) -> bool:
+    """Whether a file with this name is looked at if it is found in a folder."""
+    return name.endswith(SUFFIXES) and name not in SUFFIXES
+
+
+def is_hidden(segment: str) -> bool:
+    """Whether this part of a path hides what is below: metadata and temporary files do, but not a
+    partition by a column whose name begins with an underscore."""
+    return segment.startswith((".", "_")) and "=" not in segment
+
+
 def local_path(path: str | os.PathLike[str]) -> Path:
     """The local path for `path`, which may be `file://…`, or `file:/…` as Spark writes it."""
     text = os.fspath(path)
@@ -101,7 +164,11 @@ def changed(path: str, before: int, now: int) -> RewriteError:
 
 
 class LocalSource:
-    """A local file, read with pread so that threads can share it."""
+    """A local file, read with pread so that threads can share it. The page cache reads ahead."""
+
+    is_remote: Final = False
+    held_ahead: Final = 0
+    requests: Final = None
 
     def __init__(self, file: Path, path: str | None = None) -> None:
         self.path = path or str(file)
@@ -129,6 +196,16 @@ class LocalSource:
         with self._counting:
             self.bytes_read += length
         return data
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        return
+
+    def window(self) -> Window:
+        return Window(self)
+
+    @property
+    def version(self) -> str:
+        return f"{self.size}:{self.status.st_mtime_ns}"
 
     def check_unchanged(self) -> None:
         now = os.stat(self.file)
@@ -168,6 +245,28 @@ class Cut:
         self.bytes_read += length
         return self._source.read_at(offset, length)
 
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self._source.will_read(ranges)
+
+    def window(self) -> Window | Cut:
+        return self if self.is_remote else Window(self)
+
+    @property
+    def is_remote(self) -> bool:
+        return self._source.is_remote
+
+    @property
+    def held_ahead(self) -> int:
+        return self._source.held_ahead
+
+    @property
+    def version(self) -> str:
+        return self._source.version
+
+    @property
+    def requests(self) -> Requests | None:
+        return self._source.requests
+
     def check_unchanged(self) -> None:
         self._source.check_unchanged()
 
@@ -196,6 +295,28 @@ class Window:
             self._data = self._source.read_at(offset, min(WINDOW_BYTES, self.size - offset))
             self._start, at = offset, 0
         return self._data[at : at + length]
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self._source.will_read(ranges)
+
+    def window(self) -> Window:
+        return self
+
+    @property
+    def is_remote(self) -> bool:
+        return self._source.is_remote
+
+    @property
+    def held_ahead(self) -> int:
+        return self._source.held_ahead
+
+    @property
+    def version(self) -> str:
+        return self._source.version
+
+    @property
+    def requests(self) -> Requests | None:
+        return self._source.requests
 
     def check_unchanged(self) -> None:
         self._source.check_unchanged()

@@ -20,6 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.source import is_object
 
 # Seconds that the table of a remote folder is cached for: a task may change thousands of its files.
 KNOWN_FOR = 60
@@ -43,7 +44,7 @@ def check_not_in_table(file: Path | str) -> None:
     if isinstance(file, Path):
         table = _local_table(file)
     else:
-        table = _remote_table(_parent(file), time.monotonic() // KNOWN_FOR)
+        table = _remote_table(_parent(file), time.monotonic() // KNOWN_FOR, _options_of(file))
     if table:
         kind, root = table
         raise RewriteError(
@@ -84,15 +85,19 @@ def _local_side_file(file: Path) -> Path | None:
 def _remote_side_file(url: str) -> str | None:
     from parquet_bloom.storage.remote import RemoteFolder
 
-    folder, name = _parent(url), url.partition("?")[0].rpartition("/")[2]
+    place = url if is_object(url) else url.partition("?")[0]
+    folder, name = _parent(url), place.rpartition("/")[2]
     if folder is None or not name.startswith(_BUCKET):
         return None
     return name + _SIDE_FILE if RemoteFolder(folder).has_file(name + _SIDE_FILE) else None
 
 
 @lru_cache(maxsize=4096)
-def _remote_table(folder: str | None, period: float) -> tuple[str, str] | None:
-    """The table at the URL `folder` or above it; `period` makes cache entries expire."""
+def _remote_table(
+    folder: str | None, period: float, options: tuple[tuple[str, str], ...]
+) -> tuple[str, str] | None:
+    """The table at the URL `folder` or above it; `period` makes cache entries expire, and `options` of
+    the store tell folders apart."""
     from parquet_bloom.storage.remote import RemoteFolder
 
     if folder is None:
@@ -105,11 +110,24 @@ def _remote_table(folder: str | None, period: float) -> tuple[str, str] | None:
     names = there.names_in("metadata")
     if any(name == "version-hint.text" or name.endswith(".metadata.json") for name in names):
         return "Iceberg", folder
-    return _remote_table(_parent(folder), period)
+    return _remote_table(_parent(folder), period, options)
+
+
+def _options_of(url: str) -> tuple[tuple[str, str], ...]:
+    """Those of the object store, sorted."""
+    if not is_object(url):
+        return ()
+    from parquet_bloom.storage.address import Address
+
+    return tuple(sorted(Address.of(url).options.items()))
 
 
 def _parent(url: str) -> str | None:
     """The URL of the folder above, with the same options; None for a bucket."""
+    if is_object(url):
+        from parquet_bloom.storage.address import Address
+
+        return Address.of(url).parent
     place, mark, options = url.partition("?")
     scheme, _, path = place.partition("://")
     folder, slash, _ = path.rpartition("/")

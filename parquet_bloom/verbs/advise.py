@@ -38,6 +38,7 @@ from parquet_bloom.container.room import TO_ADVISE, check_room
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
+from parquet_bloom.storage import with_options
 from parquet_bloom.values.given import values_of
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
@@ -118,6 +119,7 @@ def advise(
     value_sample: Mapping[str, Any] | None = None,
     threads: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> AdviceReport:
     """Judge each of `columns` (dotted paths; default: all) of one file, by the values in `row_groups`
@@ -126,7 +128,8 @@ def advise(
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the values that
     are really looked up, repeated as often as they are, given as for probe. keys: for encrypted files.
-    progress: called with (chunks done, chunks in all).
+    storage_options: for the object store behind a URL, see docs/object-stores.md. progress: called
+    with (chunks done, chunks in all).
 
     Raises ColumnError, ValueTypeError for values that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,
@@ -142,7 +145,7 @@ def advise(
         threads=threads_given(threads),
     )
     advisor = Advisor(options, keys)
-    advisor.add(path, progress)
+    advisor.add(with_options(path, storage_options), progress)
     (report,) = advisor.reports()
     return report
 

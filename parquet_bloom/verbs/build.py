@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import (
@@ -21,13 +21,14 @@ from parquet_bloom.arguments import (
     rate_given,
     threads_given,
 )
-from parquet_bloom.container import BuiltFilters, LeftChunk
+from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import build_change
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
+from parquet_bloom.storage import with_options
 from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.legacy.murmur3.dialect import Murmur3
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
+    from parquet_bloom.storage.traffic import Requests
 
 # Yields filters that were built elsewhere, see container.BuildChange.take.
 TakeFilters = Callable[[Container, Sequence[Any]], Generator[tuple[Any, Any]]]
@@ -59,6 +61,7 @@ class BuildReport(Report):
     size_after: int
     seconds: float
     notes: tuple[str, ...] = ()
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
     def num_filters(self) -> int:
@@ -84,6 +87,7 @@ def build(
     dry_run: bool = False,
     verify: bool = True,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
     expose_filter_location: bool = False,
     orc_streams: OrcStreams | None = None,
     layout: FileLayout | None = None,
@@ -104,6 +108,8 @@ def build(
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show
     where these filters are, and so how large; for columns with the footer's key, Arrow C++ looks
     nowhere else.
+
+    storage_options: for the object store behind a URL, see docs/object-stores.md.
 
     In an ORC file, `columns` are dotted names, `row_groups` are stripes, and each index group gets a
     filter for as many values as it has rows, or for `ndv`; orc_streams: `utf8`, the default, or
@@ -143,7 +149,8 @@ def build(
     destination = Destination(
         output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
     )
-    return build_file(source, options, destination, keys=keys, progress=progress)
+    path = with_options(source, storage_options)
+    return build_file(path, options, destination, keys=keys, progress=progress)
 
 
 def build_file(
@@ -175,4 +182,5 @@ def build_file(
             size_after=size,
             seconds=time.perf_counter() - started,
             notes=(*change.notes, *detached(file.source, target, change)),
+            requests=file.source.requests,
         )

@@ -108,6 +108,7 @@ def diff(
     diagnose: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> FileDiff:
     """Compare the filters of `columns` (dotted paths; default: all) in `row_groups` (default: all),
     which are the stripes of ORC files.
@@ -115,7 +116,8 @@ def diff(
     Row groups, stripes and index groups are matched by their ordinals. diagnose: where bits differ,
     look up the values that each file stores, and say what is wrong with its filter and what its
     writer did instead. threads: how many filters to read at a time; by default, as many as pay off,
-    up to one per processor. keys: for encrypted files, the keys of both.
+    up to one per processor, or 16 behind URLs. keys: for encrypted files, the keys of both. storage_options:
+    for the object stores behind URLs, see docs/object-stores.md.
 
     Raises ColumnError for a column or a row group that neither file has, FormatError,
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
@@ -127,7 +129,10 @@ def diff(
         diagnose=diagnose,
         threads=threads_given(threads),
     )
-    with open_file(a, keys) as file_a, open_file(b, keys) as file_b:
+    with (
+        open_file(a, keys, storage_options) as file_a,
+        open_file(b, keys, storage_options) as file_b,
+    ):
         if file_a.format != file_b.format:
             raise UnsupportedError(
                 f"{file_a.path} and {file_b.path}: {file_a.format} and {file_b.format},"
@@ -141,6 +146,8 @@ def diff(
         longer = max(file_a, file_b, key=lambda file: file.num_parts)
         parts = longer.select_parts(options.parts)
         check_room(longer, [*side_a.columns.values(), *side_b.columns.values()], parts, TO_DIFF)
+        for side in (side_a, side_b):
+            side.will_read(parts)
         filters = _diff_parts(list(product(parts, names)), side_a, side_b, options.threads)
         if options.diagnose:
             filters = _diagnosed(filters, file_a, file_b, options)
@@ -237,6 +244,11 @@ class _Side:
             if column.name in wanted:
                 self.columns[column.name, seen[column.name]] = column
             seen[column.name] += 1
+
+    def will_read(self, parts: Sequence[int]) -> None:
+        """Say that the filters in these parts will be read."""
+        there = [part for part in parts if part < self.file.num_parts]
+        self.file.will_read_filters(there, list(self.columns.values()))
 
     def room(self, part: int, name: _Name) -> int:
         """The most memory that `read` takes, in bytes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -127,6 +127,7 @@ def dump(
     dialect: Dialect | None = None,
     seed: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
     decrypt: bool = False,
     unparsed: bool = False,
 ) -> Dump:
@@ -134,7 +135,8 @@ def dump(
     `row_group`.
 
     dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of a
-    `murmur3` filter, if the file does not say. keys: for encrypted files. decrypt: reveal the header
+    `murmur3` filter, if the file does not say. keys: for encrypted files. storage_options:
+    for the object store behind a URL, see docs/object-stores.md. decrypt: reveal the header
     and bits of an encrypted column, which tell everyone what values are stored; otherwise they stay
     in their envelopes. unparsed: the bytes that bloom_filter_offset leads to, whatever they are, as
     the bitset of a filter without a header.
@@ -145,6 +147,6 @@ def dump(
     check_dialect(dialect, number_if_given("seed", seed))
     name, part = name_given("column", column), number_given("row_group", row_group)
     group = number_if_given("index_group", index_group)
-    with open_file(path, keys) as file:
+    with open_file(path, keys, storage_options) as file:
         stored = file.stored_filter(name, part, group, dialect, seed, decrypt, unparsed)
         return Dump(file.path, file.format, file.unverified, stored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
 
 # Called with a filter while its bits are in memory: its place, the position of its column among those
 # inspected, its description, and what returns its bits.
@@ -44,7 +45,8 @@ class FileInspection(Report):
 
     `unverified`: why the footer of an encrypted file may have been replaced, None if it cannot have
     been. `earlier_ends`: the sizes at which the file can be cut and is as it was before filters were
-    appended, None if there are none. In an ORC file: `compression`, and `row_index_stride`, the rows per index group, 0 without
+    appended, None if there are none. `requests`: sent to the object store that has the file, None for
+    other files, here and in other reports. In an ORC file: `compression`, and `row_index_stride`, the rows per index group, 0 without
     an index.
     """
 
@@ -64,6 +66,7 @@ class FileInspection(Report):
     compression: str | None = field(default=None, metadata=WHERE_KNOWN)
     row_index_stride: int | None = field(default=None, metadata=WHERE_KNOWN)
     earlier_ends: tuple[int, ...] | None = field(default=None, metadata=WHERE_KNOWN)
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
     def row_groups(self) -> tuple[PartDescription, ...]:
@@ -89,12 +92,14 @@ def inspect(
     index_groups: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> FileInspection:
     """Describe the filters of `columns` (dotted paths; default: all) in `row_groups`, which are the
     stripes of an ORC file.
 
     index_groups: also describe each index group of an ORC file. threads: how many filters to read at
-    a time; by default, as many as pay off, up to one per processor. keys: for encrypted files.
+    a time; by default, as many as pay off, up to one per processor, or 16 behind URLs. keys: for encrypted files.
+    storage_options: for the object store behind a URL, see docs/object-stores.md.
 
     Raises ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong.
     A filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.
@@ -105,7 +110,7 @@ def inspect(
         index_groups=index_groups,
         threads=threads_given(threads),
     )
-    with open_file(path, keys) as file:
+    with open_file(path, keys, storage_options) as file:
         return inspect_file(file, options)
 
 
@@ -118,6 +123,7 @@ def inspect_file(
         file.check_has_groups()
     columns = file.select(options.columns)
     check_room(file, columns, options.parts, TO_INSPECT)
+    file.will_read_filters(options.parts, columns)
     parts = [
         replace(file.describe_part(part), columns=tuple(described))
         for part, described in _described(file, options, columns, visit)
@@ -138,6 +144,7 @@ def inspect_file(
         compression=file.compression,
         row_index_stride=file.row_index_stride,
         earlier_ends=file.earlier_ends or None,
+        requests=file.source.requests,
     )
 
 

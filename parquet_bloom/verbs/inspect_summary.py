@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -78,18 +78,20 @@ def inspect_summary(
     row_groups: Numbers | None = None,
     threads: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> InspectionSummary:
     """The filters of many files, by column; `columns` (dotted paths; default: all) in `row_groups`,
     which are the stripes of ORC files.
 
     paths: files, folders, globs or URLs, one or several; of folders, all Parquet and ORC files in
-    them. threads: how many files to read at a time; by default, one for local files, and one per
-    processor behind URLs. keys: for encrypted files.
+    them. threads: how many files to read at a time; by default, one for local files, and 16
+    behind URLs. keys: for encrypted files. storage_options: for the object
+    stores behind URLs, see docs/object-stores.md.
 
     Raises FileNotFoundError for a name without files, and as inspect for the first file that it
     would raise for.
     """
-    files, missing = expand(paths_given("paths", paths))
+    files, missing = expand(paths_given("paths", paths), storage_options or {})
     if missing:
         raise missing[0]
     found = [file.path for file in files]

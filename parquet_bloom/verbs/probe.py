@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, field
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container import Picks
     from parquet_bloom.container.protocols import Container, Prober
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import Dialect, Format, Verdict
 
 # What each group of a part answers, and what led to it if that was asked for.
@@ -135,6 +136,7 @@ class ProbeReport(Report):
     bytes_read: int
     unverified: str | None = None
     explanations: tuple[Explanation, ...] | None = field(default=None, metadata=WHERE_KNOWN)
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
         found = f"{self.column}: {self.results.counts}; {self.bytes_read:,} bytes read"
@@ -161,6 +163,7 @@ def probe(
     dialect: Dialect | None = None,
     seed: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
     explain: bool = False,
     threads: int | None = None,
 ) -> ProbeReport:
@@ -176,8 +179,9 @@ def probe(
     row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
     dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of
     any dialect. seed: of the hash of `murmur3` filters, if the file does not say. keys: for encrypted
-    files. explain: give the hash and bits of every form that a value may be stored in. threads: how
-    many filters to read at a time; by default, as many as pay off, up to one per processor.
+    files. storage_options: for the object store behind a URL, see docs/object-stores.md. explain: give the hash and bits of every form that a value may be stored in. threads: how
+    many filters to read at a time; by default, as many as pay off, up to one per processor, or 16 behind
+    URLs.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.
@@ -191,7 +195,7 @@ def probe(
         explain=explain,
         threads=threads_given(threads),
     )
-    with open_file(path, keys) as file:
+    with open_file(path, keys, storage_options) as file:
         return probe_file(file, options)
 
 
@@ -201,6 +205,7 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     check_room(file, [column], options.parts, TO_PROBE)
     probers = file.probers(column, options.dialect, options.seed, options.parts)
     asked = file.encode(column, options.values)
+    file.will_read_filters(options.parts, [column], len(options.values))
     # Part by part, so that each filter is read once for all values.
     items = list(zip(file.select_parts(options.parts), probers, strict=True))
 
@@ -229,6 +234,7 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
         explanations=tuple(chain(*chain(*zip(*explained, strict=True))))
         if options.explain
         else None,
+        requests=file.source.requests,
     )
 
 

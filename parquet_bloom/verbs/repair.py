@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -30,12 +30,14 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
+from parquet_bloom.storage import with_options
 from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format, RepairAction
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class RepairReport(Report):
     size_after: int
     seconds: float
     notes: tuple[str, ...] = ()
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 def repair(
@@ -106,6 +109,7 @@ def repair(
     verify: bool = True,
     threads: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> RepairReport:
     """Write `source` to `output` with the filters of `columns` (dotted paths; default: all) repaired.
@@ -135,7 +139,8 @@ def repair(
     destination = Destination(
         output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
     )
-    return repair_file(source, options, destination, keys, progress)
+    path = with_options(source, storage_options)
+    return repair_file(path, options, destination, keys, progress)
 
 
 def repair_file(
@@ -174,6 +179,7 @@ def repair_file(
             size_after=size,
             seconds=time.perf_counter() - started,
             notes=tuple(detached(file.source, target, change)),
+            requests=file.source.requests,
         )
 
 

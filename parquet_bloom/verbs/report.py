@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -126,6 +126,7 @@ def report(
     policy: Policy | None = None,
     threads: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> FileReport:
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file, in
@@ -134,7 +135,8 @@ def report(
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
     the target of the advice, 0 to 1, exclusive. policy: as for validate. progress: called with
     (done, in all), first of the filters to check, then of the chunks to read for the advice. keys:
-    for encrypted files.
+    for encrypted files. storage_options: for the object store behind a URL, see
+    docs/object-stores.md.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError if a key is wrong.
@@ -148,7 +150,7 @@ def report(
         policy=policy_given(policy),
         threads=threads,
     )
-    with open_file(path, keys) as file:
+    with open_file(path, keys, storage_options) as file:
         file.check_has_blocks("report")
         check_room(file, file.select(options.columns), options.parts, TO_REPORT)
         validation = validate_file(file, options, progress)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import Names, Numbers, names_given, numbers_given
-from parquet_bloom.container import LeftChunk, RemovedFilters
+from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import strip_change
 from parquet_bloom.options import Destination, Selection
+from parquet_bloom.storage import with_options
 from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -39,6 +42,7 @@ class StripReport(Report):
     size_after: int
     seconds: float
     notes: tuple[str, ...] = ()
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
     def num_filters(self) -> int:
@@ -57,13 +61,15 @@ def strip(
     dry_run: bool = False,
     verify: bool = True,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> StripReport:
     """Write `source` to `output` without the filters of `columns` (default: all) in `row_groups`,
     which are the stripes of an ORC file.
 
     Legacy filters go, too. A filter that cannot be read loses its pointer, but its bytes stay. keys:
     for encrypted files, the keys of the footer and of `columns`; if columns are not given, those
-    without a key are left as they are. Other options as for build.
+    without a key are left as they are. Other options as for
+    build.
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
@@ -73,7 +79,8 @@ def strip(
     destination = Destination(
         output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
     )
-    return strip_file(source, selection, destination, keys=keys)
+    path = with_options(source, storage_options)
+    return strip_file(path, selection, destination, keys=keys)
 
 
 def strip_file(
@@ -100,4 +107,5 @@ def strip_file(
             size_after=size,
             seconds=time.perf_counter() - started,
             notes=tuple(detached(file.source, target, change)),
+            requests=file.source.requests,
         )

@@ -6,7 +6,8 @@ The rules are in parquet_bloom.rules; `pbloom rule` and docs/rules.md explain th
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import (
@@ -17,6 +18,7 @@ from parquet_bloom.arguments import (
     some_given,
     threads_given,
 )
+from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
 from parquet_bloom.files import open as open_file
@@ -32,6 +34,7 @@ from parquet_bloom.vocabulary import FailOn, Format
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class ValidationReport(Report):
     ok: bool
     findings: tuple[Finding, ...]
     checked: Checked
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +84,15 @@ def validate(
     ignore: Names = (),
     threads: int | None = None,
     keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> ValidationReport:
     """Check the filters of `columns` (dotted paths; default: all) in `row_groups` (default: all),
     which are the stripes of an ORC file; what is wrong with a file as a whole is found anyway.
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
-    values are missing, say what the writer did wrong. keys: for encrypted files. progress: called
+    values are missing, say what the writer did wrong. keys: for encrypted files.
+    storage_options: for the object store behind a URL, see docs/object-stores.md. progress: called
     with (filters done, filters in all); in ORC files, a column in a stripe counts as one, and
     so do small filters whose values are not looked up.
 
@@ -110,7 +116,7 @@ def validate(
         policy=policy,
         threads=threads_given(threads),
     )
-    with open_file(path, keys) as file:
+    with open_file(path, keys, storage_options) as file:
         return validate_file(file, options, progress)
 
 
@@ -131,6 +137,7 @@ def validate_file(
         ok=not any(policy.fails(finding) for finding in kept),
         findings=kept,
         checked=Checked(examined.num_filters, examined.num_values if options.deep else None),
+        requests=file.source.requests,
     )
 
 

@@ -144,6 +144,5 @@ def test_files_behind_urls_are_read_at_the_same_time(ending, monkeypatch):
     assert inputs.threads_for(None) == (1, None)
     assert inputs.threads_for(3) == (3, 1)
     monkeypatch.setattr("parquet_bloom.container.threads.is_url", lambda path: True)
-    monkeypatch.setattr("parquet_bloom.container.threads.num_processors", lambda: 8)
-    assert inputs.threads_for(None) == (8, 1)
+    assert inputs.threads_for(None) == (16, 1)
     assert Inputs((f"lake/1.{ending}",)).threads_for(5) == (1, 5)

@@ -84,11 +84,13 @@ def test_behind_a_url(store, is_being_written):
     store.put(name, FIXTURE.read_bytes())
     if is_being_written:
         store.put(f"{name}_flush_length", bytes(8))
-    url = f"s3://{name}{OPTIONS}"
+    url = f"hdfs://{name}{OPTIONS}"
     if not is_being_written:
         pb.strip(url, in_place=True)
         assert store.objects[name] != FIXTURE.read_bytes()
         return
-    with pytest.raises(pb.RewriteError, match=f"^{Path('s3:')}.*: being written by Hive, bucket_0"):
+    with pytest.raises(
+        pb.RewriteError, match=f"^{Path('hdfs:')}.*: being written by Hive, bucket_0"
+    ):
         pb.strip(url, in_place=True)
     assert store.objects[name] == FIXTURE.read_bytes()

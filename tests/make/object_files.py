@@ -1,13 +1,20 @@
-"""Fixtures: an object store with one file."""
+"""Fixtures: object stores, those that pyarrow reads and those that obstore reads."""
 
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from make.object_server import ObjectServer
 from make.object_store import FIXTURE, NAME, ObjectStore
 
+import parquet_bloom as pb
 from parquet_bloom.storage import remote
+from parquet_bloom.storage.objects import requests
 
 
 @pytest.fixture(params=[True, False], ids=["etags", "times"])
@@ -24,3 +31,34 @@ def store(
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     yield store
     assert not any(temporary.iterdir())
+
+
+# ------------------------------------------------------------------------------------------------
+# Objects that are read through obstore
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectServer]:
+    """A server of objects; requests that fail are sent again at once."""
+    monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    server = ObjectServer()
+    with server.running():
+        yield server
+
+
+@pytest.fixture(scope="session")
+def hundred_groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of 100 row groups and ten columns; one, `s`, has 100 filters of 256 KiB."""
+    folder = tmp_path_factory.mktemp("groups")
+    rows = np.arange(20_000, dtype=np.int64)
+    columns: dict[str, Any] = {f"c{number}": rows * (number + 3) for number in range(8)}
+    # The chunks of a column are too far apart to be read together.
+    columns["padding"] = [bytes(700)] * len(rows)
+    columns["s"] = [f"user-{row:08d}" for row in rows.tolist()]
+    plain, path = folder / "plain.parquet", folder / "groups.parquet"
+    settings: dict[str, Any] = {"use_dictionary": False, "compression": "none"}
+    pq.write_table(pa.table(columns), plain, row_group_size=200, **settings)
+    pb.build(plain, path, columns=["s"], ndv=100_000, verify=False)
+    return path

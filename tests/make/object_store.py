@@ -16,13 +16,13 @@ from pyarrow import fs
 
 from parquet_bloom.storage import table_of_file as tables
 
-BUCKET = "s3://bucket"
+BUCKET = "hdfs://bucket"
 OPTIONS = "?endpoint_override=127.0.0.1:1&scheme=http"
 
 # The object that is there, and what is done to it.
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
 NAME = "bucket/lake/day=1/x.parquet"
-URL = f"s3://{NAME}{OPTIONS}"
+URL = f"hdfs://{NAME}{OPTIONS}"
 BUILD = {"columns": ["int64", "string"], "existing": "replace"}
 
 # When the first object was written, in nanoseconds since 1970.
@@ -98,7 +98,7 @@ class ObjectStore:
         assert mark + options in ("", OPTIONS)
         if set(place) & set(" {}[]"):
             raise pa.ArrowInvalid(f"Cannot parse URI: '{url}'\nmore")
-        return self, place.removeprefix("s3://")
+        return self, place.removeprefix("hdfs://")
 
     def ask(self, verb: str, path: str) -> None:
         self.requests.append((verb, path))

@@ -27,7 +27,7 @@ def test_files_of_tables_are_refused(store, root, kind, mark, verb):
     with pytest.raises(pb.RewriteError) as raised:
         verb(URL, in_place=True, **options)
     assert str(raised.value).startswith(
-        f"{URL}: belongs to the {kind} table s3://{root}{OPTIONS}, which records the size of its"
+        f"{URL}: belongs to the {kind} table hdfs://{root}{OPTIONS}, which records the size of its"
         " files: not changed in place; "
     )
     assert store.objects == before
@@ -45,7 +45,7 @@ def test_what_is_no_table_is_changed(store, name):
 def test_a_folder_is_looked_into_once(store):
     urls = [URL.replace("x.parquet", f"{number}.parquet") for number in range(20)]
     for url in urls:
-        store.put(url.removeprefix("s3://").removesuffix(OPTIONS), FIXTURE.read_bytes())
+        store.put(url.removeprefix("hdfs://").removesuffix(OPTIONS), FIXTURE.read_bytes())
         pb.build(url, columns=["int64"], in_place=True)
     folders = ["bucket/lake/day=1", "bucket/lake", "bucket"]
     assert [path for verb, path in store.requests if verb == "list"] == [
@@ -96,8 +96,8 @@ def test_leftovers_are_swept(store):
     others = [f"{folder}/.x.parquet.pbloom-tmp", f"{folder}/deeper/{left}", f"{folder}/x{left}"]
     for path in [*others, f"{folder}/{left}"]:
         store.put(path, b"half")
-    (row,) = swept(f"s3://{folder}{OPTIONS}")
-    assert (row["path"], row["status"], row["bytes"]) == (f"s3://{folder}/{left}", "removed", -4)
+    (row,) = swept(f"hdfs://{folder}{OPTIONS}")
+    assert (row["path"], row["status"], row["bytes"]) == (f"hdfs://{folder}/{left}", "removed", -4)
     assert set(store.objects) == {NAME, *others}
 
 
@@ -112,7 +112,7 @@ def test_what_somebody_may_still_write_is_not_swept(store, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "folder", [f"{BUCKET}/nothing", f"s3://{NAME}", f"{BUCKET}/lake/*", f"{BUCKET}/{{a,[b]"]
+    "folder", [f"{BUCKET}/nothing", f"hdfs://{NAME}", f"{BUCKET}/lake/*", f"{BUCKET}/{{a,[b]"]
 )
 def test_where_no_folder_is_nothing_is_swept(store, folder):
     assert swept(folder) == []

@@ -142,7 +142,7 @@ def with_material(tmp_path):
 def test_key_material_stays_as_it_is(with_material, store):
     path = with_material
     material = "_KEY_MATERIAL_FOR_x.parquet.json"
-    url = f"s3://{NAME}"
+    url = f"hdfs://{NAME}"
     put(store, path)
     store.put(NAME.replace("x.parquet", material), path.with_name(material).read_bytes())
     before = store.modified[NAME.replace("x.parquet", material)]

@@ -27,10 +27,11 @@ class Page:
 
 
 class ReadAhead:
-    """A source up to `end`, and the bytes read last."""
+    """A source up to `end`, and the bytes read last. Nothing behind `likely_end` is read ahead."""
 
-    def __init__(self, source: Source, end: int) -> None:
+    def __init__(self, source: Source, end: int, likely_end: int) -> None:
         self.end = end
+        self._likely_end = likely_end
         self._source = source
         self._ahead = b""
         self._start = 0
@@ -42,6 +43,7 @@ class ReadAhead:
             raise PageError(f"page at {start}: {size} bytes, expected to end by {self.end}")
         offset = start - self._start
         if not 0 <= offset <= len(self._ahead) - size:
-            length = min(size + AHEAD_BYTES, self.end - start)
+            end = self._likely_end if start + size <= self._likely_end else self.end
+            length = min(size + AHEAD_BYTES, end - start)
             self._ahead, self._start, offset = self._source.read_at(start, length), start, 0
         return memoryview(self._ahead)[offset:]

@@ -29,13 +29,13 @@ class PageReader:
     def __init__(self, source: Source, footer: Footer, chunk: ColumnChunk) -> None:
         start = chunk.pages_start or 0
         self._modules = chunk.modules
-        self._ahead = ReadAhead(source, footer.start)
         # Where the next page begins.
         self.position = start
         self._chunk_end = start + (chunk.total_compressed_size or 0)
         # Writers of 2018 counted a filter that follows the pages as part of the chunk.
         if start < (chunk.bloom_filter_offset or 0) < self._chunk_end:
             self._chunk_end = chunk.bloom_filter_offset or 0
+        self._ahead = ReadAhead(source, footer.start, min(self._chunk_end, footer.start))
         self._largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
         self._ordinal = 0
         # Bytes of the dictionary, once it was decompressed.

@@ -1,0 +1,112 @@
+"""URLs of objects: what is shown of them, and what is needed to read there and must not be shown.
+
+    s3://bucket/key   s3a s3n          Amazon S3 and stores like it
+    gs://bucket/key   gcs              Google Cloud Storage
+    az://container/key   azure         Azure, with the account from options or environment
+    abfss://container@account.dfs.core.windows.net/key   abfs
+    http://host/path   https           any web server; there is nothing to list
+
+Keys are percent-encoded where a URL has to, as pyarrow and Spark do. Other URLs, such as `hdfs://`, are
+read through pyarrow, see `remote`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from parquet_bloom.storage.source import OBJECT_SCHEMES
+from parquet_bloom.vocabulary import StoreKind
+
+# Not escaped in the URL of a key. An asterisk in a key would be taken for a glob.
+_UNESCAPED = "/:@!$&'(),;=+"
+
+# What pyarrow calls it in the query of a URL, and obstore as an option.
+_PYARROW_OPTIONS = {"access_key": "access_key_id", "secret_key": "secret_access_key"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a listing says of an object: its size in bytes, and its ETag, if the store has such."""
+
+    size: int
+    etag: str | None
+
+
+class Address(str):
+    """The URL of an object or folder, without what must not be shown: that is in `options` of the
+    store, and in the `query` of a web server's URL. `listed`: None unless it was found in a listing.
+    What leaves the process by a pickle is the plain URL."""
+
+    options: Mapping[str, str]
+    query: str
+    listed: Listed | None
+
+    @classmethod
+    def of(cls, url: str, options: Mapping[str, str] | None = None) -> Self:
+        """`options`: of the store; those in the query of `url` go before them."""
+        if isinstance(url, cls) and options is None:
+            return url
+        split = urlsplit(url)
+        is_http = OBJECT_SCHEMES.get(split.scheme.lower()) == "http"
+        host = split.netloc.rpartition("@")[2] if is_http or ":" in split.netloc else split.netloc
+        # `#` and, in a bucket, `?` without options may be part of a key.
+        rest, _, query = url.partition("://")[2].partition("?")
+        place = rest[len(split.netloc) :]
+        found = cls(f"{split.scheme}://{host}{place}")
+        found.query = query if is_http else ""
+        found.listed = None
+        found.options = dict(options or {}) | ({} if is_http else _options_in(query, split))
+        return found
+
+    def found(self, key: str, listed: Listed) -> Self:
+        """An object of the same store, with what a listing says of it."""
+        copy = self.other(f"{self.scheme}://{self.host}/{quote(key, safe=_UNESCAPED)}")
+        copy.listed = listed
+        return copy
+
+    def other(self, url: str) -> Self:
+        """Another URL, in the same store."""
+        copy = type(self)(url)
+        copy.query, copy.options, copy.listed = self.query, self.options, None
+        return copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)
+
+    @property
+    def parent(self) -> Self | None:
+        """The folder above; None for a bucket."""
+        folder, slash, _ = self.partition("://")[2].rpartition("/")
+        return self.other(f"{self.scheme}://{folder}") if slash else None
+
+    @property
+    def scheme(self) -> str:
+        return self.partition("://")[0]
+
+    @property
+    def kind(self) -> StoreKind:
+        return OBJECT_SCHEMES[self.scheme.lower()]
+
+    @property
+    def host(self) -> str:
+        """The bucket, container or server."""
+        return self.partition("://")[2].partition("/")[0]
+
+    @property
+    def key(self) -> str:
+        return unquote(self.partition("://")[2].partition("/")[2])
+
+
+def _options_in(query: str, split: Any) -> dict[str, str]:
+    """The options that pyarrow takes in a URL, as obstore names them."""
+    found = {_PYARROW_OPTIONS.get(name, name): value for name, value in parse_qsl(query)}
+    scheme = found.pop("scheme", "https")
+    if (endpoint := found.pop("endpoint_override", None)) is not None:
+        found["endpoint"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+    if split.username is not None and split.password is not None:
+        found["access_key_id"] = unquote(split.username)
+        found["secret_access_key"] = unquote(split.password)
+    return found

@@ -1,0 +1,90 @@
+"""List objects: those in a folder, or those that a glob matches. A listing says the size and version
+of each, so that to open one takes a single request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from glob import has_magic
+from typing import Any
+
+import obstore
+
+from parquet_bloom.storage.address import Address, Listed
+from parquet_bloom.storage.objects.requests import ask, count, submit
+from parquet_bloom.storage.objects.stores import store_of
+from parquet_bloom.storage.source import is_data_file, is_hidden
+from parquet_bloom.storage.traffic import Requests, Traffic
+
+# Stores answer with so many at a time.
+_PAGE = 1000
+
+LIST = Requests(list=1)
+
+
+def objects_in(folder: Address) -> list[tuple[Address, str]]:
+    """The Parquet and ORC files below a folder, and their places in it, sorted; hidden ones are
+    skipped. Raises OSError."""
+    key = folder.key.strip("/")
+    start = f"{key}/" if key else ""
+    return [
+        (found, place)
+        for found, name in _listed(folder, key)
+        if _is_wanted((place := name.removeprefix(start)).split("/"))
+    ]
+
+
+def objects_matching(pattern: Address) -> list[tuple[Address, str]]:
+    """The objects that a glob matches, and the Parquet and ORC files in folders that it matches;
+    with their places below the folder in which the glob starts, or in the folder that was matched.
+    Raises OSError."""
+    # A glob is not percent-encoded throughout: `[` and `*` are its own.
+    segments = pattern.key.strip("/").split("/")
+    fixed = next(number for number, each in enumerate(segments) if has_magic(each))
+    found = []
+    for address, name in _listed(pattern, "/".join(segments[:fixed])):
+        names = name.split("/")
+        for length in range(fixed + 1, len(names) + 1):
+            if not _matches(names[fixed:length], segments[fixed:]):
+                continue
+            below = names[length:]
+            if below and not _is_wanted(below):
+                continue
+            found.append((address, "/".join(below) if below else names[-1]))
+            break
+    return found
+
+
+def _is_wanted(segments: Sequence[str]) -> bool:
+    return is_data_file(segments[-1]) and not any(map(is_hidden, segments))
+
+
+def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    """As the globs of files: `**` stands for any folders, and no wildcard for a leading dot."""
+    if not patterns:
+        return not names
+    first, *rest = patterns
+    if first == "**":
+        hidden = next((at for at, name in enumerate(names) if name.startswith(".")), len(names))
+        return any(_matches(names[start:], rest) for start in range(hidden + 1)) or (
+            not rest and hidden == len(names)
+        )
+    if not names or (names[0].startswith(".") and not first.startswith(".")):
+        return False
+    return fnmatchcase(names[0], first) and _matches(names[1:], rest)
+
+
+def _listed(address: Address, prefix: str) -> Iterator[tuple[Address, str]]:
+    """The objects below a prefix, which is whole segments, and their keys, sorted."""
+    traffic = Traffic()
+    store = store_of(address)
+
+    def all_pages() -> Any:
+        # From the start if one fails: a listing must not lack what a page had.
+        return obstore.list(store, prefix or None, chunk_size=_PAGE).collect()
+
+    metas = submit(lambda: ask(address, LIST, all_pages, traffic)).result()
+    count(traffic, Requests(list=max(0, len(metas) - 1) // _PAGE))
+    for meta in sorted(metas, key=lambda meta: meta["path"]):
+        if meta["size"]:
+            yield address.found(meta["path"], Listed(meta["size"], meta["e_tag"])), meta["path"]

@@ -1,0 +1,197 @@
+"""Requests to object stores: sent by a few threads of the process, counted, repeated where that may
+help, and their failures as OSErrors of one line.
+
+obstore would repeat by itself, but not say how often. Its errors are dumps of many lines, of which the
+first has the status and the store's own words.
+
+Everything runs in threads of its own, because Ctrl-C does not interrupt a request. obstore does not
+survive a fork: a child that uses it hangs, and then its parent, too.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import Final, TypeVar
+
+from obstore.exceptions import (
+    BaseError,
+    NotFoundError,
+    NotSupportedError,
+    PreconditionError,
+)
+
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.traffic import EVERYTHING, Requests, Traffic
+from parquet_bloom.vocabulary import StoreKind
+
+Result = TypeVar("Result")
+
+IN_FLIGHT: Final = 16
+
+# Seconds to wait before a request is repeated, about 25 in all; each is shortened at random, so that
+# many requests do not come back together.
+PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8)
+
+_STATUS = re.compile(r"status code: (\d{3}) ?([^:]*)(?:: (.*))?", re.DOTALL)
+_CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
+_TEMPORARY = {408, 429, 500, 502, 503, 504}
+# Bodies and connections that broke.
+_BROKEN = ("HTTP error", "error decoding", "body error", "timed out", "operation timeout")
+# There is no such server.
+_NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate")
+_EXPIRED = {"ExpiredToken", "TokenRefreshRequired", "RequestExpired", "ExpiredTokenException"}
+
+_CREDENTIALS: Final[dict[StoreKind, str]] = {
+    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or the storage option"
+    " skip_signature=true for a public bucket",
+    "gs": "set GOOGLE_APPLICATION_CREDENTIALS, or the storage option skip_signature=true for a public"
+    " bucket",
+    "az": "set AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY, or the storage option"
+    " skip_signature=true for a public container",
+    "http": "expected a URL that needs no password, or a signed one",
+}
+
+
+class ChangedError(OSError):
+    """The object is not the one that was opened."""
+
+
+class NoSuchRangeError(OSError):
+    """The object ends before the range."""
+
+
+class _Threads:
+    """The pool of this process, made when it is first needed."""
+
+    def __init__(self) -> None:
+        self._making = Lock()
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
+
+    def submit(self, work: Callable[[], Result]) -> Future[Result]:
+        """Raises OSError in a process that was forked after the pool was made."""
+        with self._making:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="pbloom-request")
+                self._process = os.getpid()
+        if self._process != os.getpid():
+            raise OSError(
+                errno.ENOTSUP,
+                "object stores cannot be used in a process that was forked after its parent used"
+                " them: start processes by spawn or forkserver",
+            )
+        return self._pool.submit(work)
+
+
+_threads = _Threads()
+
+
+def submit(work: Callable[[], Result]) -> Future[Result]:
+    """Let a thread do `work`, at most IN_FLIGHT at a time. Raises OSError after a fork."""
+    return _threads.submit(work)
+
+
+def count(traffic: Traffic, more: Requests) -> None:
+    """For a source, and for the process."""
+    traffic.add(more)
+    EVERYTHING.add(more)
+
+
+def ask(address: Address, kind: Requests, work: Callable[[], Result], traffic: Traffic) -> Result:
+    """What `work` returns, which sends one request of a `kind`; repeated if its failure may pass.
+
+    Raises OSError that names `address`: FileNotFoundError, PermissionError, ChangedError,
+    NoSuchRangeError, others.
+    """
+    retry = Requests()
+    for pause in (*PAUSES, None):
+        count(traffic, kind + retry)
+        try:
+            return work()
+        except (BaseError, OSError) as error:
+            if isinstance(error, ChangedError):
+                raise
+            if pause is None or not _may_pass(error):
+                raise _failure(address, error) from None
+        time.sleep(pause * random.uniform(0.5, 1))
+        retry = Requests(retries=1)
+    raise AssertionError
+
+
+def _status(line: str) -> tuple[int, str, str]:
+    """The status in the first line of an error, its name, and the store's code for it."""
+    found = _STATUS.search(line)
+    if found is None:
+        return 0, "", ""
+    code = _CODE.search(found[3] or "")
+    return int(found[1]), found[2].strip(), code[1] if code else ""
+
+
+def _line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).partition("\n\nDebug source")[0]
+
+
+def _may_pass(error: BaseException) -> bool:
+    line = _line(error)
+    status, _, code = _status(line)
+    if status:
+        return (status in _TEMPORARY or code in ("SlowDown", "RequestTimeout")) and (
+            "169.254." not in line
+        )
+    return any(each in line for each in _BROKEN) and not any(each in str(error) for each in _NOBODY)
+
+
+def changed(address: Address) -> ChangedError:
+    return ChangedError(errno.ESTALE, "changed while it was read: read it again", str(address))
+
+
+def _failure(address: Address, error: BaseException) -> OSError:
+    """The OSError for what obstore says."""
+    line, path = _line(error), str(address)
+    status, name, code = _status(line)
+    shown = f"{status} {code or name}".strip()
+    if isinstance(error, PreconditionError) or status == 412:
+        return changed(address)
+    if status == 416:
+        return NoSuchRangeError(errno.EINVAL, "the range is not there", path)
+    if "169.254." in line or "metadata.google" in line:
+        return PermissionError(
+            errno.EACCES, f"no credentials found: {_CREDENTIALS[address.kind]}", path
+        )
+    if code in _EXPIRED:
+        return PermissionError(
+            errno.EACCES, f"the credentials have expired ({shown}): renew them", path
+        )
+    if isinstance(error, NotFoundError) or status == 404:
+        bucket = f"no bucket {address.host}" if code == "NoSuchBucket" else "no such object"
+        return FileNotFoundError(errno.ENOENT, bucket, path)
+    if status in (401, 403):
+        return PermissionError(
+            errno.EACCES, f"reading was refused ({shown}): {_CREDENTIALS[address.kind]}", path
+        )
+    if "without LOCATION" in line or status in (301, 307):
+        return OSError(
+            errno.EREMOTE,
+            "the bucket is in another region: set AWS_REGION, or the storage option region=NAME",
+            path,
+        )
+    if isinstance(error, NotSupportedError) or "non-partial response" in line:
+        return OSError(errno.ENOTSUP, "the server sends no ranges of bytes", path)
+    if status:
+        return OSError(errno.EIO, f"the store answered {shown}", path)
+    return OSError(errno.EIO, _without_url(error, line), path)
+
+
+def _without_url(error: BaseException, line: str) -> str:
+    """What else can be said in a line, without URLs that may have been signed."""
+    found = re.search(r'message: "([^"]+)"', str(error))
+    said = re.sub(r"Error performing \w+ \S+ in \S+ - ", "", line.partition("\n")[0])
+    said = re.sub(r"https?://\S+", "URL", said)
+    return f"no answer: {said}: {found[1]}" if found else f"no answer: {said}"

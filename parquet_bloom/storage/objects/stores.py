@@ -1,0 +1,140 @@
+"""The obstore store of an address: from its options, and from the usual environment.
+
+obstore reads the environment variables of each cloud's own tools, and the metadata of the machine. A
+profile of AWS, which it does not know, comes from boto3 if that is installed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from obstore.exceptions import BaseError, UnknownConfigurationKeyError
+from obstore.store import AzureStore, GCSStore, HTTPStore, ObjectStore, S3Store
+
+from parquet_bloom.errors import similar
+from parquet_bloom.storage.address import Address
+
+# Of the client, for all stores; the rest are options of the store.
+_CLIENT_OPTIONS: Final = {
+    "allow_http",
+    "allow_invalid_certificates",
+    "connect_timeout",
+    "proxy_ca_certificate",
+    "proxy_excludes",
+    "proxy_url",
+    "read_timeout",
+    "timeout",
+}
+
+# A piece of 8 MiB may take its time on a slow line; what stalls is given up before.
+_CLIENT: Final = {"connect_timeout": "10s", "read_timeout": "30s", "timeout": "300s"}
+
+_PREFIXES = ("aws_", "azure_", "google_")
+_COMMON_NAMES = (
+    "access_key_id",
+    "account_key",
+    "account_name",
+    "application_credentials",
+    "base_url",
+    "endpoint",
+    "region",
+    "sas_key",
+    "secret_access_key",
+    "service_account",
+    "session_token",
+    "skip_signature",
+    "virtual_hosted_style_request",
+    *sorted(_CLIENT_OPTIONS),
+)
+
+
+def store_of(address: Address) -> ObjectStore:
+    """The store; one for all objects with the same options. Raises OSError that names `address`."""
+    root = f"{address.scheme.lower()}://{address.host}"
+    try:
+        return _store(root, tuple(sorted(address.options.items())), address.query, _profile())
+    except UnknownConfigurationKeyError as error:
+        name = str(error).split("'")[1]
+        close = similar(name, _COMMON_NAMES)
+        problem = f"no storage option {name}" + (
+            f"; did you mean {', '.join(close)}?" * bool(close)
+        )
+        raise OSError(errno.EINVAL, problem, str(address)) from None
+    except (BaseError, ValueError) as error:
+        # The values may be secrets.
+        said = str(error).partition("\n")[0]
+        for value in address.options.values():
+            said = said.replace(value, "…") if value else said
+        raise OSError(errno.EINVAL, f"storage options: {said}", str(address)) from None
+
+
+def _profile() -> str | None:
+    return os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
+
+
+@lru_cache(maxsize=64)
+def _store(
+    root: str, given: tuple[tuple[str, str], ...], query: str, profile: str | None
+) -> ObjectStore:
+    # obstore's types know some names of options; it takes more.
+    options: Any = dict(given)
+    client: dict[str, Any] = dict(_CLIENT)
+    client |= {name: options.pop(name) for name in _CLIENT_OPTIONS & options.keys()}
+    endpoint = _endpoint(options)
+    if endpoint.startswith("http://") or root.startswith("http://"):
+        client.setdefault("allow_http", "true")
+    settings: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
+    scheme, _, host = root.partition("://")
+    match scheme:
+        case "s3" | "s3a" | "s3n":
+            if profile and not _has_keys(options):
+                settings |= _from_profile(profile, options)
+            return S3Store(host, config=options, **settings)
+        case "gs" | "gcs":
+            return GCSStore(host, config=options, **settings)
+        case "az" | "azure":
+            return AzureStore(host, config=options, **settings)
+        case "abfs" | "abfss" if "@" in host:
+            return AzureStore.from_url(f"{root}/", config=options, **settings)
+        case "abfs" | "abfss":
+            return AzureStore(host, config=options, **settings)
+    if options:
+        raise UnknownConfigurationKeyError(f"Configuration key: {next(iter(options))!r}")
+    return HTTPStore.from_url(f"{root}/?{query}" if query else root, **settings)
+
+
+def _endpoint(options: Mapping[str, str]) -> str:
+    for name in ("endpoint", "endpoint_url", "aws_endpoint", "aws_endpoint_url", "base_url"):
+        if name in options:
+            return options[name]
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+
+
+def _has_keys(options: Mapping[str, str]) -> bool:
+    names = {name.lower().removeprefix("aws_") for name in options}
+    return bool(names & {"access_key_id", "skip_signature"}) or "AWS_ACCESS_KEY_ID" in os.environ
+
+
+def _from_profile(profile: str, options: dict[str, str]) -> dict[str, Any]:
+    """Raises ValueError without boto3, or without such a profile."""
+    try:
+        import boto3
+        from botocore.exceptions import BotoCoreError
+    except ImportError:
+        raise ValueError(
+            f"AWS_PROFILE is {profile}, which boto3 reads: pip install parquet_bloom[s3]"
+        ) from None
+    from obstore.auth.boto3 import Boto3CredentialProvider
+
+    try:
+        session = boto3.Session(profile_name=profile)
+        provider = Boto3CredentialProvider(session)
+    except (BotoCoreError, ValueError) as error:
+        raise ValueError(f"AWS_PROFILE is {profile}: {error}") from None
+    if session.region_name and not {"region", "aws_region"} & options.keys():
+        options["region"] = session.region_name
+    return {"credential_provider": provider}

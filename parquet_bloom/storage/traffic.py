@@ -1,0 +1,45 @@
+"""What was asked of object stores: requests by kind, bytes, and requests that were repeated."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from threading import Lock
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """How many requests were sent, repeated ones included; `retries`: how many of them repeated one
+    that failed; `bytes_down`: of the bodies that came."""
+
+    get: int = 0
+    head: int = 0
+    list: int = 0
+    retries: int = 0
+    bytes_down: int = 0
+
+    def __add__(self, other: Requests) -> Requests:
+        return Requests(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    def __sub__(self, other: Requests) -> Requests:
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Requests(*(mine - its for mine, its in pairs))
+
+    @property
+    def num_requests(self) -> int:
+        return self.get + self.head + self.list
+
+
+class Traffic:
+    """Counts them, for all threads."""
+
+    def __init__(self) -> None:
+        self.requests = Requests()
+        self._counting = Lock()
+
+    def add(self, more: Requests) -> None:
+        with self._counting:
+            self.requests += more
+
+
+# Of this process.
+EVERYTHING = Traffic()

@@ -1,0 +1,58 @@
+"""docs/object-stores.md: its figures are what a server counts, its messages what is said."""
+
+import re
+
+import pytest
+from conftest import ROOT
+
+import parquet_bloom as pb
+from parquet_bloom.render.wording import requests_text
+from parquet_bloom.storage.objects import object_source, read_ahead, requests
+from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.source import OBJECT_SCHEMES
+from parquet_bloom.storage.traffic import Requests
+
+PAGE = (ROOT / "docs" / "object-stores.md").read_text()
+
+VERBS = {
+    "inspect": pb.inspect,
+    "probe with 1 value": lambda path: pb.probe(path, "s", ["user-00000005"]),
+    "probe with 1,000 values": lambda path: pb.probe(path, "s", [f"u{n}" for n in range(1000)]),
+    "validate --no-deep": lambda path: pb.validate(path, deep=False),
+    "validate": pb.validate,
+    "build --dry-run": lambda path: pb.build(path, columns=["c3"], dry_run=True, in_place=True),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_costs(server, hundred_groups, verb):
+    server.put("lake/x/groups.parquet", hundred_groups.read_bytes())
+    (found,), _ = expand(["s3://lake/x/"], server.options)
+    server.forget()
+    report = VERBS[verb](found.path)
+    costs = dict(re.findall(r"^\| (`.*?) \| (\d+) \|", PAGE, re.MULTILINE))
+    assert {name.replace("`", ""): int(number) for name, number in costs.items()}[verb] == len(
+        server.asked
+    )
+    assert report.requests.num_requests == len(server.asked)
+
+
+def test_schemes():
+    table = PAGE.split("## ")[0]
+    assert set(re.findall(r"`(\w+)://", table)) == {*OBJECT_SCHEMES, "hdfs"}
+
+
+def test_figures():
+    mib = 1 << 20
+    assert (object_source.TAIL_BYTES, read_ahead.GAP_BYTES) == (256 << 10, 128 << 10)
+    assert (8 * mib, 128 * mib) == (read_ahead.PIECE_BYTES, read_ahead.HELD_BYTES)
+    assert (requests.IN_FLIGHT, len(requests.PAUSES)) == (16, 8)
+    assert 25 <= sum(requests.PAUSES) <= 26
+    assert set(map(int, re.findall(r"\b[45]\d\d\b", PAGE.split("## Failures")[1]))) == (
+        requests._TEMPORARY
+    )
+
+
+def test_what_stats_says():
+    said = requests_text(Requests(get=5, list=1, bytes_down=26_320_000))
+    assert f"pbloom: {said}\n" in PAGE

@@ -1,0 +1,130 @@
+"""How many requests a verb sends to an object store, and how many bytes come: both formats."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.storage.paths import expand
+
+MIB = 1 << 20
+FILTERS = 100 * (256 << 10)
+FEW = ["user-00000005"]
+MANY = [f"user-{number:08d}" for number in range(0, 2000, 2)]
+
+
+@pytest.fixture
+def listed(server, hundred_groups):
+    """A listed object of 100 row groups, and the same file at hand."""
+    server.put("lake/d=1/groups.parquet", hundred_groups.read_bytes())
+    (found,), errors = expand(["s3://lake/d=1"], server.options)
+    assert (str(found.path), errors) == ("s3://lake/d=1/groups.parquet", [])
+    assert (server.count("LIST"), len(server.asked)) == (1, 1)
+    server.forget()
+    return found.path, hundred_groups
+
+
+QUICK = {
+    "inspect": lambda path: pb.inspect(path).row_groups,
+    "probe of 1": lambda path: pb.probe(path, "s", FEW).results,
+    "probe of 1,000": lambda path: pb.probe(path, "s", MANY).results,
+    "validate --no-deep": lambda path: [
+        (each.rule, each.message, each.found) for each in pb.validate(path, deep=False).findings
+    ],
+}
+
+
+@pytest.mark.parametrize("verb", QUICK)
+def test_reading_filters_takes_five_requests(server, listed, verb):
+    there, here = listed
+    assert QUICK[verb](there) == QUICK[verb](here)
+    assert len(server.asked) <= 5
+    assert server.count() == len(server.asked)
+    assert server.bytes_down <= FILTERS + MIB
+    assert server.most_at_once <= 16
+
+
+def test_building_reads_the_column_once(server, listed):
+    there, here = listed
+    options = {"columns": ["c3"], "dry_run": True, "in_place": True}
+    report = pb.build(there, **options)
+    assert report.filters == pb.build(here, **options).filters
+    column = sum(
+        chunk.chunk_bytes
+        for group in pb.inspect(here, columns=["c3"]).row_groups
+        for chunk in group.columns
+    )
+    assert server.count() == len(server.asked) <= 105
+    assert server.bytes_down <= column + MIB
+    assert report.requests.get == server.count()
+    assert report.requests.bytes_down == server.bytes_down
+
+
+def test_validating_reads_filters_and_values(server, listed):
+    there, here = listed
+    assert pb.validate(there).checked == pb.validate(here).checked
+    assert server.count() <= 110
+
+
+def test_a_copy_is_the_same(server, listed, tmp_path):
+    there, here = listed
+    for path, name in ((there, "there"), (here, "here")):
+        pb.build(path, tmp_path / name, columns=["c1"])
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+def test_large_filters_are_asked_for_single_blocks(server, tmp_path):
+    """32 MiB for one value are more than 4 requests are worth."""
+    path = tmp_path / "large.parquet"
+    pq.write_table(pa.table({"a": range(20)}), tmp_path / "p", row_group_size=10)
+    pb.build(tmp_path / "p", path, columns=["a"], ndv=13_000_000, verify=False)
+    data = path.read_bytes()
+    assert len(data) > 32 * MIB
+    server.put("lake/large.parquet", data)
+    report = pb.probe("s3://lake/large.parquet", "a", [5], storage_options=server.options)
+    assert report.results == pb.probe(path, "a", [5]).results
+    assert server.count() <= 5
+    assert server.bytes_down <= MIB
+
+
+def test_a_name_without_a_listing_takes_one_request_to_open(server, hundred_groups):
+    server.put("lake/groups.parquet", hundred_groups.read_bytes())
+    with pb.open("s3://lake/groups.parquet", storage_options=server.options) as file:
+        assert file.num_row_groups == 100
+    assert [(each.kind, each.range) for each in server.asked] == [("GET", "bytes=-262144")]
+
+
+def test_a_long_footer_takes_one_more(server, tmp_path):
+    path = tmp_path / "wide.parquet"
+    columns = {f"a_column_with_quite_a_long_name_{number}": [1] for number in range(1000)}
+    pq.write_table(pa.table(columns), path)
+    server.put("lake/wide.parquet", path.read_bytes())
+    with pb.open("s3://lake/wide.parquet", storage_options=server.options) as file:
+        assert len(file.columns) == 1000
+    first, second = server.asked
+    assert first.range == "bytes=-262144"
+    start, end = second.range.removeprefix("bytes=").split("-")
+    assert int(end) + 1 == path.stat().st_size - 262144 > int(start)
+
+
+def test_orc_reads_footers_of_stripes_and_then_filters(server, tmp_path):
+    path = tmp_path / "a.orc"
+    table = pa.table({"i": range(60_000), "s": [f"user-{row}" for row in range(60_000)]})
+    orc.write_table(table, tmp_path / "p", stripe_size=1 << 16)
+    pb.build(tmp_path / "p", path, columns=["i", "s"])
+    server.put("lake/a.orc", path.read_bytes())
+    url, options = "s3://lake/a.orc", server.options
+    there, here = pb.inspect(url, storage_options=options), pb.inspect(path)
+    stripes = len(here.stripes)
+    assert stripes > 5
+    assert there.stripes == here.stripes
+    assert there.requests.get == len(server.asked) <= 1 + 2 * stripes
+    server.forget()
+    there = pb.probe(url, "s", ["user-5"], storage_options=options)
+    assert there.results == pb.probe(path, "s", ["user-5"]).results
+    assert len(server.asked) <= 1 + 2 * stripes
+    findings = pb.validate(url, storage_options=options).checked
+    assert findings == pb.validate(path).checked
+    dry = {"columns": ["i"], "existing": "replace", "dry_run": True, "in_place": True}
+    assert pb.build(url, storage_options=options, **dry).filters == pb.build(path, **dry).filters

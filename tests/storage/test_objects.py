@@ -1,0 +1,571 @@
+"""Objects in stores: versions, failures, listings, schemes, and what nobody must see."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES, ROOT
+from make.commands import outcome
+from make.kms_lab import LabKms
+from make.kms_lab import write as write_encrypted
+from make.object_server import SECRET, Fault
+
+import parquet_bloom as pb
+from parquet_bloom import parallel
+from parquet_bloom.storage import open_source, with_options
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects import read_ahead, requests
+from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, pieces_of
+from parquet_bloom.storage.paths import expand
+
+FIXTURE = FIXTURES / "pyarrow_filters.parquet"
+NAME = "lake/day=1/x.parquet"
+URL = f"s3://{NAME}"
+
+
+@pytest.fixture
+def store(server):
+    server.put(NAME, FIXTURE.read_bytes())
+    return server
+
+
+def opened(store, url=URL):
+    return open_source(with_options(url, store.options))
+
+
+def words(store, *more):
+    """Options of a command that reach the store."""
+    given = [f"{name}={value}" for name, value in {**store.options, **dict(more)}.items()]
+    return [word for each in given for word in ("--storage-option", each)]
+
+
+@contextmanager
+def failing(error, message):
+    with pytest.raises(error) as raised:
+        yield
+    found = raised.value
+    assert f"{found.filename}: {found.strerror}" == message
+    assert "\n" not in found.strerror
+
+
+# ------------------------------------------------------------------------------------------------
+# The version that was opened
+
+LONG = bytes(range(256)) * 4096
+
+
+@pytest.fixture(params=["conditions", "no conditions", "no ETags"])
+def other(request, server):
+    """Stores that look at If-Match, that do not, and one without ETags."""
+    server.has_conditions = request.param == "conditions"
+    server.has_etags = request.param != "no ETags"
+    server.put("lake/long", LONG)
+    return server
+
+
+def test_reads_are_of_one_version(other):
+    source = opened(other, "s3://lake/long")
+    assert source.read_at(5, 10) == LONG[5:15]
+    other.put("lake/long", LONG[::-1])
+    with failing(OSError, "s3://lake/long: changed while it was read: read it again"):
+        source.read_at(5, 10)
+    source.will_read([(0, 100)])
+    with failing(OSError, "s3://lake/long: changed while it was read: read it again"):
+        source.read_at(0, 100)
+    with pytest.raises(pb.RewriteError, match="changed while it was read"):
+        source.check_unchanged()
+
+
+def test_a_shorter_object_is_another(other):
+    source = opened(other, "s3://lake/long")
+    other.put("lake/long", b"short")
+    with failing(OSError, "s3://lake/long: changed while it was read: read it again"):
+        source.read_at(1000, 10)
+
+
+def test_every_request_names_the_version(store, hundred_groups):
+    store.put("lake/groups.parquet", hundred_groups.read_bytes())
+    pb.validate("s3://lake/groups.parquet", storage_options=store.options)
+    first, *others = store.asked
+    assert first.if_match is None
+    assert {each.if_match for each in others} == {store.etag("lake/groups.parquet")}
+
+
+@pytest.mark.parametrize("verb", ["probe", "validate", "build"])
+def test_a_change_in_the_midst_ends_the_verb(store, hundred_groups, verb):
+    """And nothing is said about what the file was or is."""
+    data = hundred_groups.read_bytes()
+    store.put("lake/g.parquet", data)
+    change = Fault(skip=1, do=lambda: store.put("lake/g.parquet", data + b"PAR1"))
+    store.faults.append(change)
+    verbs = {
+        "probe": lambda: pb.probe("s3://lake/g.parquet", "s", ["x"], storage_options=store.options),
+        "validate": lambda: pb.validate("s3://lake/g.parquet", storage_options=store.options),
+        "build": lambda: pb.build(
+            "s3://lake/g.parquet",
+            columns=["c1"],
+            dry_run=True,
+            in_place=True,
+            storage_options=store.options,
+        ),
+    }
+    with failing(OSError, "s3://lake/g.parquet: changed while it was read: read it again"):
+        verbs[verb]()
+
+
+def test_an_object_that_was_replaced_since_it_was_listed_is_opened(store):
+    (found,), _ = expand(["s3://lake/day=1"], store.options)
+    data = (FIXTURES / "pyarrow_types.parquet").read_bytes()
+    store.put(NAME, data)
+    assert open_source(found.path).size == len(data)
+
+
+def test_one_that_is_gone_since_is_not(store):
+    (found,), _ = expand(["s3://lake/day=1"], store.options)
+    store.objects.clear()
+    with failing(FileNotFoundError, f"{URL}: no such object"):
+        open_source(found.path)
+
+
+@pytest.mark.parametrize("data", [b"", b"P", bytes(300_000)])
+def test_any_size_is_opened(server, data):
+    server.put("lake/x", data)
+    source = opened(server, "s3://lake/x")
+    assert (source.size, source.read_at(0, len(data))) == (len(data), data)
+    with pytest.raises(pb.FormatError, match=f"bytes 0 to {len(data) + 1}: expected"):
+        source.read_at(0, len(data) + 1)
+    with pytest.raises(pb.NotSupportedFileError):
+        pb.open("s3://lake/x", storage_options=server.options)
+
+
+# ------------------------------------------------------------------------------------------------
+# Failures
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_what_may_pass_is_asked_again(store, status):
+    store.faults.append(Fault(status, times=2))
+    report = pb.inspect(URL, storage_options=store.options)
+    assert report.row_groups == pb.inspect(FIXTURE).row_groups
+    assert (report.requests.retries, report.requests.get) == (2, store.count())
+
+
+@pytest.mark.parametrize("cut", [0, 1, 1000])
+def test_a_body_that_was_cut_is_asked_for_again(store, cut):
+    store.faults.append(Fault(cut=cut, times=2))
+    report = pb.inspect(URL, storage_options=store.options)
+    assert report.row_groups == pb.inspect(FIXTURE).row_groups
+    assert report.requests.retries == 2
+
+
+SLOW = "<Error><Code>SlowDown</Code><Message>Please\nreduce</Message></Error>"
+EXPIRED = "<Error><Code>ExpiredToken</Code><Message>The token has expired.</Message></Error>"
+DENIED = "<Error><Code>AccessDenied</Code></Error>"
+NO_BUCKET = "<Error><Code>NoSuchBucket</Code></Error>"
+KEYS = (
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or the storage option"
+    " skip_signature=true for a public bucket"
+)
+
+REFUSALS = [
+    (503, SLOW, OSError, "the store answered 503 SlowDown", 4),
+    (500, "", OSError, "the store answered 500 Internal Server Error", 4),
+    (
+        400,
+        EXPIRED,
+        PermissionError,
+        "the credentials have expired (400 ExpiredToken): renew them",
+        1,
+    ),
+    (403, DENIED, PermissionError, f"reading was refused (403 AccessDenied): {KEYS}", 1),
+    (401, "", PermissionError, f"reading was refused (401 Unauthorized): {KEYS}", 1),
+    (404, NO_BUCKET, FileNotFoundError, "no bucket lake", 1),
+    (
+        301,
+        "",
+        OSError,
+        "the bucket is in another region: set AWS_REGION, or the storage option region=NAME",
+        1,
+    ),
+    (400, "<Error><Code>Strange</Code></Error>", OSError, "the store answered 400 Strange", 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error", "message", "times"), REFUSALS, ids=[each[3] for each in REFUSALS]
+)
+def test_refusals_are_one_line(store, status, body, error, message, times):
+    store.faults.append(Fault(status, body, times=10))
+    with failing(error, f"{URL}: {message}"):
+        pb.inspect(URL, storage_options=store.options)
+    assert store.count() == times
+
+
+def test_a_token_that_expires_in_the_midst(store, hundred_groups):
+    store.put("lake/g.parquet", hundred_groups.read_bytes())
+    store.faults.append(Fault(400, EXPIRED, times=100, skip=2))
+    run = outcome("inspect", "s3://lake/g.parquet", *words(store))
+    assert (run.code, run.complaint) == (
+        2,
+        "s3://lake/g.parquet: the credentials have expired (400 ExpiredToken): renew them",
+    )
+
+
+def test_nobody_listens(store):
+    options = {**store.options, "endpoint": "http://127.0.0.1:1"}
+    problem = "no answer: Generic S3 error: HTTP error: error sending request: Connection refused"
+    with failing(OSError, f"{URL}: {problem}"):
+        pb.inspect(URL, storage_options=options)
+
+
+def test_a_server_without_ranges(server):
+    server.put("lake/x.parquet", FIXTURE.read_bytes())
+    server.has_ranges = False
+    url = f"{server.endpoint}/lake/x.parquet"
+    with failing(OSError, f"{url}: the server sends no ranges of bytes"):
+        pb.inspect(url)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"regoin": SECRET}, "no storage option regoin; did you mean region?"),
+        ({"timeout": SECRET}, "storage options: "),
+    ],
+)
+def test_wrong_options(store, given, message):
+    with pytest.raises(OSError, match=f"^\\[Errno 22\\] {message}") as raised:
+        pb.inspect(URL, storage_options={**store.options, **given})
+    assert SECRET not in str(raised.value)
+
+
+def test_without_obstore(monkeypatch):
+    for name in list(sys.modules):
+        if name.startswith("parquet_bloom.storage.objects"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    monkeypatch.setitem(sys.modules, "obstore.exceptions", None)
+    for url, extra in (("s3://b/k", "s3"), ("gs://b/k", "gcs"), ("abfss://c@a/k", "azure")):
+        with pytest.raises(pb.UnsupportedError) as raised:
+            pb.open(url)
+        assert str(raised.value) == (
+            f"{url}: needs obstore, which is not installed: pip install 'parquet_bloom[{extra}]'"
+        )
+    run = outcome("inspect", "s3://b/folder/")
+    assert "pip install 'parquet_bloom[s3]'" in run.complaint
+
+
+FORK = """
+import os, sys
+import parquet_bloom as pb
+options = dict(each.split("=") for each in sys.argv[2:])
+{before}
+child = os.fork()
+if child == 0:
+    try:
+        print(pb.inspect(sys.argv[1], storage_options=options).num_filters, flush=True)
+    except OSError as error:
+        print(error.strerror, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.parametrize("used_before", [False, True])
+def test_a_process_that_was_forked(store, used_before):
+    """A child of a process that used obstore must not wait for ever."""
+    before = "pb.inspect(sys.argv[1], storage_options=options)" if used_before else ""
+    given = [f"{name}={value}" for name, value in store.options.items()]
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK.format(before=before), URL, *given],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert run.stdout.strip() == (
+        "object stores cannot be used in a process that was forked after its parent used them: start"
+        " processes by spawn or forkserver"
+        if used_before
+        else str(pb.inspect(FIXTURE).num_filters)
+    )
+
+
+# ------------------------------------------------------------------------------------------------
+# Folders and globs
+
+OBJECTS = [
+    "lake/a.parquet",
+    "lake/b.orc",
+    "lake/day=1/c.parquet",
+    "lake/day=1/notes.txt",
+    "lake/_tmp/d.parquet",
+    "lake/_d=1/e.parquet",
+    "lake/.hidden.parquet",
+    "lake/deep/er/f%2F g.pq",
+    "lakes/h.parquet",
+]
+
+
+@pytest.fixture
+def tree(server):
+    for name in OBJECTS:
+        server.put(f"bucket/{name}", b"data")
+    server.put("bucket/lake/empty.parquet", b"")
+    return server
+
+
+FOUND = [
+    ("lake", ["_d=1/e.parquet", "a.parquet", "b.orc", "day=1/c.parquet", "deep/er/f%2F g.pq"]),
+    ("lake/day=1/", ["c.parquet"]),
+    ("lake/*.parquet", ["a.parquet"]),
+    ("lake/day=*", ["c.parquet"]),
+    ("lake/*/*.parquet", ["_d=1/e.parquet", "_tmp/d.parquet", "day=1/c.parquet"]),
+    ("lake/**/*.pq", ["deep/er/f%2F g.pq"]),
+    ("l*/[ah].parquet", ["a.parquet", "h.parquet"]),
+    ("lake/day=1/notes.*", ["notes.txt"]),
+]
+
+
+@pytest.mark.parametrize(("name", "places"), FOUND, ids=[name for name, _ in FOUND])
+@pytest.mark.parametrize("page", [1000, 2])
+def test_listings(tree, name, places, page):
+    tree.page = page
+    inputs, errors = expand([f"s3://bucket/{name}"], tree.options)
+    assert errors == []
+    ends = sorted(str(each.place) for each in inputs)
+    assert ends == sorted(Path(place).name if "*" in name else place for place in places)
+    for each in inputs:
+        assert each.path.key.endswith(str(each.place))
+        assert each.path.listed.size == 4
+        tree.forget()
+        assert open_source(each.path).read_at(0, 4) == b"data"
+        assert len(tree.asked) == 1
+
+
+def test_a_name_with_a_suffix_is_not_looked_for(tree):
+    (found,), _ = expand(["s3://bucket/lake/nothing.parquet"], tree.options)
+    assert (found.path, tree.asked) == ("s3://bucket/lake/nothing.parquet", [])
+
+
+@pytest.mark.parametrize("name", ["nothing/", "lake/*.avro", "nothing/**"])
+def test_nothing_there(tree, name):
+    inputs, (error,) = expand([f"s3://bucket/{name}"], tree.options)
+    assert inputs == []
+    assert (error.filename, error.strerror) == (f"s3://bucket/{name}", "no Parquet or ORC files")
+
+
+def test_a_listing_that_breaks_off_begins_again(tree):
+    tree.page = 2
+    tree.faults.append(Fault(503, kind="LIST", skip=1))
+    inputs, _ = expand(["s3://bucket/lake"], tree.options)
+    assert len(inputs) == 5
+
+
+def test_a_listing_that_is_refused(tree):
+    tree.faults.append(Fault(403, DENIED, kind="LIST"))
+    run = outcome("inspect", "s3://bucket/lake", *words(tree))
+    assert (run.code, run.complaint) == (
+        2,
+        f"s3://bucket/lake: reading was refused (403 AccessDenied): {KEYS}",
+    )
+
+
+def test_several_stores_in_one_command(store, tmp_path):
+    url = f"{store.endpoint}/{NAME}?signature={SECRET}"
+    names = [FIXTURE, url, f"{URL}?endpoint_override=127.0.0.1:{store.port}&scheme=http&region=x"]
+    names[2] += f"&access_key=KEY&secret_key={SECRET}"
+    run = outcome("inspect", "--json", "--stats", *names)
+    documents = [json.loads(line) for line in run.stdout.splitlines()]
+    shown = [each["path"] for each in documents]
+    assert shown == [str(FIXTURE), f"{store.endpoint}/{NAME}", URL]
+    assert [each["row_groups"] for each in documents] == [documents[0]["row_groups"]] * 3
+    assert run.stderr == (
+        "pbloom: 2 requests to object stores (2 get), 64.0 KiB received, 0 retries\n"
+    )
+    asked = [(each.path, "X-Amz" in str(each.headers) or each.headers) for each in store.asked]
+    assert len(asked) == 2
+
+
+# ------------------------------------------------------------------------------------------------
+# Schemes
+
+
+def test_schemes_of_s3(store):
+    for scheme in ("s3", "s3a", "s3n", "S3"):
+        report = pb.inspect(f"{scheme}://{NAME}", storage_options=store.options)
+        assert report.num_filters == pb.inspect(FIXTURE).num_filters
+
+
+def test_azure_has_no_suffixes(store):
+    """A HEAD and a GET; a GET alone if a listing told the size."""
+    store.has_suffixes = False
+    options = {"account_name": "account", "endpoint": store.endpoint, "skip_signature": "true"}
+    for url in (f"az://{NAME}", "abfss://lake@account.dfs.core.windows.net/day=1/x.parquet"):
+        store.forget()
+        report = pb.inspect(url, storage_options=options)
+        assert report.row_groups == pb.inspect(FIXTURE).row_groups
+        assert (report.requests.head, report.requests.get) == (1, 1)
+        assert [each.kind for each in store.asked] == ["HEAD", "GET"]
+
+
+def test_google(store):
+    options = {"base_url": store.endpoint, "skip_signature": "true"}
+    for scheme in ("gs", "gcs"):
+        report = pb.inspect(f"{scheme}://{NAME}", storage_options=options)
+        assert report.row_groups == pb.inspect(FIXTURE).row_groups
+
+
+def test_a_profile_of_aws(store, tmp_path, monkeypatch):
+    credentials = tmp_path / "credentials"
+    credentials.write_text(
+        f"[ours]\naws_access_key_id = OURS\naws_secret_access_key = {SECRET}\nregion = eu-west-1\n"
+    )
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
+    monkeypatch.setenv("AWS_PROFILE", "ours")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", store.endpoint)
+    pb.inspect(URL)
+    (asked,) = store.asked
+    assert "Credential=OURS/" in asked.headers["authorization"]
+    assert "/eu-west-1/s3/" in asked.headers["authorization"]
+    monkeypatch.setenv("AWS_PROFILE", "theirs")
+    with pytest.raises(OSError, match=r"storage options: AWS_PROFILE is theirs: .*not be found"):
+        pb.inspect(URL)
+
+
+# ------------------------------------------------------------------------------------------------
+# What nobody must see
+
+
+def shown_by(store) -> Iterator[str]:
+    address = Address.of(URL, store.options)
+    yield repr(address)
+    yield repr(pickle.dumps(address))
+    yield repr(expand(["s3://lake/day=1"], store.options))
+    yield repr(pickle.dumps(expand(["s3://lake/day=1"], store.options)[0]))
+    report = pb.inspect(URL, storage_options=store.options)
+    yield repr(report) + json.dumps(report.to_dict()) + report._repr_html_()
+    with pb.open(URL, storage_options=store.options) as file:
+        yield repr(file)
+    for status, body in ((403, DENIED), (404, ""), (500, SECRET * 0), (400, EXPIRED)):
+        store.faults[:] = [Fault(status, body, times=4)]
+        with pytest.raises(OSError, match="lake") as raised:
+            pb.inspect(URL, storage_options=store.options)
+        yield repr(raised.value)
+    store.faults.clear()
+    for arguments in (["inspect", "--verbose"], ["validate", "--json"], ["inspect", "--debug"]):
+        run = outcome(*arguments, URL, "s3://lake/nothing.parquet", *words(store), "--stats")
+        yield run.output
+
+
+def test_secrets_are_in_no_text(store):
+    for text in shown_by(store):
+        assert SECRET not in text
+
+
+def test_the_signature_of_a_url_is_not_shown(store):
+    url = f"{store.endpoint}/lake/nothing.parquet?X-Amz-Signature={SECRET}"
+    run = outcome("inspect", url)
+    assert run.complaint == f"{store.endpoint}/lake/nothing.parquet: no such object"
+    with pytest.raises(FileNotFoundError) as raised:
+        pb.inspect(url)
+    assert SECRET not in repr(raised.value) + str(raised.value.filename)
+
+
+def test_options_are_text(store):
+    with pytest.raises(TypeError, match=r"^storage_options: 'region': expected text for text$"):
+        pb.inspect(URL, storage_options={"region": 1})
+
+
+# ------------------------------------------------------------------------------------------------
+# Ranges
+
+
+def test_pieces():
+    far = GAP_BYTES + 1
+    assert pieces_of([(0, 10), (20, 30)]) == [(0, 30)]
+    assert pieces_of([(0, 10), (10 + far, 20 + far)]) == [(0, 10), (10 + far, 20 + far)]
+    assert pieces_of([(10 + far, 20 + far), (0, 10)]) == [(10 + far, 20 + far), (0, 10)]
+    assert pieces_of([(0, PIECE_BYTES), (PIECE_BYTES, PIECE_BYTES + 5)]) == [
+        (0, PIECE_BYTES),
+        (PIECE_BYTES, PIECE_BYTES + 5),
+    ]
+    assert pieces_of([(0, 2 * PIECE_BYTES + 1)]) == [
+        (0, PIECE_BYTES),
+        (PIECE_BYTES, 2 * PIECE_BYTES),
+        (2 * PIECE_BYTES, 2 * PIECE_BYTES + 1),
+    ]
+    assert pieces_of([(5, 5), (0, 0)]) == []
+    assert pieces_of([(0, 100), (50, 60)]) == [(0, 100)]
+
+
+def test_memory_is_bounded(server, monkeypatch):
+    """Whatever is wanted, and although nothing is ever given back in order."""
+    monkeypatch.setattr(read_ahead, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(read_ahead, "GAP_BYTES", 10)
+    monkeypatch.setattr(read_ahead, "HELD_BYTES", 5000)
+    data = os.urandom(600_000)
+    server.put("lake/long", data)
+    source = opened(server, "s3://lake/long")
+    ranges = [(start, start + 700) for start in range(0, 330_000, 1100)]
+    most = 0
+    for _ in range(2):
+        source.will_read(ranges)
+        for start, end in ranges:
+            assert source.read_at(start, end - start) == data[start:end]
+            most = max(most, read_ahead.held.num_bytes)
+        # Once more, from anywhere, and across what was wanted.
+        for start, _ in ranges[::-7]:
+            assert source.read_at(start + 600, 500) == data[start + 600 : start + 1100]
+    assert 3000 < most <= 5000
+    source.close()
+    assert read_ahead.held.num_bytes == 0
+    assert requests.IN_FLIGHT == 16
+
+
+def test_what_is_read_ahead_is_in_the_budget(store, monkeypatch):
+    monkeypatch.setattr(parallel, "_budget", parallel._Budget())
+    pb.inspect(FIXTURE)
+    assert parallel._budget.aside == 0
+    pb.inspect(URL, storage_options=store.options)
+    assert parallel._budget.aside == read_ahead.HELD_BYTES < parallel.LEAST_MEMORY
+    budget = parallel._budget
+    assert budget.take(1, 1, is_first=True)
+    assert not budget.take(1, budget.limit - budget.aside, is_first=False)
+    assert budget.take(1, budget.limit - budget.aside - 1, is_first=False)
+
+
+def test_key_material_beside_an_object_is_reached_like_it(store, tmp_path):
+    path = write_encrypted(tmp_path / "e.parquet", internal_key_material=False)
+    for each in tmp_path.iterdir():
+        store.put(f"lake/{each.name}", each.read_bytes())
+    keys = pb.Keys(kms_client=LabKms(None))
+    there = pb.inspect("s3://lake/e.parquet", keys=keys, storage_options=store.options)
+    assert there.row_groups == pb.inspect(path, keys=keys).row_groups
+    assert any("_KEY_MATERIAL_FOR_" in each.path for each in store.asked)
+
+
+def test_another_thread_wants_something_else(server):
+    """What one waits for is not there any more, and comes all the same."""
+    data = os.urandom(12_000_000)
+    server.put("lake/long", data)
+    source = opened(server, "s3://lake/long")
+    server.delay = 0.1
+    ranges = [(start, start + 100) for start in range(0, 11_000_000, 200_000)]
+    source.will_read(ranges)
+    with ThreadPoolExecutor(len(ranges)) as readers:
+        found = [readers.submit(source.read_at, start, 100) for start, _ in ranges]
+        time.sleep(0.05)
+        source.will_read([(5, 10)])
+        assert [each.result() for each in found] == [data[start:end] for start, end in ranges]
+    source.close()
+    assert read_ahead.held.num_bytes == 0
