@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import NotSupportedFileError
+from parquet_bloom.errors import FormatError, NotSupportedFileError, RewriteError
 from parquet_bloom.storage import open_source
 
 if TYPE_CHECKING:
@@ -19,12 +19,32 @@ def open(path: str | os.PathLike[str], keys: Keys | None = None) -> ParquetFile 
     """Open a local path or URL; `keys` for an encrypted Parquet file. Both kinds of files have
     `columns`, `parts`, `probe` and `bloom_filter`.
 
+    A local file with the unfinished end that a killed build left is cut back first.
+
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
     cannot be decrypted.
     """
     if keys is not None and not hasattr(keys, "for_file"):
         expected = "expected pb.Keys(…) or pb.read_keys(…)"
         raise TypeError(f"keys: a {type(keys).__name__}, {expected}")
+    try:
+        return _open(path, keys)
+    except FormatError:
+        if not _recovered(path):
+            raise
+    return _open(path, keys)
+
+
+def _recovered(path: str | os.PathLike[str]) -> bool:
+    from parquet_bloom.storage.journal import recovered
+
+    try:
+        return recovered(path)
+    except RewriteError as error:
+        raise FormatError(str(error)) from None
+
+
+def _open(path: str | os.PathLike[str], keys: Keys | None) -> ParquetFile | OrcFile:
     source = open_source(path)
     try:
         keys = None if keys is None else keys.for_file(source.path)
