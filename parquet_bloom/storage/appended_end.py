@@ -44,17 +44,23 @@ class AppendedEnd(LocalOutput):
                 raise changed(str(self._target), self.size, os.fstat(descriptor).st_size)
             self._source.check_unchanged()
             self._journal = Journal.of(descriptor)
-            journal.write(self._journal, self._journal_place)
-        except FileExistsError:
-            os.close(descriptor)
-            raise RewriteError(
-                f"{self._target}: a build that was killed left a journal,"
-                f" {self._journal_place}: run `pbloom recover {self._target}`"
-            ) from None
+            self._write_journal()
         except BaseException:
             os.close(descriptor)
             raise
         return descriptor
+
+    def _write_journal(self) -> None:
+        try:
+            journal.write(self._journal, self._journal_place)
+        except FileExistsError:
+            raise RewriteError(
+                f"{self._target}: a build that was killed left a journal,"
+                f" {self._journal_place}: run `pbloom recover {self._target}`"
+            ) from None
+        except OSError as error:
+            what = f"its journal, {self._journal_place}, could not be written: {error.strerror}"
+            raise OSError(error.errno, what, str(self._target)) from None
 
     def __exit__(
         self,

@@ -2,7 +2,7 @@
 
 A journal lies beside its file, and is on disk before the first byte is appended:
 
-    {"version": 1, "size": 1048576, "end_bytes": 65536, "end_sha256": "…", "mtime_ns": 1763…}
+    {"version": 1, "size": 1048576, "end_sha256": "…", "mtime_ns": 1763…}
     SHA-256 of that line, in hexadecimal
 
 Whoever appends, or cuts back, holds a lock on the file, which ends with its process: a journal without
@@ -51,11 +51,10 @@ def place_of(file: str | os.PathLike[str]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """A file as it was: its size, the SHA-256 of its last `end_bytes`, and when it was modified, in
+    """A file as it was: its size, the SHA-256 of its last END_BYTES, and when it was modified, in
     nanoseconds since 1970."""
 
     size: int
-    end_bytes: int
     end_sha256: str
     mtime_ns: int
 
@@ -63,19 +62,20 @@ class Journal:
     def of(cls, descriptor: int) -> Self:
         """Of the file as it is. Raises OSError."""
         status = os.fstat(descriptor)
-        end_bytes = min(status.st_size, END_BYTES)
-        digest = _sha256(_read(descriptor, status.st_size - end_bytes, end_bytes))
-        return cls(status.st_size, end_bytes, digest, status.st_mtime_ns)
+        return cls(status.st_size, _end_of(descriptor, status.st_size), status.st_mtime_ns)
 
     @classmethod
     def parse(cls, text: bytes) -> Self | None:
-        """None for a torn one. Raises ValueError for one of another version."""
+        """None for a torn one. Raises ValueError for one that this version did not write."""
         line, _, rest = text.partition(b"\n")
         if rest != _sha256(line).encode() + b"\n":
             return None
         found = json.loads(line)
-        if found.pop("version") != VERSION:
-            raise ValueError("is of another version of pbloom")
+        wanted = {"version": int, "size": int, "end_sha256": str, "mtime_ns": int}
+        is_ours = isinstance(found, dict) and found.get("version") == VERSION
+        if not is_ours or {name: type(each) for name, each in found.items()} != wanted:
+            raise ValueError("was not written by this version of pbloom")
+        del found["version"]
         return cls(**found)
 
     def text(self) -> bytes:
@@ -85,10 +85,8 @@ class Journal:
 
     def fits(self, descriptor: int) -> bool:
         """Whether the file still begins with what it was. Raises OSError."""
-        if os.fstat(descriptor).st_size < self.size:
-            return False
-        end = _read(descriptor, self.size - self.end_bytes, self.end_bytes)
-        return _sha256(end) == self.end_sha256
+        is_long_enough = 0 <= self.size <= os.fstat(descriptor).st_size
+        return is_long_enough and _end_of(descriptor, self.size) == self.end_sha256
 
     def restore(self, descriptor: int) -> None:
         """Cut the file back, which must fit, and sync it. Raises OSError."""
@@ -100,6 +98,12 @@ class Journal:
         with tolerating(_NO_TIMES):
             os.utime(descriptor, ns=(status.st_atime_ns, self.mtime_ns))
         os.fsync(descriptor)
+
+
+def _end_of(descriptor: int, size: int) -> str:
+    """The SHA-256 of the last END_BYTES of the first `size` bytes."""
+    length = min(size, END_BYTES)
+    return _sha256(_read(descriptor, size - length, length))
 
 
 def _read(descriptor: int, start: int, length: int) -> bytes:
