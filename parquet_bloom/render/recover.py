@@ -22,7 +22,8 @@ def write_recovery(report: RecoveryReport, verbose: bool = False) -> None:
 def summarize_recovery(report: RecoveryReport) -> FileSummary:
     """The same of one of many files."""
     numbers = {"bytes": report.size_before - report.size_after, "dry": report.dry_run}
-    return FileSummary(report.action, _done(report), (), numbers)
+    state = "without a journal" if report.action == "nothing" else report.action
+    return FileSummary(state, _done(report), (), numbers)
 
 
 def total_recovered(numbers: Mapping[str, int]) -> str:
