@@ -226,8 +226,10 @@ def recover(file: Path, *, dry_run: bool = False) -> Recovery:
     if it cannot be written here; OSError."""
     place = place_of(file)
     if not is_left(file):
-        size = os.stat(file).st_size
-        return Recovery("nothing", size, size)
+        status = os.stat(file)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "is a folder, expected a file", str(file))
+        return Recovery("nothing", status.st_size, status.st_size)
     with _locked(file) as descriptor, naming(file):
         size = os.fstat(descriptor).st_size
         try:

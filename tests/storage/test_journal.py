@@ -277,6 +277,8 @@ def test_paths_beside_which_no_journal_can_be(tmp_path: Path, plain: bytes) -> N
         pb.inspect(path)
     with pytest.raises(FileNotFoundError):
         pb.recover(tmp_path / "none")
+    with pytest.raises(IsADirectoryError, match="is a folder, expected a file"):
+        pb.recover(tmp_path)
     with pytest.raises(RewriteError, match=r"^s3://bucket/x: expected a local file"):
         pb.recover("s3://bucket/x")
 
