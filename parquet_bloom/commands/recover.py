@@ -29,7 +29,7 @@ def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool)
 
     \b
     Example:
-      pbloom recover lake/events
+      pbloom recover events.parquet
     """
     from parquet_bloom.render.recover import (
         summarize_recovery,
