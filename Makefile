@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz damage faults memory lint bench docs thrift proto clean writers engines
+.PHONY: demo test cluster asan fuzz damage faults memory lint bench bench-large docs thrift proto clean writers engines
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -60,6 +60,10 @@ lint: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.bench
+
+# Three ways to add filters to a file of 10 GB in its place, of which it takes twice as much: some minutes.
+bench-large: .venv/dev
+	$(BIN)/python -m benchmarks.compare_in_place
 
 # Write docs/rules.md from the rules in parquet_bloom/rules/catalogue, docs/options.md from the commands,
 # docs/engines.md from tests/engines/results.

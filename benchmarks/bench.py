@@ -32,7 +32,6 @@ from benchmarks.tables import Table
 
 README = Path(__file__).with_name("README.md")
 PROJECT_README = README.parent.parent / "README.md"
-BEGIN, END = "<!-- results -->\n", "<!-- /results -->\n"
 
 
 def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
@@ -57,10 +56,11 @@ def show(text: object) -> str:
     return str(text)
 
 
-def write_between_marks(readme: Path, blocks: Sequence[str]) -> None:
-    before, _, rest = readme.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    readme.write_text(before + BEGIN + "\n" + "\n\n".join(blocks) + "\n\n" + END + after)
+def write_between_marks(readme: Path, blocks: Sequence[str], mark: str = "results") -> None:
+    begin, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->\n"
+    before, _, rest = readme.read_text().partition(begin)
+    _, _, after = rest.partition(end)
+    readme.write_text(before + begin + "\n" + "\n\n".join(blocks) + "\n\n" + end + after)
 
 
 def main() -> None:

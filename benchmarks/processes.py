@@ -20,11 +20,13 @@ PBLOOM = str(Path(sys.executable).with_name("pbloom"))
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one whole process: seconds on the clock and on all processors, peak resident bytes."""
+    """Of one whole process: seconds on the clock and on all processors, peak resident bytes, and the
+    bytes that it wrote to disks, as far as these are local."""
 
     wall: float
     cpu: float
     peak: int
+    written: int
 
 
 def module(name: str, *arguments: object) -> list[str]:
@@ -46,7 +48,7 @@ def run(command: list[str]) -> Cost:
     wall = time.perf_counter() - started
     if status:
         raise RuntimeError(f"{' '.join(command)}: exit code {os.waitstatus_to_exitcode(status)}")
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10)
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10, usage.ru_oublock << 9)
 
 
 def ask(command: list[str]) -> Any:

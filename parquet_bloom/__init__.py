@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.probe import ProbedValue as ProbedValue
     from parquet_bloom.verbs.probe import ProbeReport as ProbeReport
     from parquet_bloom.verbs.probe import probe as probe
+    from parquet_bloom.verbs.recover import RecoveryReport as RecoveryReport
+    from parquet_bloom.verbs.recover import recover as recover
     from parquet_bloom.verbs.repair import RepairReport as RepairReport
     from parquet_bloom.verbs.repair import repair as repair
     from parquet_bloom.verbs.report import FileReport as FileReport
@@ -111,6 +113,7 @@ _NAMES = {
     "verbs.inspect": "FileInspection inspect",
     "verbs.inspect_summary": "InspectionSummary inspect_summary",
     "verbs.probe": "ProbeReport ProbedValue probe",
+    "verbs.recover": "RecoveryReport recover",
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",
     "verbs.strip": "StripReport strip",

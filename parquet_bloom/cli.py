@@ -36,6 +36,7 @@ COMMANDS = [
     "probe",
     "validate",
     "repair",
+    "recover",
     "strip",
     "diff",
     "dump",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import NotSupportedFileError
+from parquet_bloom.errors import FormatError, NotSupportedFileError, RewriteError
 from parquet_bloom.parallel import set_aside
 from parquet_bloom.storage import open_source, with_options
 
@@ -26,13 +26,34 @@ def open(
     object store behind a URL (see docs/object-stores.md). Both kinds of files have `columns`, `parts`,
     `probe` and `bloom_filter`.
 
+    A local file with the unfinished end that a killed build left is cut back first.
+
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
     cannot be decrypted, UnsupportedError if what reads the object store is not installed.
     """
     if keys is not None and not hasattr(keys, "for_file"):
         expected = "expected pb.Keys(…) or pb.read_keys(…)"
         raise TypeError(f"keys: a {type(keys).__name__}, {expected}")
-    source = open_source(with_options(path, storage_options))
+    path = with_options(path, storage_options)
+    try:
+        return _open(path, keys)
+    except FormatError:
+        if not _recovered(path):
+            raise
+    return _open(path, keys)
+
+
+def _recovered(path: str | os.PathLike[str]) -> bool:
+    from parquet_bloom.storage.journal import recovered
+
+    try:
+        return recovered(path)
+    except RewriteError as error:
+        raise FormatError(str(error)) from None
+
+
+def _open(path: str | os.PathLike[str], keys: Keys | None) -> ParquetFile | OrcFile:
+    source = open_source(path)
     if source.held_ahead:
         set_aside(source.held_ahead)
     try:

@@ -81,6 +81,7 @@ class BuildOptions(Selection):
     expose_filter_location: bool = False
     orc_streams: OrcStreams | None = None
     layout: FileLayout | None = None
+    append_in_place: bool = False
     dialect: Any = None
     threads: int | None = None
 
@@ -93,6 +94,8 @@ class BuildOptions(Selection):
             check_word("orc_streams", self.orc_streams, OrcStreams)
         if self.layout is not None:
             check_word("layout", self.layout, FileLayout)
+        if self.append_in_place and self.layout == "replace":
+            raise ValueError("layout: replace, expected append with append_in_place")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,6 +69,9 @@ RepairAction = Literal[
     "length set", "length removed", "pointer dropped", "filters dropped", "rebuilt"
 ]
 
+# What `recover` did about the journal of a file.
+RecoveryAction = Literal["cut back", "journal removed", "nothing"]
+
 # For a word in a header that the format does not have.
 UNKNOWN: Final = "unknown"
 

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
+from parquet_bloom.commands.build_options import (
+    append_in_place,
+    expose_filter_location,
+    filters,
+    orc_streams,
+)
 from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
@@ -30,6 +35,7 @@ Choice: TypeAlias = "tuple[str, ...] | Exception | None"
 @columns_option("--auto", is_flag=True, help="Take the columns that `pbloom advise` recommends.")
 @option.row_groups
 @option.destinations
+@append_in_place
 @filters
 @option.threads
 @option.memory

@@ -5,7 +5,13 @@ from __future__ import annotations
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.sections import encryption_option, filters_option, orc_option, together
+from parquet_bloom.commands.sections import (
+    encryption_option,
+    files_option,
+    filters_option,
+    orc_option,
+    together,
+)
 from parquet_bloom.vocabulary import Existing, FileLayout, OrcStreams, words
 
 MAX_NDV = 1 << 62
@@ -19,6 +25,13 @@ expose_filter_location = encryption_option(
     "--expose-filter-location",
     is_flag=True,
     help="Let a plaintext footer show where the filters of encrypted columns are.",
+)
+
+append_in_place = files_option(
+    "--append-in-place",
+    is_flag=True,
+    help="Append only what is new to each file itself, which nobody must read meanwhile; for large local"
+    " Parquet files.",
 )
 
 # Which filters to build, and what to do with those that exist.

@@ -12,6 +12,7 @@ from parquet_bloom.program import FINE, TROUBLE, show_traceback
 
 if TYPE_CHECKING:
     from parquet_bloom.render.many_files import Complaints, FileSummary
+    from parquet_bloom.storage.paths import Input
 
 # Called with the path of a file that failed, and the message.
 Failed = Callable[[str, str], None]
@@ -24,6 +25,10 @@ Write = Callable[..., None]
 def _nothing(path: str, what: Any) -> None: ...
 
 
+# The files that names mean, and errors.
+Find: TypeAlias = "Callable[[tuple[str, ...]], tuple[list[Input], list[OSError]]]"
+
+
 class _Failure(NamedTuple):
     """What became of a file instead of a result."""
 
@@ -33,10 +38,14 @@ class _Failure(NamedTuple):
 class Inputs:
     """The input files, all found before work starts on the first, so that no output is among them."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], find: Find | None = None) -> None:
+        """`find`: what the names mean; None for all files that can be read."""
         from parquet_bloom.storage.paths import expand
 
-        self.files, self._errors = expand(names, storage_options())
+        if find is None:
+            self.files, self._errors = expand(names, storage_options())
+        else:
+            self.files, self._errors = find(names)
         self._told: set[str] = set()
 
     def threads_for(self, threads: int | None) -> tuple[int, int | None]:

@@ -317,8 +317,9 @@ def stored_dialect(command: Any) -> Any:
 
 
 def destinations(command: Any) -> Any:
-    """Where new versions go: exactly one of -o, --output-dir and --in-place, or only --dry-run. The
-    command gets its files as `inputs`, and `destination_of`, the Destination of each path."""
+    """Where new versions go: exactly one of -o, --output-dir, --in-place, and --append-in-place of a
+    command that has it, or only --dry-run. The command gets its files as `inputs`, and
+    `destination_of`, the Destination of each path."""
 
     @together(
         files_option(
@@ -339,9 +340,17 @@ def destinations(command: Any) -> Any:
         from parquet_bloom.storage.paths import outputs_in, with_parent
 
         inputs = Inputs(files)
-        ways = [output is not None, output_dir is not None, in_place]
-        if sum(ways) != 1 and not (dry_run and not any(ways)):
-            raise click.UsageError("expected exactly one of --output, --output-dir and --in-place")
+        ways = {
+            "--output": output is not None,
+            "--output-dir": output_dir is not None,
+            "--in-place": in_place,
+        }
+        if "append_in_place" in given:
+            ways["--append-in-place"] = given["append_in_place"]
+        number = sum(ways.values())
+        if number != 1 and not (dry_run and number == 0):
+            *most, last = ways
+            raise click.UsageError(f"expected exactly one of {', '.join(most)} and {last}")
         if output is not None and len(inputs.files) > 1:
             raise click.UsageError("--output takes one input; use --output-dir for several")
         outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
@@ -349,7 +358,7 @@ def destinations(command: Any) -> Any:
         def destination_of(path: str) -> Destination:
             return Destination(
                 output=output if dry_run or not outputs else with_parent(outputs[path]),
-                in_place=in_place,
+                in_place=in_place or given.get("append_in_place", False),
                 overwrite=overwrite,
                 dry_run=dry_run,
                 verify=verify,

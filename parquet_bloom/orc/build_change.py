@@ -33,7 +33,10 @@ from parquet_bloom.vocabulary import HAS_ONE, OrcStreams
 _KINDS: Final = {"utf8": (BLOOM_FILTER_UTF8,), "both": FILTER_KINDS}
 USUAL_STREAMS: Final[OrcStreams] = "utf8"
 
-_PARQUET_ONLY = ("max_bytes", "exact_blocks", "expose_filter_location", "layout", "dialect")
+_PARQUET_ONLY = (
+    *("append_in_place", "max_bytes", "exact_blocks", "expose_filter_location", "layout"),
+    "dialect",
+)
 
 
 class BuiltChange(StripesChange):

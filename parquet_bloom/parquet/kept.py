@@ -2,6 +2,7 @@
 
     replace | pages, page indexes, filters that stay |                        new filters, footer
     append  | the whole file, up to its first end     |   filters that stay,  new filters, footer
+    in place| the whole file, with all of its ends    |                       new filters, footer
 
 Removed filters go with their bytes if nothing but the footer follows them.
 """
@@ -39,10 +40,15 @@ class Kept:
 
 
 def kept_bytes(
-    file: OpenFile, replaced: Mapping[ChunkKey, ColumnChunk], layout: FileLayout | None
+    file: OpenFile,
+    replaced: Mapping[ChunkKey, ColumnChunk],
+    layout: FileLayout | None,
+    append_in_place: bool = False,
 ) -> Kept:
     """What stays of a file in which the filters of `replaced` are removed. By default, filters are
-    appended to a file to which they were before."""
+    appended to a file to which they were before. `append_in_place`: all of it stays."""
+    if append_in_place:
+        return Kept(file.source.size, is_end=True)
     first = first_end(file)
     if first is file:
         if layout == "append":

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -27,6 +29,7 @@ from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving, paths_in
 from parquet_bloom.spark.worker import attempt
+from parquet_bloom.storage import journal
 from parquet_bloom.storage.local_output import Leftover, folders_in, leftovers
 from parquet_bloom.storage.source import is_url
 
@@ -44,7 +47,8 @@ def clean_temp(
 ) -> Report:
     """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are
     folders: temporary files not written to for `older_than` seconds. Local folders are swept with
-    all folders below them, hidden ones too; links are not followed.
+    all folders below them, hidden ones too; links are not followed. The journals of local builds that
+    were killed are only named, as refused: `pbloom recover` is for them.
 
     Raises TypeError or ValueError for an age that cannot be, SparkError as build does.
     """
@@ -101,6 +105,7 @@ def sweep(request: Request, batches: Batches) -> Iterator[Row]:
 def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
     try:
         found = list(_leftovers(folder, older_than))
+        journals = list(_journals(folder, older_than))
     except OSError as error:
         yield Outcome(folder, "error", message=complaint_about(folder, error))
         return
@@ -108,6 +113,20 @@ def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
         outcome = attempt(left.path, partial(_removed, left))
         if outcome.status != "unchanged":
             yield outcome
+    yield from journals
+
+
+def _journals(folder: str, older_than: float) -> Iterator[Outcome]:
+    """Journals are not temporary: each says how a file becomes what it was."""
+    if is_url(folder) or not os.path.isdir(folder):
+        return
+    for name in os.listdir(folder):
+        place = os.path.join(folder, name)
+        with suppress(FileNotFoundError):
+            age = time.time() - os.lstat(place).st_mtime
+            if name.endswith(journal.SUFFIX) and age >= older_than:
+                what = "the journal of a build that was killed: run `pbloom recover` on its file"
+                yield Outcome(place, "refused", message=f"{place}: {what}")
 
 
 def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Self
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
 
@@ -89,6 +90,14 @@ class Output(ABC):
     def _clean_up(self, *, failed: bool) -> None:
         """Remove the temporary file, if it is still there."""
 
+    def share_prefix(self, source: Source) -> bool:
+        """Share the blocks of the prefix with `source`, before anything is appended; False if the file
+        system cannot."""
+        if not isinstance(source, LocalSource):
+            return False
+        with naming(self._target):
+            return clone(source.descriptor, self._descriptor, self.prefix)
+
     def copy_prefix(self, source: Source) -> None:
         """Copy the prefix from `source`. Another thread may append at the same time."""
         self._copy(source, 0, self.prefix, 0)
@@ -97,7 +106,6 @@ class Output(ABC):
         """Copy `length` bytes from `start` in `source` to `to`, inside the kernel if possible."""
         done = 0
         if isinstance(source, LocalSource):
-            # Which shares blocks where the file system can (Btrfs, XFS).
             with naming(self._target), tolerating(NO_KERNEL_COPY):
                 while done < length and (
                     copied := os.copy_file_range(
@@ -156,6 +164,7 @@ class LocalOutput(Output):
         self.path = Path(os.path.realpath(target))
         self._mode = stat.S_IMODE(mode)
         self.temporary = self.path.with_name(hidden_name(self.path.name))
+        self._aside = self.temporary.with_suffix(".crc" + TEMPORARY_SUFFIX)
         self._is_committed = self._keeps_temporary = False
 
     def _create(self) -> int:
@@ -197,7 +206,7 @@ class LocalOutput(Output):
         """Remove the old file's Hadoop checksum, by which Spark would reject the new file: move it
         away before the rename, and restore it if that fails."""
         checksum = self.path.with_name(f".{self.path.name}.crc")
-        aside = self.temporary.with_suffix(".crc" + TEMPORARY_SUFFIX)
+        aside = self._aside
         try:
             with naming(self._target):
                 os.rename(checksum, aside)

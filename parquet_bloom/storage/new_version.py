@@ -21,6 +21,7 @@ from typing import Protocol
 
 from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.storage import addressed, open_source
+from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import Output, mode_like, output_to
 from parquet_bloom.storage.source import LocalSource, Source, is_url, local_path, naming
 from parquet_bloom.storage.table_of_file import check_not_in_table
@@ -86,11 +87,12 @@ class Change(ABC):
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where the new version goes: a path or URL, or None for a dry run; whether it may `overwrite`
-    another file, or is to replace its source."""
+    another file, or is to replace its source. `is_appended`: of that, only the new end is written."""
 
     name: str | None
     overwrite: bool = False
     in_place: bool = False
+    is_appended: bool = False
 
     def output(self, mode: int, prefix: int) -> Output:
         """A file at `name` that starts with `prefix` bytes of another. `mode`: of a new file."""
@@ -118,7 +120,7 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
     beside: AbstractContextManager[object] = nullcontext()
     if not target.in_place:
         beside = change.beside(Path(target.name).resolve(), target.overwrite)
-    with target.output(mode_like(source), change.prefix) as written:
+    with _output(source, target, change.prefix) as written:
         with _prefix_copied(source, written):
             change.compose(written)
         if target.in_place and change.is_idle:
@@ -137,10 +139,20 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
         return written.size
 
 
+def _output(source: Source, target: Target, prefix: int) -> Output:
+    if not target.is_appended:
+        return target.output(mode_like(source), prefix)
+    from parquet_bloom.storage.appended_end import AppendedEnd
+
+    if not isinstance(source, LocalSource) or prefix != source.size:
+        raise RewriteError(f"{source.path}: expected a local file to append to")
+    return AppendedEnd(Path(target.name or ""), source)
+
+
 @contextmanager
 def _prefix_copied(source: Source, written: Output) -> Iterator[None]:
     """Copy the prefix in the meantime; it is there when the context ends."""
-    if not written.prefix:
+    if not written.prefix or written.share_prefix(source):
         yield
         return
     with ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy") as copier:
@@ -155,7 +167,8 @@ def _prefix_copied(source: Source, written: Output) -> Iterator[None]:
 
 def detached(source: Source, target: Target, change: Change) -> Iterator[str]:
     """What to say of other names of a file that is changed in place: they keep the old version."""
-    if target.in_place and not change.is_idle and isinstance(source, LocalSource):
+    is_replaced = target.in_place and not target.is_appended
+    if is_replaced and not change.is_idle and isinstance(source, LocalSource):
         others = source.status.st_nlink - 1
         if others:
             links = "another hard link" if others == 1 else f"{others:,} other hard links"
@@ -192,8 +205,16 @@ def resolve_target(
             return Target(url, overwrite=True, in_place=True)
         target = local_path(where)
         check_not_in_table(target)
+        recover_first(target)
         return Target(str(target), overwrite=True, in_place=True)
     return output_target(output, [] if is_url(where) else [local_path(where)], overwrite)
+
+
+def check_appendable(source: str | os.PathLike[str]) -> None:
+    """Raise RewriteError for a URL, behind which nothing can be appended."""
+    where = os.fspath(source)
+    if is_url(where):
+        raise RewriteError(f"{where}: expected a local file to append to in place: use in_place")
 
 
 def output_target(
@@ -217,4 +238,5 @@ def output_target(
         if not overwrite:
             raise RewriteError(f"{path}: already exists: use overwrite to replace it")
         check_not_in_table(path)
+        recover_first(path)
     return Target(str(path), overwrite)

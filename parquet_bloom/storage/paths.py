@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import not_installed, with_options
+from parquet_bloom.storage.journal import left_in
 from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, local_path
 
 NO_FILES = "no Parquet or ORC files"
@@ -95,6 +96,32 @@ def _list(name: str) -> Iterator[Input]:
         hidden = any(map(is_hidden, place.parts))
         if is_data_file(file.name) and not hidden and file.is_file():
             yield Input(str(file), place)
+
+
+def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
+    """The same, but of folders, hidden ones included, the files that killed builds have left with a
+    journal. URLs are errors."""
+    inputs: list[Input] = []
+    errors: list[OSError] = []
+    for name in names:
+        path = local_path(name)
+        if not name or is_url(name):
+            problem = "an empty name" if not name else "is a URL"
+            errors.append(OSError(errno.EINVAL, f"{problem}, expected a local file", name or None))
+        elif has_magic(name) and not path.exists():
+            found = sorted(glob(name, recursive=True, include_hidden=True))
+            inputs += [file for each in found for file in _left(Path(each))]
+            if not found:
+                errors.append(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name))
+        else:
+            inputs += _left(path)
+    return list({os.path.realpath(found.path): found for found in inputs}.values()), errors
+
+
+def _left(path: Path) -> list[Input]:
+    if not path.is_dir():
+        return [Input(str(path), Path(path.name))]
+    return [Input(str(file), file.relative_to(path)) for file in left_in(str(path))]
 
 
 def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:

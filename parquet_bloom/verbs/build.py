@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import (
@@ -24,12 +24,13 @@ from parquet_bloom.arguments import (
 from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
+from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import build_change
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
-from parquet_bloom.storage.new_version import detached, write_version
+from parquet_bloom.storage.new_version import check_appendable, detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
 
@@ -82,6 +83,7 @@ def build(
     row_groups: Numbers | None = None,
     threads: int | None = None,
     in_place: bool = False,
+    append_in_place: bool = False,
     overwrite: bool = False,
     force: bool = False,
     dry_run: bool = False,
@@ -121,6 +123,10 @@ def build(
     were appended before, else `replace`. Such a file is cut back to its first end before new ones
     are appended, with those that are kept.
 
+    append_in_place: instead of `output` and in_place, for a local Parquet file that nobody reads
+    meanwhile: with `layout` append, and only the new end is written, behind the last one. A journal
+    beside the file says what it was; see recover for what a kill leaves.
+
     dialect: write filters of a legacy dialect to an unencrypted Parquet file; readers ignore them
     unless the dialect publishes them. Its name stands for its usual settings. A StatisticsFilter has
     its own size options, and fpp, ndv and max_bytes are refused with it.
@@ -143,9 +149,15 @@ def build(
         expose_filter_location=expose_filter_location,
         orc_streams=orc_streams,
         layout=layout,
+        append_in_place=append_in_place,
         dialect=dialect,
         threads=threads_given(threads),
     )
+    if append_in_place and (in_place or output is not None):
+        raise RewriteError(
+            f"{os.fspath(source)}: expected one of an output, in_place and append_in_place"
+        )
+    in_place = in_place or append_in_place
     destination = Destination(
         output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
     )
@@ -164,7 +176,9 @@ def build_file(
 ) -> BuildReport:
     """As build. `filters`: yields the filters of all chunks that can be built elsewhere."""
     started = time.perf_counter()
-    target = destination.target(path)
+    if options.append_in_place:
+        check_appendable(path)
+    target = replace(destination.target(path), is_appended=options.append_in_place)
     with open_file(path, keys) as file:
         check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
         change = build_change(file, options, progress)

@@ -42,6 +42,7 @@ from parquet_bloom.verbs.documents import key_of
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.inspect_summary import ColumnSummary, InspectionSummary
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
+from parquet_bloom.verbs.recover import RecoveryReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import StripReport
 from parquet_bloom.verbs.validate import Checked, ValidationReport
@@ -160,6 +161,7 @@ def keys_of(field, report):
         "strip": (StripReport, RemovedFilters, LeftChunk),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
         "diff": (FileDiff, FilterDiff, FilterDescription),
+        "recover": (RecoveryReport,),
         "repair": (RepairReport, RepairedFilter, LeftFilter),
         "validate": (ValidationReport, Finding, Checked, Diagnosis),
     }.items(),

@@ -5,11 +5,13 @@
 Needs strace, and leave to trace. Runs without faults tell which calls there are, each counted in its
 thread; then each is the last of a run of its own, or fails. What is left must be the old file or the
 new one, whole; a failure leaves nothing else behind, says so in one line, and after a kill the same
-command does its work. Writes faults.json, and its table into docs/reliability.md.
+command does its work. What a kill leaves of a file that is appended to must become the old one by recovery.
+Writes faults.json, and its table into docs/reliability.md.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -27,6 +29,9 @@ from fuzz import page
 from fuzz.tracing import ENVIRONMENT, KILLED, Done, Fault, Traced
 from make.orc_defects import one_bit_cleared
 
+import parquet_bloom as pb
+from parquet_bloom.storage import journal
+
 CORPUS = Path(__file__).parent / "corpus" / "file"
 PBLOOM = (sys.executable, "-m", "parquet_bloom")
 
@@ -42,6 +47,9 @@ KINDS = (KILLED, "EIO", "ENOSPC", "ENOMEM")
 RECORDS = TRIES = 5
 AT_ONCE = 2
 
+# When the source was modified.
+MODIFIED_NS = 1_700_000_000_000_000_007
+
 # Of a cold command, so many faults.
 DRAWN = 100
 
@@ -54,7 +62,8 @@ _SECONDS = re.compile(r"[\d.,]+ s\b")
 
 @dataclass
 class Case:
-    """A command on a copy of `source`; `target`: in place, new, or overwritten. `folder`: its own.
+    """A command on a copy of `source`; `target`: in place, new, overwritten, or appended in place.
+    `folder`: its own.
     `is_cold`: what it imports after the opening of the source is not there yet."""
 
     verb: str
@@ -81,17 +90,22 @@ class Case:
             "in place": ("--in-place",),
             "new": ("-o", "out"),
             "overwritten": ("-o", "out", "--overwrite"),
+            "appended in place": ("--append-in-place",),
         }
         return (self.verb, "in", *self.options, *to[self.target])
 
     @property
     def output(self) -> Path:
-        return self.folder / ("in" if self.target == "in place" else "out")
+        return self.folder / ("in" if self.is_in_place else "out")
+
+    @property
+    def is_in_place(self) -> bool:
+        return self.target in ("in place", "appended in place")
 
     @property
     def old(self) -> bytes | None:
         """What is at the output before."""
-        if self.target == "in place":
+        if self.is_in_place:
             return self.source.read_bytes()
         return b"what was there" if self.target == "overwritten" else None
 
@@ -101,6 +115,7 @@ class Case:
         for path in self.folder.iterdir():
             path.unlink()
         shutil.copy(self.source, self.folder / "in")
+        os.utime(self.folder / "in", ns=(MODIFIED_NS, MODIFIED_NS))
         if self.target == "overwritten":
             self.output.write_bytes(b"what was there")
 
@@ -122,7 +137,8 @@ class Case:
         ]
 
     def outcome(self, traced: Traced, fault: Fault) -> str:
-        """What came of a run with `fault`: `old` or `new`, where it is what is left after a kill;
+        """What came of a run with `fault`: `old` or `new`, where it is what is left after a kill, or
+        `recovered`, where recovery makes it the old file;
         `refused`, with the old file; `done`, all the same; `told`, the new file and a line that says
         what failed after it was there; `hangs`, where Python does; `not met`. Raises AssertionError for
         anything else."""
@@ -139,13 +155,14 @@ class Case:
     def judge(self, done: Done, is_killed: bool) -> str:
         """The same of a run in which the fault was met."""
         found = self.output.read_bytes() if self.output.exists() else None
-        assert found in (self.old, self.new), "neither the old file nor the new one"
-        if self.target != "in place":
+        is_recovered = (is_killed or done.code is None) and self._is_recovered(found)
+        assert is_recovered or found in (self.old, self.new), "neither the old file nor the new one"
+        if not self.is_in_place:
             assert (self.folder / "in").read_bytes() == self.source.read_bytes(), "source changed"
         left = sorted(path.name for path in self.folder.iterdir() if path.name not in ("in", "out"))
         if is_killed:
             self._check_killed(found, left)
-            return "new" if found == self.new else "old"
+            return "recovered" if is_recovered else "new" if found == self.new else "old"
         if done.code is None:
             assert PYTHON_HANGS in done.stderr, "no end"
             self._check_killed(found, left)
@@ -167,9 +184,25 @@ class Case:
         )
         return "told"
 
+    def _is_recovered(self, found: bytes | None) -> bool:
+        """Whether what was left has a journal, by which it becomes the old file; tried with a copy."""
+        place = journal.place_of(self.output)
+        if not place.exists():
+            return False
+        with TemporaryDirectory(dir=self.folder.parent) as folder:
+            copy = shutil.copy2(self.output, folder)
+            shutil.copy2(place, folder)
+            pb.recover(copy)
+            assert Path(copy).read_bytes() == self.old, "recovery makes it another file"
+            assert Path(copy).stat().st_mtime_ns == MODIFIED_NS, "recovery leaves another time"
+            assert len(list(Path(folder).iterdir())) == 1, "recovery leaves something"
+        return found != self.old
+
     def _check_killed(self, found: bytes | None, left: list[str]) -> None:
-        """Nothing but temporary files is left, and with them the same command does its work: tried
+        """Nothing but temporary files and a journal is left, and with them the same command does its work: tried
         once for each sort of them."""
+        if self.target == "appended in place":
+            left = [name for name in left if name != journal.place_of("in").name]
         assert all(map(_TEMPORARY.fullmatch, left)), f"left {left}"
         sort = (found, *(re.sub("[0-9a-f]{16}", "", name) for name in left))
         if sort in self._repeated:
@@ -212,7 +245,8 @@ def cases(scratch: Path) -> Iterator[Case]:
             ("strip", (), filtered),
             ("repair", how, repaired),
         ):
-            for target in ("in place", "new", "overwritten"):
+            appended = ("appended in place",) if (verb, kind) == ("build", "parquet") else ()
+            for target in ("in place", "new", "overwritten", *appended):
                 folder = scratch / f"{verb}-{kind}-{target.replace(' ', '-')}"
                 yield Case(verb, options, source, target, folder)
             yield Case(verb, options, source, "new", scratch / f"{verb}-{kind}-cold", is_cold=True)

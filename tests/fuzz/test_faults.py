@@ -1,6 +1,7 @@
 """The short form of `make faults`: some commands, some of their faults; and what it must not let pass."""
 
 import json
+import os
 import random
 
 import pytest
@@ -8,8 +9,15 @@ from conftest import missing
 from fuzz import faults, page
 from fuzz.tracing import KILLED, CannotTraceError, Done, Traced
 
+from parquet_bloom.storage import journal
+
 DRAWN = 12
-TRIED = ["build parquet in place", "strip orc overwritten", "repair parquet new"]
+TRIED = [
+    "build parquet in place",
+    "build parquet appended in place",
+    "strip orc overwritten",
+    "repair parquet new",
+]
 
 NEW, OLD = b"the new version", b"what was there"
 LINE = "pbloom: in: No space left on device\n"
@@ -90,6 +98,32 @@ def test_what_must_not_be_left_of_a_failure(case, done, output, left, problem):
 def test_what_must_not_be_left_of_a_kill(case, name, problem):
     (case.folder / name).write_bytes(b"half")
     with pytest.raises(AssertionError, match=problem):
+        case.judge(ended(-9, "", ""), is_killed=True)
+
+
+def test_what_a_kill_leaves_becomes_the_old_file(tmp_path):
+    """By its journal, or it is none that may be left."""
+    (tmp_path / "source").write_bytes(OLD)
+    folder = tmp_path / "work"
+    case = faults.Case("build", (), tmp_path / "source", "appended in place", folder)
+    case.new = OLD + NEW
+    case._check_killed = lambda found, left: None
+    case.prepare()
+    descriptor = os.open(case.output, os.O_RDWR)
+    journal.write(journal.Journal.of(descriptor), journal.place_of(case.output))
+    os.close(descriptor)
+    assert case.judge(ended(-9, "", ""), is_killed=True) == "old"
+    case.output.write_bytes(OLD + NEW[:5])
+    os.utime(case.output, ns=(1, 1))
+    assert case.judge(ended(-9, "", ""), is_killed=True) == "recovered"
+    with pytest.raises(AssertionError, match="neither the old file nor the new one"):
+        case.judge(ended(), is_killed=False)
+    case.output.write_bytes(OLD)
+    with pytest.raises(AssertionError, match=r"left \['.in.pbloom-journal'\]"):
+        case.judge(ended(), is_killed=False)
+    journal.place_of(case.output).unlink()
+    case.output.write_bytes(OLD + NEW[:5])
+    with pytest.raises(AssertionError, match="neither the old file nor the new one"):
         case.judge(ended(-9, "", ""), is_killed=True)
 
 

@@ -57,6 +57,10 @@ def test_every_fixture_comes_back(path, tmp_path):
         pytest.fail("every fixture can get filters")
     new = target.read_bytes()
     assert new[: len(old)] == old
+    itself = tmp_path / "itself.parquet"
+    itself.write_bytes(old)
+    pb.build(itself, append_in_place=True, columns=columns, existing="replace")
+    assert itself.read_bytes() == (new if report.filters else old)
     if not report.filters and not any(each.reason for each in report.skipped):
         return
     assert ends(target) == (len(old),)

@@ -426,6 +426,19 @@ def test_clean_temp(spark, table):
     assert not paths[2].exists()
 
 
+def test_clean_temp_names_journals(spark, table):
+    """They are not temporary: only recovery may remove them."""
+    place = table / "part=0" / ".x.parquet.pbloom-journal"
+    place.touch()
+    assert lake.clean_temp(spark, table).outcomes == ()
+    report = lake.clean_temp(spark, table, older_than=0)
+    what = "the journal of a build that was killed: run `pbloom recover` on its file"
+    assert [(each.path, each.status, each.message) for each in report.outcomes] == [
+        (str(place), "refused", f"{place}: {what}")
+    ]
+    assert place.exists()
+
+
 def test_clean_temp_does_everything_once(spark, table, monkeypatch):
     """Whatever a folder is called, and below it; what is missing is an error."""
     left = f".x.parquet.{'0' * 16}{TEMPORARY_SUFFIX}"

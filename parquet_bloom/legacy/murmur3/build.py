@@ -35,7 +35,10 @@ from parquet_bloom.parquet.writer import ParquetChange, check_unencrypted
 from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
 
-_NOT_SUPPORTED = ("exact_blocks", "expose_filter_location", "force", "layout", "orc_streams")
+_NOT_SUPPORTED = (
+    *("append_in_place", "exact_blocks", "expose_filter_location", "force", "layout"),
+    "orc_streams",
+)
 
 
 class Murmur3Build(ParquetChange, BuildChange):

@@ -33,7 +33,10 @@ from parquet_bloom.vocabulary import NO_VALUES
 # The length of a footer is a 32-bit number, signed in most readers.
 MAX_FOOTER_BYTES = (1 << 31) - 1
 
-_NOT_SUPPORTED = ("exact_blocks", "expose_filter_location", "force", "layout", "orc_streams")
+_NOT_SUPPORTED = (
+    *("append_in_place", "exact_blocks", "expose_filter_location", "force", "layout"),
+    "orc_streams",
+)
 _IN_DIALECT = ("fpp", "ndv", "max_bytes")
 
 

@@ -1,0 +1,52 @@
+"""Cut files back to what they were before a build that was killed began to append to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage import journal
+from parquet_bloom.storage.source import is_url, local_path
+from parquet_bloom.verbs.documents import Report
+from parquet_bloom.vocabulary import RecoveryAction
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecoveryReport(Report):
+    """What recover did to one file, or would do if it was a `dry_run`. `action`: `cut back` from
+    `size_before` to `size_after` bytes; `journal removed`, because nothing had been appended; or
+    `nothing`, because there is no journal."""
+
+    _rows: ClassVar = ()
+
+    path: str
+    action: RecoveryAction
+    size_before: int
+    size_after: int
+    dry_run: bool
+
+    def _items(self) -> Iterator[dict[str, Any]]:
+        yield self.to_dict()
+
+    def _num_rows(self) -> int:
+        return 1
+
+
+def recover(path: str | os.PathLike[str], *, dry_run: bool = False) -> RecoveryReport:
+    """Cut a local file back to what it was, if a build with append_in_place was killed at it and left
+    a journal. dry_run: only say what would be done.
+
+    Whoever opens such a file with this library does the same, if it cannot be read; so does whoever
+    changes it in place.
+
+    Raises RewriteError for a URL, if the build is still at work, if the file was changed after it, in
+    which case nothing is touched, or if it cannot be written; OSError.
+    """
+    name = os.fspath(path)
+    if is_url(name):
+        raise RewriteError(f"{name}: expected a local file: only these have journals")
+    found = journal.recover(local_path(name), dry_run=dry_run)
+    return RecoveryReport(name, found.action, found.size_before, found.size_after, dry_run)

@@ -1,0 +1,109 @@
+"""`pbloom recover`: files, folders, globs; what it prints, and its exit codes."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from make.commands import outcome
+
+from parquet_bloom.storage import journal
+from parquet_bloom.storage.journal import Journal
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A sound file, one that has to be cut back, in a hidden folder, and one with a torn journal."""
+    for name in ("sound.parquet", ".hidden/cut.parquet", "torn.parquet"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"whole")
+    cut = tmp_path / ".hidden" / "cut.parquet"
+    descriptor = os.open(cut, os.O_RDWR)
+    journal.write(Journal.of(descriptor), journal.place_of(cut))
+    os.close(descriptor)
+    cut.write_bytes(b"whole, and more")
+    journal.place_of(tmp_path / "torn.parquet").touch()
+    return tmp_path
+
+
+def test_one_file(lake: Path) -> None:
+    cut = lake / ".hidden" / "cut.parquet"
+    done = f"{cut}: cut back from 15 to 5 bytes\n"
+    dry = outcome("recover", cut, "--dry-run")
+    assert (dry.code, dry.output) == (0, done.replace(": ", " (dry run): ", 1))
+    assert outcome("recover", cut).output == done
+    assert cut.read_bytes() == b"whole"
+    assert outcome("recover", cut).output == f"{cut}: nothing to recover\n"
+    torn = lake / "torn.parquet"
+    assert outcome("recover", torn).output == (
+        f"{torn}: journal removed; nothing had been appended\n"
+    )
+
+
+def test_a_folder(lake: Path) -> None:
+    lines = [
+        f"{lake}/torn.parquet: journal removed; nothing had been appended",
+        f"{lake}/.hidden/cut.parquet: cut back from 15 to 5 bytes",
+    ]
+    dry = outcome("recover", lake, "--dry-run")
+    assert (dry.code, dry.output.splitlines()) == (
+        0,
+        [
+            *lines,
+            "2 files: 1 journal removed, 1 cut back; 10 B cut off; dry run: nothing was written",
+        ],
+    )
+    result = outcome("recover", lake, lake / "torn.parquet")
+    assert result.output.splitlines() == [
+        *lines,
+        "2 files: 1 journal removed, 1 cut back; 10 B cut off",
+    ]
+    assert sorted(os.listdir(lake)) == [".hidden", "sound.parquet", "torn.parquet"]
+    assert os.listdir(lake / ".hidden") == ["cut.parquet"]
+    result = outcome("recover", lake)
+    assert (result.code, result.output) == (0, "no journals: nothing to recover\n")
+
+
+def test_json(lake: Path) -> None:
+    result = outcome("recover", lake, "--json")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {
+            "path": f"{lake}/torn.parquet", "action": "journal removed",
+            "size_before": 5, "size_after": 5, "dry_run": False,
+        },
+        {
+            "path": f"{lake}/.hidden/cut.parquet", "action": "cut back",
+            "size_before": 15, "size_after": 5, "dry_run": False,
+        },
+    ]  # fmt: skip
+    result = outcome("recover", lake, "--json")
+    assert (result.code, result.output) == (0, "")
+
+
+def test_globs(lake: Path) -> None:
+    result = outcome("recover", lake / "*.parquet", lake / ".h*")
+    assert result.output.splitlines()[-1] == (
+        "3 files: 1 without a journal, 1 journal removed, 1 cut back; 10 B cut off"
+    )
+
+
+def test_what_is_not_there(lake: Path) -> None:
+    result = outcome("recover", lake / "none", lake / "no*ne", "s3://bucket/file", "")
+    assert (result.code, result.stdout) == (2, "")
+    assert sorted(result.stderr.splitlines()) == [
+        f"pbloom: {lake}/no*ne: No such file or directory",
+        f"pbloom: {lake}/none: No such file or directory",
+        "pbloom: an empty name, expected a local file",
+        "pbloom: s3://bucket/file: is a URL, expected a local file",
+    ]
+
+
+def test_one_that_is_refused_among_others(lake: Path) -> None:
+    cut = lake / ".hidden" / "cut.parquet"
+    cut.write_bytes(b"other")
+    result = outcome("recover", lake)
+    assert result.code == 2
+    assert result.complaint.startswith(f"{cut}: was changed or replaced after a build was killed")
+    assert result.stdout.splitlines()[-1] == ("2 files: 1 journal removed, 1 failed; 0 B cut off")
+    assert cut.read_bytes() == b"other"
