@@ -329,11 +329,16 @@ def destinations(command: Any) -> Any:
         overwrite,
         dry_run,
         no_verify,
+        files_option(
+            "--unconditional",
+            is_flag=True,
+            help="Replace objects also in stores that cannot make sure that nobody else has meanwhile.",
+        ),
     )
     @wraps(command)
     def with_destinations(
         files: tuple[str, ...], output: Path | None, output_dir: Path | None, in_place: bool,
-        overwrite: bool, dry_run: bool, verify: bool, **given: Any,
+        overwrite: bool, dry_run: bool, verify: bool, unconditional: bool, **given: Any,
     ) -> Any:  # fmt: skip
         from parquet_bloom.options import Destination
         from parquet_bloom.storage.paths import outputs_in, with_parent
@@ -353,6 +358,7 @@ def destinations(command: Any) -> Any:
                 overwrite=overwrite,
                 dry_run=dry_run,
                 verify=verify,
+                unconditional=unconditional,
             )
 
         return command(inputs=inputs, destination_of=destination_of, **given)

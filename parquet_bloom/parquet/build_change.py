@@ -62,7 +62,7 @@ class ParquetBuild(FilterChange, BuildChange):
             progress=progress,
         )
         # A replaced filter goes even if no new one is written: its bytes may be overwritten.
-        kept = kept_bytes(file, replaced, options.layout)
+        kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
         super().__init__(file, kept, dict.fromkeys(replaced), new)
         self.skipped += plan.skipped
 

@@ -40,11 +40,13 @@ def requests_text(requests: Requests) -> str:
     if not requests.num_requests:
         return "no requests to object stores"
     kinds = ("get", requests.get), ("head", requests.head), ("list", requests.list)
+    kinds = *kinds, ("put", requests.put)
     by_kind = ", ".join(f"{count:,} {kind}" for kind, count in kinds if count)
+    sent = f", {size(requests.bytes_up)} sent" if requests.put else ""
     retries = "1 retry" if requests.retries == 1 else f"{requests.retries:,} retries"
     return (
         f"{number_of(requests.num_requests, 'request')} to object stores ({by_kind}),"
-        f" {size(requests.bytes_down)} received, {retries}"
+        f" {size(requests.bytes_down)} received{sent}, {retries}"
     )
 
 

@@ -20,9 +20,17 @@ from pathlib import Path
 from typing import Protocol
 
 from parquet_bloom.errors import ParquetBloomError, RewriteError
-from parquet_bloom.storage import addressed, open_source
+from parquet_bloom.storage import addressed
 from parquet_bloom.storage.local_output import Output, mode_like, output_to
-from parquet_bloom.storage.source import LocalSource, Source, is_url, local_path, naming
+from parquet_bloom.storage.source import (
+    OBJECT_SCHEMES,
+    LocalSource,
+    Source,
+    is_object,
+    is_url,
+    local_path,
+    naming,
+)
 from parquet_bloom.storage.table_of_file import check_not_in_table
 
 
@@ -86,11 +94,13 @@ class Change(ABC):
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where the new version goes: a path or URL, or None for a dry run; whether it may `overwrite`
-    another file, or is to replace its source."""
+    another file, or is to replace its source. `unconditional`: also in an object store that cannot
+    make sure that the source is still what was read."""
 
     name: str | None
     overwrite: bool = False
     in_place: bool = False
+    unconditional: bool = False
 
     def output(self, mode: int, prefix: int) -> Output:
         """A file at `name` that starts with `prefix` bytes of another. `mode`: of a new file."""
@@ -118,7 +128,7 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
     beside: AbstractContextManager[object] = nullcontext()
     if not target.in_place:
         beside = change.beside(Path(target.name).resolve(), target.overwrite)
-    with target.output(mode_like(source), change.prefix) as written:
+    with _output(source, target, change.prefix) as written:
         with _prefix_copied(source, written):
             change.compose(written)
         if target.in_place and change.is_idle:
@@ -135,6 +145,16 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
         with beside:
             written.commit()
         return written.size
+
+
+def _output(source: Source, target: Target, prefix: int) -> Output:
+    if not target.in_place or not is_object(source.path):
+        return target.output(mode_like(source), prefix)
+    from parquet_bloom.storage.objects.object_source import ObjectSource
+    from parquet_bloom.storage.objects.replacement import ObjectReplacement
+
+    assert isinstance(source, ObjectSource)
+    return ObjectReplacement(source, prefix, target.unconditional)
 
 
 @contextmanager
@@ -165,7 +185,7 @@ def detached(source: Source, target: Target, change: Change) -> Iterator[str]:
 def _verify(change: Change, name: str, written: Output) -> None:
     """Open what was written and compare. Errors name the target, which is as it was."""
     try:
-        with naming(name), closing(open_source(written.temporary)) as found:
+        with naming(name), closing(written.opened()) as found:
             if found.size != written.size:
                 raise RewriteError(f"{found.size} bytes, expected {written.size}")
             change.verify(found)
@@ -179,6 +199,7 @@ def resolve_target(
     output: str | os.PathLike[str] | None,
     in_place: bool,
     overwrite: bool,
+    unconditional: bool = False,
 ) -> Target:
     """Where to write. Raises RewriteError unless exactly one of `output` and `in_place` is given, and
     for a place that must not be written."""
@@ -188,8 +209,10 @@ def resolve_target(
     if output is None:
         if is_url(where):
             url = addressed(where)
+            if is_object(url) and OBJECT_SCHEMES[url.partition("://")[0].lower()] == "http":
+                raise RewriteError(f"{url}: not changed in place: web servers are only read")
             check_not_in_table(url)
-            return Target(url, overwrite=True, in_place=True)
+            return Target(url, overwrite=True, in_place=True, unconditional=unconditional)
         target = local_path(where)
         check_not_in_table(target)
         return Target(str(target), overwrite=True, in_place=True)
