@@ -39,9 +39,9 @@ def requests_text(requests: Requests) -> str:
     """`6 requests to object stores (5 get, 1 list), 25.1 MiB received, 1 retry`"""
     if not requests.num_requests:
         return "no requests to object stores"
-    kinds = ("get", requests.get), ("head", requests.head), ("list", requests.list)
-    kinds = *kinds, ("put", requests.put)
-    by_kind = ", ".join(f"{count:,} {kind}" for kind, count in kinds if count)
+    kinds = ("get", "head", "list", "put")
+    counts = ((getattr(requests, kind), kind) for kind in kinds)
+    by_kind = ", ".join(f"{count:,} {kind}" for count, kind in counts if count)
     sent = f", {size(requests.bytes_up)} sent" if requests.put else ""
     retries = "1 retry" if requests.retries == 1 else f"{requests.retries:,} retries"
     return (

@@ -6,8 +6,9 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import boto3
@@ -25,10 +26,9 @@ from botocore.exceptions import (
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.requests import EXPIRED, PAUSES, count
+from parquet_bloom.storage.objects import requests
+from parquet_bloom.storage.objects.requests import EXPIRED, count
 from parquet_bloom.storage.traffic import Requests, Traffic
-
-Result = TypeVar("Result")
 
 # What a request fails with. HTTPClientError is for connections that break.
 FAILURES: Final = (ClientError, BotoCoreError, OSError)
@@ -50,7 +50,10 @@ class Client:
             )
         self.endpoint = _endpoint(options)
         self.is_aws = _is_aws(self.endpoint)
-        self._s3 = _client(options, self.endpoint, address.host)
+        profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
+        # Connections are not shared by processes.
+        whose = os.getpid(), profile
+        self._s3 = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
         self._object = {"Bucket": address.host, "Key": address.key}
 
     def ask(
@@ -64,7 +67,7 @@ class Client:
         of requests that the store may have done nevertheless."""
         work = getattr(self._s3, operation)
         retry = Requests()
-        for pause in (*PAUSES, None):
+        for pause in (*requests.PAUSES, None):
             count(self._traffic, kind + retry)
             try:
                 answer: dict[str, Any] = work(**(self._object | arguments))
@@ -125,7 +128,7 @@ def failure(address: Address, error: BaseException, what: str) -> OSError:
         )
     if status_of(error) in (401, 403):
         return PermissionError(errno.EACCES, f"writing was refused ({said(error)}); {what}", path)
-    if status_of(error) == 404 and code == "NoSuchKey":
+    if status_of(error) == 404 and code in ("NoSuchKey", "404"):
         return FileNotFoundError(errno.ENOENT, f"is no longer there; {what}", path)
     if status_of(error):
         return OSError(errno.EIO, f"the store answered {said(error)}; {what}", path)
@@ -152,7 +155,12 @@ def _is_aws(endpoint: str | None) -> bool:
     return endpoint is None or host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
 
 
-def _client(options: Mapping[str, str], endpoint: str | None, bucket: str) -> Any:
+@lru_cache(maxsize=64)
+def _client(
+    given: tuple[tuple[str, str], ...], endpoint: str | None, bucket: str, whose: object
+) -> Any:
+    options = dict(given)
+
     def first(*names: str) -> str | None:
         return next((options[name] for name in names if name in options), None)
 

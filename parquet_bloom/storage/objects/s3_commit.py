@@ -23,13 +23,13 @@ from botocore.exceptions import ClientError
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.local_output import hidden_name
-from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
-from parquet_bloom.storage.objects.replacement import (
+from parquet_bloom.storage.objects.commit import (
     NOTHING,
     NewObject,
     ToldError,
     changed_meanwhile,
 )
+from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.s3_client import (
     FAILURES,
@@ -123,11 +123,13 @@ def honours_conditions(client: Client) -> bool:
     """Whether the store refuses to replace an object that is not there; one that does not makes it,
     and it is removed. Raises FAILURES."""
     folder, slash, name = client.address.key.rpartition("/")
-    scratch = {"Key": f"{folder}{slash}{hidden_name(name)}"}
+    scratch: dict[str, Any] = {"Key": f"{folder}{slash}{hidden_name(name)}"}
     if not _is_refused(client, "put_object", Body=b"", **scratch):
         client.ask("delete_object", PUT, **scratch)
         return False
-    upload = scratch | {"UploadId": client.ask("create_multipart_upload", PUT, **scratch)["UploadId"]}
+    upload = scratch | {
+        "UploadId": client.ask("create_multipart_upload", PUT, **scratch)["UploadId"]
+    }
     is_refused = True
     try:
         part = client.ask("upload_part", PUT, PartNumber=1, Body=b"", **upload)
@@ -162,7 +164,7 @@ class _Replacing:
         host = urlsplit(client.endpoint or "").hostname or ""
         # Which takes parts of one size, and no conditions for copies.
         self._is_r2 = host.endswith(".r2.cloudflarestorage.com")
-        self._condition = {"IfMatch": new.etag} if is_conditional else {}
+        self._condition: dict[str, Any] = {"IfMatch": new.etag} if is_conditional else {}
 
     def run(self) -> None:
         new = self._new
@@ -200,9 +202,11 @@ class _Replacing:
 
     def _upload(self, parts: Sequence[Part], kept: dict[str, Any]) -> None:
         is_aws = self._client.is_aws
-        checksum = {"ChecksumAlgorithm": "CRC32", "ChecksumType": "FULL_OBJECT"} if is_aws else {}
+        checksum: dict[str, Any] = {}
+        if is_aws:
+            checksum = {"ChecksumAlgorithm": "CRC32", "ChecksumType": "FULL_OBJECT"}
         made = self._client.ask("create_multipart_upload", PUT, **checksum, **kept)
-        upload = {"UploadId": made["UploadId"]}
+        upload: dict[str, Any] = {"UploadId": made["UploadId"]}
         try:
             sent = self._sent(parts, upload)
         except BaseException:
@@ -231,7 +235,7 @@ class _Replacing:
 
     def _send(self, part: Part, number: int, upload: dict[str, Any]) -> dict[str, Any]:
         body = self._new.read(part.start, part.end)
-        checksum = {"ChecksumAlgorithm": "CRC32"} if self._client.is_aws else {}
+        checksum: dict[str, Any] = {"ChecksumAlgorithm": "CRC32"} if self._client.is_aws else {}
         kind = PUT + Requests(bytes_up=len(body))
         return self._client.ask(
             "upload_part", kind, PartNumber=number, Body=body, **checksum, **upload
@@ -240,7 +244,7 @@ class _Replacing:
     def _copy(self, part: Part, number: int, upload: dict[str, Any]) -> dict[str, Any]:
         assert part.copied is not None
         address = self._new.address
-        condition = {} if self._is_r2 else {"CopySourceIfMatch": self._new.etag}
+        condition: dict[str, Any] = {} if self._is_r2 else {"CopySourceIfMatch": self._new.etag}
         answer = self._client.ask(
             "upload_part_copy",
             PUT,
@@ -277,7 +281,7 @@ class _Replacing:
             if not self._is_conditional:
                 self._check_still(self._client.ask("head_object", HEAD))
             self._client.ask(operation, kind, doubts, **arguments, **self._condition)
-        except FAILURES as error:
+        except FAILURES:
             is_over = upload is None or self._abort(upload)
             if doubts and self._is_there(etag_end, doubts[0]):
                 return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from parquet_bloom.storage.objects.pieces import Piece, Pieces
@@ -60,7 +61,7 @@ def _equal(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
     """As few parts as can be, of about one size: none is small unless it is the only one."""
     count = -(-(end - start) // most)
     cuts = [start + (end - start) * number // count for number in range(count + 1)] if count else []
-    yield from zip(cuts, cuts[1:], strict=False)
+    yield from pairwise(cuts)
 
 
 def equal_parts_of(pieces: Pieces) -> list[Part]:
