@@ -316,6 +316,13 @@ def stored_dialect(command: Any) -> Any:
     return with_dialect
 
 
+unconditional = files_option(
+    "--unconditional",
+    is_flag=True,
+    help="Replace objects also in stores that cannot make sure that nobody else has meanwhile.",
+)
+
+
 def destinations(command: Any) -> Any:
     """Where new versions go: exactly one of -o, --output-dir and --in-place, or only --dry-run. The
     command gets its files as `inputs`, and `destination_of`, the Destination of each path."""
@@ -329,11 +336,7 @@ def destinations(command: Any) -> Any:
         overwrite,
         dry_run,
         no_verify,
-        files_option(
-            "--unconditional",
-            is_flag=True,
-            help="Replace objects also in stores that cannot make sure that nobody else has meanwhile.",
-        ),
+        unconditional,
     )
     @wraps(command)
     def with_destinations(

@@ -209,14 +209,24 @@ def resolve_target(
     if output is None:
         if is_url(where):
             url = addressed(where)
-            if is_object(url) and OBJECT_SCHEMES[url.partition("://")[0].lower()] == "http":
-                raise RewriteError(f"{url}: not changed in place: web servers are only read")
+            _check_written_to(url)
             check_not_in_table(url)
             return Target(url, overwrite=True, in_place=True, unconditional=unconditional)
         target = local_path(where)
         check_not_in_table(target)
         return Target(str(target), overwrite=True, in_place=True)
     return output_target(output, [] if is_url(where) else [local_path(where)], overwrite)
+
+
+def _check_written_to(url: str) -> None:
+    """Raise RewriteError for an object in a store that is only read."""
+    kind = OBJECT_SCHEMES[url.partition("://")[0].lower()] if is_object(url) else "s3"
+    if kind != "s3":
+        stores = {"gs": "objects in Google stores", "az": "objects in Azure", "http": "web servers"}
+        raise RewriteError(
+            f"{url}: not changed in place: {stores[kind]} are only read: write a local copy with an"
+            " output, and upload it"
+        )
 
 
 def output_target(

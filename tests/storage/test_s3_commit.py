@@ -8,14 +8,17 @@ import subprocess
 import sys
 from functools import cache
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import FIXTURES, ROOT
 from make.commands import outcome
 from make.object_server import Fault
 from make.s3_server import Lost
+from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import s3_commit
+from parquet_bloom.storage.objects import s3_client, s3_commit, s3_parts
 
 FIXTURE = FIXTURES / "pyarrow_types.parquet"
 OLD = FIXTURE.read_bytes()
@@ -87,7 +90,7 @@ def test_strip_gives_the_old_object_back(s3):
 
 
 def test_a_small_object_is_sent_as_a_whole(s3, tmp_path, monkeypatch):
-    monkeypatch.setattr("parquet_bloom.storage.objects.s3_parts.LEAST_BYTES", 5 << 20)
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", 5 << 20)
     build(s3)
     assert s3.objects == {NAME: made_locally(tmp_path)}
     assert written(s3) == ["HEAD", "TAGS", "PUT"]
@@ -95,7 +98,7 @@ def test_a_small_object_is_sent_as_a_whole(s3, tmp_path, monkeypatch):
 
 def test_what_a_build_costs(s3, hundred_groups, monkeypatch):
     """Of 42 MB, what is new is sent, and the column read."""
-    monkeypatch.setattr("parquet_bloom.storage.objects.s3_parts.LEAST_BYTES", 5 << 20)
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", 5 << 20)
     s3.put("lake/day=1/groups.parquet", data := hundred_groups.read_bytes())
     url = "s3://lake/day=1/groups.parquet"
     report = pb.build(url, columns=["c3"], in_place=True, storage_options=s3.options)
@@ -114,6 +117,7 @@ PROPERTIES = {
     "Content-Encoding": "identity",
     "Content-Language": "de",
     "Content-Type": "application/x-parquet",
+    "Expires": "Wed, 21 Oct 2026 07:28:00 GMT",
     "x-amz-meta-who": "me",
     "x-amz-server-side-encryption": "aws:kms",
     "x-amz-server-side-encryption-aws-kms-key-id": "arn:key",
@@ -124,12 +128,68 @@ PROPERTIES = {
 
 @pytest.mark.parametrize("least", [1000, 5 << 20], ids=["parts", "whole"])
 def test_what_is_said_of_an_object_is_kept(s3, monkeypatch, least):
-    monkeypatch.setattr("parquet_bloom.storage.objects.s3_parts.LEAST_BYTES", least)
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
     s3.store_it(NAME, OLD, PROPERTIES, "team=a%20b&z=1")
     build(s3)
     found = {name.lower(): value for name, value in s3.properties[NAME].items()}
     assert found == {name.lower(): value for name, value in PROPERTIES.items()}
     assert s3.tags[NAME] in ("team=a+b&z=1", "team=a%20b&z=1")
+
+
+@pytest.mark.parametrize("least", [1000, 5 << 20], ids=["parts", "whole"])
+def test_amazon_gets_checksums(s3, monkeypatch, unknown_store, least):
+    """And is not asked whether it honours conditions."""
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
+    monkeypatch.setattr(s3_client, "_is_aws", lambda endpoint: True)
+    build(s3)
+    assert is_new(s3.objects[NAME])
+    assert written(s3) == (COMMIT if least == 1000 else ["HEAD", "TAGS", "PUT"])
+    sent = [asked.headers for asked in s3.asked if asked.kind in ("PART", "PUT")]
+    assert all("x-amz-checksum-crc32" in headers for headers in sent)
+
+
+def test_without_boto3(s3, monkeypatch):
+    for name in ("s3_client", "s3_commit"):
+        monkeypatch.delitem(sys.modules, f"parquet_bloom.storage.objects.{name}")
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(pb.UnsupportedError) as raised:
+        build(s3)
+    assert str(raised.value) == (
+        f"{URL}: to be replaced, needs boto3, which is not installed: pip install 'parquet_bloom[s3]'"
+    )
+    assert s3.objects == {NAME: OLD}
+
+
+@pytest.mark.parametrize(
+    ("url", "stores"),
+    [
+        ("gs://lake/x.parquet", "objects in Google stores"),
+        ("az://lake/x.parquet", "objects in Azure"),
+        ("https://127.0.0.1/x.parquet", "web servers"),
+    ],
+)
+def test_other_stores_are_only_read(url, stores):
+    with pytest.raises(pb.RewriteError) as raised:
+        pb.build(url, columns=["int64"], in_place=True)
+    assert str(raised.value) == (
+        f"{url}: not changed in place: {stores} are only read: write a local copy with an output, and"
+        " upload it"
+    )
+
+
+def test_stripes_are_copied_by_the_store(s3, tmp_path):
+    path = tmp_path / "local.orc"
+    rows = range(100_000)
+    noise = pa.array(np.random.default_rng(1).integers(0, 1 << 60, len(rows)))
+    orc.write_table(pa.table({"a": rows, "b": noise}), path, stripe_size=200_000)
+    s3.put("lake/day=1/x.orc", old := path.read_bytes())
+    url = "s3://lake/day=1/x.orc"
+    there = pb.build(url, columns=["a"], in_place=True, storage_options=s3.options)
+    pb.build(path, columns=["a"], in_place=True)
+    assert s3.objects["lake/day=1/x.orc"] == path.read_bytes() != old
+    assert "COPY" in s3.kinds()
+    assert s3.received == there.requests.bytes_up < there.bytes_added + 20_000
+    assert pb.validate(url, storage_options=s3.options).ok
 
 
 def test_a_store_without_tags(s3):
@@ -272,7 +332,7 @@ FAULTS = {
 def test_the_object_is_the_old_one_or_the_new_one_and_the_message_says_which(
     s3, tmp_path, monkeypatch, least, fault
 ):
-    monkeypatch.setattr("parquet_bloom.storage.objects.s3_parts.LEAST_BYTES", least)
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
     new = made_locally(tmp_path)
     kinds = COMMIT if least == 1000 else ["HEAD", "TAGS", "PUT"]
     for kind in kinds:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from parquet_bloom.storage.source import Source, Window, check_length
-from parquet_bloom.storage.traffic import Traffic
+from parquet_bloom.storage.traffic import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class PiecedSource:
         return self._old.version
 
     @property
-    def traffic(self) -> Traffic | None:
-        return self._old.traffic
+    def requests(self) -> Requests | None:
+        return self._old.requests
 
     def check_unchanged(self) -> None:
         self._old.check_unchanged()

@@ -22,28 +22,18 @@ from parquet_bloom.storage.objects.pieces import Piece, PiecedSource, Pieces
 from parquet_bloom.storage.source import LocalSource, Source, naming
 
 
-def commit_to(address: Address, old: ObjectSource, unconditional: bool) -> Commit:
-    """Raises UnsupportedError without what it takes, RewriteError for a store that is only read."""
-    match address.kind:
-        case "s3":
-            try:
-                from parquet_bloom.storage.objects.s3_commit import S3Commit
-            except ImportError as error:
-                raise _not_installed(address, error, "boto3", "s3") from None
-            return S3Commit(address, old, unconditional)
-    raise RewriteError(
-        f"{address}: not changed in place: of the object stores, only S3 and those like it can be"
-        " written to: write a local copy with an output, and upload it"
-    )
-
-
-def _not_installed(address: Address, error: ImportError, name: str, extra: str) -> Exception:
-    if error.name is not None and error.name.partition(".")[0] not in ("boto3", "azure", "google"):
-        return error
-    return UnsupportedError(
-        f"{address}: to be replaced, needs {name}, which is not installed:"
-        f" pip install 'parquet_bloom[{extra}]'"
-    )
+def _commit_to(address: Address, old: ObjectSource, unconditional: bool) -> Commit:
+    """Raises UnsupportedError without boto3."""
+    try:
+        from parquet_bloom.storage.objects.s3_commit import S3Commit
+    except ImportError as error:
+        if error.name != "boto3":
+            raise
+        raise UnsupportedError(
+            f"{address}: to be replaced, needs boto3, which is not installed:"
+            " pip install 'parquet_bloom[s3]'"
+        ) from None
+    return S3Commit(address, old, unconditional)
 
 
 class ObjectReplacement(Output):
@@ -59,7 +49,7 @@ class ObjectReplacement(Output):
                 " whether others have changed it"
             )
         self._old, self._etag = old, old.etag
-        self._commit = commit_to(address, old, unconditional)
+        self._commit = _commit_to(address, old, unconditional)
         self._pieces = Pieces()
         self._pieces.add(Piece(0, prefix, is_old=True))
         self._new_bytes = 0

@@ -179,6 +179,9 @@ def _client(
     }
     if options.get("skip_signature", "").lower() == "true":
         settings["signature_version"] = UNSIGNED
+    if proxy := first("proxy_url"):
+        settings["proxies"] = {"http": proxy, "https": proxy}
+    is_checked = options.get("allow_invalid_certificates", "").lower() != "true"
     region = first("region", "default_region") or os.environ.get("AWS_REGION")
     session = boto3.Session(
         aws_access_key_id=first("access_key_id"),
@@ -189,6 +192,7 @@ def _client(
     return session.client(
         "s3",
         endpoint_url=endpoint,
+        verify=None if is_checked else False,
         region_name=None if session.region_name else "us-east-1",
         config=Config(**settings),
     )

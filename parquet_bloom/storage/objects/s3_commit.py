@@ -85,7 +85,7 @@ class S3Commit:
         self.address = address
         try:
             self._client = Client(address, old.traffic)
-        except FAILURES as error:
+        except (*FAILURES, ValueError) as error:
             raise failure(address, error, NOTHING) from None
         self._is_conditional = self._client.is_aws or not unconditional
 
@@ -198,7 +198,9 @@ class _Replacing:
     def _put(self, kept: dict[str, Any]) -> None:
         body = self._new.read(0, self._new.size)
         kind = PUT + Requests(bytes_up=len(body))
-        self._finish("put_object", kind, kept | {"Body": body}, None)
+        # Which buckets with object lock demand.
+        checksum = {"ChecksumAlgorithm": "CRC32"} if self._client.is_aws else {}
+        self._finish("put_object", kind, kept | checksum | {"Body": body}, None)
 
     def _upload(self, parts: Sequence[Part], kept: dict[str, Any]) -> None:
         is_aws = self._client.is_aws
