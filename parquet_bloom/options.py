@@ -49,7 +49,8 @@ class DiffOptions(Selection):
 class Destination:
     """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
-    overwrite: replace an existing output. verify: read back what was written.
+    overwrite: replace an existing output. verify: read back what was written. unconditional: change
+    objects also in stores that do not honour conditions.
     """
 
     output: str | os.PathLike[str] | None = None
@@ -57,6 +58,7 @@ class Destination:
     overwrite: bool = False
     dry_run: bool = False
     verify: bool = True
+    unconditional: bool = False
 
     def target(self, source: str | os.PathLike[str]) -> Target:
         """Where that is for one file. Raises RewriteError for an output that must not be written."""
@@ -64,13 +66,18 @@ class Destination:
         if self.dry_run:
             return Target(None, in_place=self.in_place)
         return resolve_target(
-            path_given("path", source, PATH_OR_URL), output, self.in_place, self.overwrite
+            path_given("path", source, PATH_OR_URL),
+            output,
+            self.in_place,
+            self.overwrite,
+            self.unconditional,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions(Selection):
-    """Which filters to add, see verbs.build.build. `dialect`: a legacy one, with its settings."""
+    """Which filters to add, see verbs.build.build. `dialect`: a legacy one, with its settings.
+    `usual_layout`: that of files in which no end says otherwise, if `layout` is None."""
 
     fpp: float | None = None
     ndv: int | None = None
@@ -82,6 +89,7 @@ class BuildOptions(Selection):
     orc_streams: OrcStreams | None = None
     layout: FileLayout | None = None
     append_in_place: bool = False
+    usual_layout: FileLayout = "replace"
     dialect: Any = None
     threads: int | None = None
 

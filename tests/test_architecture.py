@@ -45,8 +45,12 @@ MOST_FLOORS = 13
 ENTRANCES = {"__init__", "__main__"}
 
 HOMES = {
-    "boto3": {"storage/objects/stores.py"},
-    "botocore": {"storage/objects/stores.py"},
+    "boto3": {"storage/objects/s3_client.py", "storage/objects/stores.py"},
+    "botocore": {
+        "storage/objects/s3_client.py",
+        "storage/objects/s3_commit.py",
+        "storage/objects/stores.py",
+    },
     "click": {"cli.py", "commands/", "program.py"},
     "cramjam": {"orc/compression.py", "parquet/pages/codecs.py"},
     "cryptography": {"encryption/cipher.py"},

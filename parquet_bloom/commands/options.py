@@ -316,6 +316,13 @@ def stored_dialect(command: Any) -> Any:
     return with_dialect
 
 
+unconditional = files_option(
+    "--unconditional",
+    is_flag=True,
+    help="Replace objects also in stores that cannot make sure that nobody else has meanwhile.",
+)
+
+
 def destinations(command: Any) -> Any:
     """Where new versions go: exactly one of -o, --output-dir, --in-place, and --append-in-place of a
     command that has it, or only --dry-run. The command gets its files as `inputs`, and
@@ -330,11 +337,12 @@ def destinations(command: Any) -> Any:
         overwrite,
         dry_run,
         no_verify,
+        unconditional,
     )
     @wraps(command)
     def with_destinations(
         files: tuple[str, ...], output: Path | None, output_dir: Path | None, in_place: bool,
-        overwrite: bool, dry_run: bool, verify: bool, **given: Any,
+        overwrite: bool, dry_run: bool, verify: bool, unconditional: bool, **given: Any,
     ) -> Any:  # fmt: skip
         from parquet_bloom.options import Destination
         from parquet_bloom.storage.paths import outputs_in, with_parent
@@ -362,6 +370,7 @@ def destinations(command: Any) -> Any:
                 overwrite=overwrite,
                 dry_run=dry_run,
                 verify=verify,
+                unconditional=unconditional,
             )
 
         return command(inputs=inputs, destination_of=destination_of, **given)

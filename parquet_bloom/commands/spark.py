@@ -200,6 +200,7 @@ def advise() -> None:
     _inputs,
     option.dry_run,
     option.no_verify,
+    option.unconditional,
 )  # fmt: skip
 def build() -> None:
     """Add Bloom filters to files, in place.
@@ -238,7 +239,7 @@ def validate() -> None:
     """
 
 
-@_verb(option.columns(), _inputs, option.dry_run, option.no_verify)
+@_verb(option.columns(), _inputs, option.dry_run, option.no_verify, option.unconditional)
 def strip() -> None:
     """Remove Bloom filters from files, in place."""
 

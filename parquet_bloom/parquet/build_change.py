@@ -19,7 +19,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.kept import check_end, kept_bytes
+from parquet_bloom.parquet.kept import Kept, check_end, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import check_readable, located
@@ -62,7 +62,10 @@ class ParquetBuild(FilterChange, BuildChange):
             progress=progress,
         )
         # A replaced filter goes even if no new one is written: its bytes may be overwritten.
-        kept = kept_bytes(file, replaced, options.layout, options.append_in_place)
+        if options.append_in_place:
+            kept = Kept(file.source.size, is_end=True)
+        else:
+            kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
         super().__init__(file, kept, dict.fromkeys(replaced), new)
         self.skipped += plan.skipped
 

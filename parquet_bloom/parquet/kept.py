@@ -43,15 +43,13 @@ def kept_bytes(
     file: OpenFile,
     replaced: Mapping[ChunkKey, ColumnChunk],
     layout: FileLayout | None,
-    append_in_place: bool = False,
+    usual: FileLayout,
 ) -> Kept:
     """What stays of a file in which the filters of `replaced` are removed. By default, filters are
-    appended to a file to which they were before. `append_in_place`: all of it stays."""
-    if append_in_place:
-        return Kept(file.source.size, is_end=True)
+    appended to a file to which they were before; else the `usual` layout counts."""
     first = first_end(file)
     if first is file:
-        if layout == "append":
+        if (layout or usual) == "append":
             return Kept(file.source.size, is_end=True)
         return Kept(kept_end(file, replaced))
     moved = _filters_behind(file, first.footer.start, replaced)

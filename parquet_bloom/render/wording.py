@@ -39,12 +39,14 @@ def requests_text(requests: Requests) -> str:
     """`6 requests to object stores (5 get, 1 list), 25.1 MiB received, 1 retry`"""
     if not requests.num_requests:
         return "no requests to object stores"
-    kinds = ("get", requests.get), ("head", requests.head), ("list", requests.list)
-    by_kind = ", ".join(f"{count:,} {kind}" for kind, count in kinds if count)
+    kinds = ("get", "head", "list", "put")
+    counts = ((getattr(requests, kind), kind) for kind in kinds)
+    by_kind = ", ".join(f"{count:,} {kind}" for count, kind in counts if count)
+    sent = f", {size(requests.bytes_up)} sent" if requests.put else ""
     retries = "1 retry" if requests.retries == 1 else f"{requests.retries:,} retries"
     return (
         f"{number_of(requests.num_requests, 'request')} to object stores ({by_kind}),"
-        f" {size(requests.bytes_down)} received, {retries}"
+        f" {size(requests.bytes_down)} received{sent}, {retries}"
     )
 
 

@@ -43,6 +43,7 @@ def build(
     orc_streams: OrcStreams | None = None,
     layout: FileLayout | None = None,
     verify: bool = True,
+    unconditional: bool = False,
     dry_run: bool = False,
     only_missing: bool = False,
     since: datetime | None = None,
@@ -77,7 +78,9 @@ def build(
         layout=layout,
         threads=1,
     )
-    destination = Destination(in_place=True, dry_run=dry_run, verify=verify)
+    destination = Destination(
+        in_place=True, dry_run=dry_run, verify=verify, unconditional=unconditional
+    )
     request = Request(
         "build", options, KeyReferences.of(keys, keys_file), destination, only_missing
     )
@@ -90,6 +93,7 @@ def strip(
     *,
     columns: Names | None = None,
     verify: bool = True,
+    unconditional: bool = False,
     dry_run: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
@@ -98,7 +102,9 @@ def strip(
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
     options = Selection(columns=names_given("columns", columns))
-    destination = Destination(in_place=True, dry_run=dry_run, verify=verify)
+    destination = Destination(
+        in_place=True, dry_run=dry_run, verify=verify, unconditional=unconditional
+    )
     request = Request("strip", options, KeyReferences.of(keys, keys_file), destination)
     return _report(spark, paths, since, tasks, request)
 

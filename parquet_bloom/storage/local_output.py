@@ -146,6 +146,10 @@ class Output(ABC):
         for at in range(start, end, COPY_CHUNK):
             self._write_at(at, bytes(min(COPY_CHUNK, end - at)))
 
+    def opened(self) -> Source:
+        """What was written, to be read."""
+        return LocalSource(self.temporary)
+
     @abstractmethod
     def flush(self) -> None:
         """Prepare for commit(): nothing more will be appended."""

@@ -20,10 +20,18 @@ from pathlib import Path
 from typing import Protocol
 
 from parquet_bloom.errors import ParquetBloomError, RewriteError
-from parquet_bloom.storage import addressed, open_source
+from parquet_bloom.storage import addressed
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import Output, mode_like, output_to
-from parquet_bloom.storage.source import LocalSource, Source, is_url, local_path, naming
+from parquet_bloom.storage.source import (
+    OBJECT_SCHEMES,
+    LocalSource,
+    Source,
+    is_object,
+    is_url,
+    local_path,
+    naming,
+)
 from parquet_bloom.storage.table_of_file import check_not_in_table
 
 
@@ -87,12 +95,15 @@ class Change(ABC):
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where the new version goes: a path or URL, or None for a dry run; whether it may `overwrite`
-    another file, or is to replace its source. `is_appended`: of that, only the new end is written."""
+    another file, or is to replace its source. `is_appended`: of that, only the new end is written.
+    `unconditional`: also in an object store that cannot make sure that the source is still what was
+    read."""
 
     name: str | None
     overwrite: bool = False
     in_place: bool = False
     is_appended: bool = False
+    unconditional: bool = False
 
     def output(self, mode: int, prefix: int) -> Output:
         """A file at `name` that starts with `prefix` bytes of another. `mode`: of a new file."""
@@ -140,13 +151,19 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
 
 
 def _output(source: Source, target: Target, prefix: int) -> Output:
-    if not target.is_appended:
-        return target.output(mode_like(source), prefix)
-    from parquet_bloom.storage.appended_end import AppendedEnd
+    if target.is_appended:
+        from parquet_bloom.storage.appended_end import AppendedEnd
 
-    if not isinstance(source, LocalSource) or prefix != source.size:
-        raise RewriteError(f"{source.path}: expected a local file to append to")
-    return AppendedEnd(Path(target.name or ""), source)
+        if not isinstance(source, LocalSource) or prefix != source.size:
+            raise RewriteError(f"{source.path}: expected a local file to append to")
+        return AppendedEnd(Path(target.name or ""), source)
+    if target.in_place and is_object(source.path):
+        from parquet_bloom.storage.objects.object_source import ObjectSource
+        from parquet_bloom.storage.objects.replacement import ObjectReplacement
+
+        assert isinstance(source, ObjectSource)
+        return ObjectReplacement(source, prefix, target.unconditional)
+    return target.output(mode_like(source), prefix)
 
 
 @contextmanager
@@ -178,7 +195,7 @@ def detached(source: Source, target: Target, change: Change) -> Iterator[str]:
 def _verify(change: Change, name: str, written: Output) -> None:
     """Open what was written and compare. Errors name the target, which is as it was."""
     try:
-        with naming(name), closing(open_source(written.temporary)) as found:
+        with naming(name), closing(written.opened()) as found:
             if found.size != written.size:
                 raise RewriteError(f"{found.size} bytes, expected {written.size}")
             change.verify(found)
@@ -192,6 +209,7 @@ def resolve_target(
     output: str | os.PathLike[str] | None,
     in_place: bool,
     overwrite: bool,
+    unconditional: bool = False,
 ) -> Target:
     """Where to write. Raises RewriteError unless exactly one of `output` and `in_place` is given, and
     for a place that must not be written."""
@@ -201,8 +219,9 @@ def resolve_target(
     if output is None:
         if is_url(where):
             url = addressed(where)
+            _check_written_to(url)
             check_not_in_table(url)
-            return Target(url, overwrite=True, in_place=True)
+            return Target(url, overwrite=True, in_place=True, unconditional=unconditional)
         target = local_path(where)
         check_not_in_table(target)
         recover_first(target)
@@ -215,6 +234,17 @@ def check_appendable(source: str | os.PathLike[str]) -> None:
     where = os.fspath(source)
     if is_url(where):
         raise RewriteError(f"{where}: expected a local file to append to in place: use in_place")
+
+
+def _check_written_to(url: str) -> None:
+    """Raise RewriteError for an object in a store that is only read."""
+    kind = OBJECT_SCHEMES[url.partition("://")[0].lower()] if is_object(url) else "s3"
+    if kind != "s3":
+        stores = {"gs": "objects in Google stores", "az": "objects in Azure", "http": "web servers"}
+        raise RewriteError(
+            f"{url}: not changed in place: {stores[kind]} are only read: write a local copy with an"
+            " output, and upload it"
+        )
 
 
 def output_target(

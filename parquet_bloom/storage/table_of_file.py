@@ -18,9 +18,14 @@ import os
 import time
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.source import is_object
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.objects.folders import ObjectFolder
+    from parquet_bloom.storage.remote import RemoteFolder
 
 # Seconds that the table of a remote folder is cached for: a task may change thousands of its files.
 KNOWN_FOR = 60
@@ -83,13 +88,11 @@ def _local_side_file(file: Path) -> Path | None:
 
 
 def _remote_side_file(url: str) -> str | None:
-    from parquet_bloom.storage.remote import RemoteFolder
-
     place = url if is_object(url) else url.partition("?")[0]
     folder, name = _parent(url), place.rpartition("/")[2]
     if folder is None or not name.startswith(_BUCKET):
         return None
-    return name + _SIDE_FILE if RemoteFolder(folder).has_file(name + _SIDE_FILE) else None
+    return name + _SIDE_FILE if _opened(folder).has_file(name + _SIDE_FILE) else None
 
 
 @lru_cache(maxsize=4096)
@@ -98,11 +101,9 @@ def _remote_table(
 ) -> tuple[str, str] | None:
     """The table at the URL `folder` or above it; `period` makes cache entries expire, and `options` of
     the store tell folders apart."""
-    from parquet_bloom.storage.remote import RemoteFolder
-
     if folder is None:
         return None
-    there = RemoteFolder(folder)
+    there = _opened(folder)
     if there.has_folder("_delta_log"):
         return "Delta Lake", folder
     if there.has_folder(".hoodie"):
@@ -111,6 +112,23 @@ def _remote_table(
     if any(name == "version-hint.text" or name.endswith(".metadata.json") for name in names):
         return "Iceberg", folder
     return _remote_table(_parent(folder), period, options)
+
+
+def _opened(url: str) -> RemoteFolder | ObjectFolder:
+    if not is_object(url):
+        # It imports pyarrow.
+        from parquet_bloom.storage.remote import RemoteFolder
+
+        return RemoteFolder(url)
+    from parquet_bloom.storage.address import Address
+
+    try:
+        from parquet_bloom.storage.objects.folders import ObjectFolder
+    except ImportError as error:
+        from parquet_bloom.storage import not_installed
+
+        raise not_installed(url, error) from None
+    return ObjectFolder(Address.of(url))
 
 
 def _options_of(url: str) -> tuple[tuple[str, str], ...]:

@@ -9,13 +9,16 @@ from threading import Lock
 @dataclass(frozen=True, slots=True)
 class Requests:
     """How many requests were sent, repeated ones included; `retries`: how many of them repeated one
-    that failed; `bytes_down`: of the bodies that came."""
+    that failed; `bytes_down` and `bytes_up`: of the bodies that came and were sent. `put`: all that
+    write, which includes copies, and deletions."""
 
     get: int = 0
     head: int = 0
     list: int = 0
+    put: int = 0
     retries: int = 0
     bytes_down: int = 0
+    bytes_up: int = 0
 
     def __add__(self, other: Requests) -> Requests:
         return Requests(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -26,7 +29,7 @@ class Requests:
 
     @property
     def num_requests(self) -> int:
-        return self.get + self.head + self.list
+        return self.get + self.head + self.list + self.put
 
 
 class Traffic:

@@ -88,6 +88,7 @@ def build(
     force: bool = False,
     dry_run: bool = False,
     verify: bool = True,
+    unconditional: bool = False,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     expose_filter_location: bool = False,
@@ -104,7 +105,8 @@ def build(
     two; such filters are smaller, but Arrow C++ refuses them. existing: what to do with existing
     filters. force: also write filters that miss the target. in_place: replace `source` itself.
     overwrite: replace an existing `output`. dry_run: build, but write nothing. verify: read back
-    what was written. progress: called with (chunks done, chunks in all).
+    what was written. unconditional: replace an object also where its store cannot make sure that
+    nobody else has meanwhile. progress: called with (chunks done, chunks in all).
 
     keys: for encrypted files, the keys of the footer and of `columns`, whose filters are encrypted
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show
@@ -120,8 +122,8 @@ def build(
     layout: `replace` puts filters and a new footer where the old footer was; `append` puts them
     behind the old file, which stays whole, so that whoever recorded its size still reads it as it
     was, and `strip` gives it back byte for byte. By default, `append` for a file to which filters
-    were appended before, else `replace`. Such a file is cut back to its first end before new ones
-    are appended, with those that are kept.
+    were appended before, and for what is changed in place behind a URL, else `replace`. Such a file
+    is cut back to its first end before new ones are appended, with those that are kept.
 
     append_in_place: instead of `output` and in_place, for a local Parquet file that nobody reads
     meanwhile: with `layout` append, and only the new end is written, behind the last one. A journal
@@ -159,7 +161,12 @@ def build(
         )
     in_place = in_place or append_in_place
     destination = Destination(
-        output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
+        output=output,
+        in_place=in_place,
+        overwrite=overwrite,
+        dry_run=dry_run,
+        verify=verify,
+        unconditional=unconditional,
     )
     path = with_options(source, storage_options)
     return build_file(path, options, destination, keys=keys, progress=progress)
@@ -181,6 +188,8 @@ def build_file(
     target = replace(destination.target(path), is_appended=options.append_in_place)
     with open_file(path, keys) as file:
         check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
+        if target.in_place and file.source.is_remote:
+            options = replace(options, usual_layout="append")
         change = build_change(file, options, progress)
         if filters is not None:
             change.take(filters(file, change.planned))

@@ -107,6 +107,7 @@ def repair(
     overwrite: bool = False,
     dry_run: bool = False,
     verify: bool = True,
+    unconditional: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -137,7 +138,12 @@ def repair(
         threads=threads_given(threads),
     )
     destination = Destination(
-        output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
+        output=output,
+        in_place=in_place,
+        overwrite=overwrite,
+        dry_run=dry_run,
+        verify=verify,
+        unconditional=unconditional,
     )
     path = with_options(source, storage_options)
     return repair_file(path, options, destination, keys, progress)

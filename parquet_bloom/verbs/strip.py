@@ -60,6 +60,7 @@ def strip(
     overwrite: bool = False,
     dry_run: bool = False,
     verify: bool = True,
+    unconditional: bool = False,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> StripReport:
@@ -77,7 +78,12 @@ def strip(
         columns=names_given("columns", columns), parts=numbers_given("row_groups", row_groups)
     )
     destination = Destination(
-        output=output, in_place=in_place, overwrite=overwrite, dry_run=dry_run, verify=verify
+        output=output,
+        in_place=in_place,
+        overwrite=overwrite,
+        dry_run=dry_run,
+        verify=verify,
+        unconditional=unconditional,
     )
     path = with_options(source, storage_options)
     return strip_file(path, selection, destination, keys=keys)

@@ -11,10 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from make.object_server import ObjectServer
 from make.object_store import FIXTURE, NAME, ObjectStore
+from make.s3_server import S3Server
 
 import parquet_bloom as pb
 from parquet_bloom.storage import remote
-from parquet_bloom.storage.objects import requests
+from parquet_bloom.storage import table_of_file as tables
+from parquet_bloom.storage.objects import requests, s3_commit, s3_parts
 
 
 @pytest.fixture(params=[True, False], ids=["etags", "times"])
@@ -62,3 +64,25 @@ def hundred_groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(pa.table(columns), plain, row_group_size=200, **settings)
     pb.build(plain, path, columns=["s"], ndv=100_000, verify=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """One for all tests: to make a client takes longer than they do."""
+    server = S3Server()
+    with server.running():
+        yield server
+
+
+@pytest.fixture
+def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
+    """A server like S3; small objects are uploaded in parts, too."""
+    monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", 1000)
+    monkeypatch.setattr(s3_commit, "_honouring", {})
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    tables._remote_table.cache_clear()
+    s3_server.clear()
+    s3_server.least = 1000
+    return s3_server

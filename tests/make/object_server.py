@@ -59,6 +59,8 @@ class Fault:
 class ObjectServer:
     """Objects by `bucket/key`; `delay` in seconds is added to every request."""
 
+    handler: type["Handler"]
+
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.asked: list[Asked] = []
@@ -71,7 +73,9 @@ class ObjectServer:
         self._lock = threading.Lock()
         self._etags: dict[str, str] = {}
         self._changed: dict[str, float] = {}
-        handler = type("Handler", (_Handler,), {"store": self})
+        # Headers of objects that whoever wrote them chose.
+        self.properties: dict[str, dict[str, str]] = {}
+        handler = type("Handler", (self.handler,), {"store": self})
         self._server = _Server(("127.0.0.1", 0), handler)
         self.port = self._server.server_address[1]
         self.endpoint = f"http://127.0.0.1:{self.port}"
@@ -137,7 +141,7 @@ class _Server(ThreadingHTTPServer):
         """A client that went away is no news."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # Otherwise each request takes 40 ms.
     disable_nagle_algorithm = True
@@ -186,6 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         data, etag = store.objects[name], store.etag(name)
         headers = {"Last-Modified": self.date_time_string(int(store._changed[name]))}
+        headers |= store.properties.get(name, {})
         if store.has_etags:
             headers["ETag"] = etag
         if store.has_conditions and asked.if_match not in (None, etag):
@@ -263,3 +268,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
         if cut is not None:
             self.close_connection = True
+
+
+ObjectServer.handler = Handler

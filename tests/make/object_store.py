@@ -23,7 +23,7 @@ OPTIONS = "?endpoint_override=127.0.0.1:1&scheme=http"
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
 NAME = "bucket/lake/day=1/x.parquet"
 URL = f"hdfs://{NAME}{OPTIONS}"
-BUILD = {"columns": ["int64", "string"], "existing": "replace"}
+BUILD = {"columns": ["int64", "string"], "existing": "replace", "layout": "replace"}
 
 # When the first object was written, in nanoseconds since 1970.
 STARTED = 1_700_000_000_000_000_000

@@ -9,11 +9,15 @@ import time
 from pathlib import Path
 
 import boto3
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, missing
 
 import parquet_bloom as pb
 from parquet_bloom.storage import open_source, with_options
+from parquet_bloom.storage.objects import s3_client
 from parquet_bloom.storage.paths import expand
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
@@ -88,16 +92,59 @@ def test_a_change_is_noticed(bucket, options):
         source.read_at(0, 10)
 
 
-def test_what_is_changed_in_place_is_what_was_read(bucket, options, tmp_path):
-    """Although another library writes it."""
-    verb = {"columns": ["int64"], "existing": "replace"}
-    pb.build(FIXTURE, tmp_path / "here.parquet", **verb)
-    report = pb.build(URL, in_place=True, storage_options=options, **verb)
-    assert report.output == URL
-    stored = bucket.get_object(Bucket="lake", Key=KEY)["Body"].read()
-    assert stored == (tmp_path / "here.parquet").read_bytes()
-    with pytest.raises(OSError, match="storage option sse_kms_key_id: not supported where files"):
-        pb.strip(URL, in_place=True, storage_options={**options, "sse_kms_key_id": "k"})
+@pytest.fixture
+def large(bucket, tmp_path):
+    """An object of more than the 5 MiB of a part, with all that an object has besides."""
+    noise = np.random.default_rng(1).integers(0, 1 << 60, (2, 500_000))
+    table = pa.table({"a": noise[0], "b": noise[1]})
+    pq.write_table(table, tmp_path / "x", use_dictionary=False, compression="none")
+    data = (tmp_path / "x").read_bytes()
+    assert len(data) > 5 << 20
+    bucket.put_object(Bucket="lake", Key=KEY, Body=data, Tagging="team=a%20b", **PROPERTIES)
+    return data
+
+
+PROPERTIES = {
+    "ContentType": "application/x-parquet",
+    "CacheControl": "max-age=60",
+    "Metadata": {"who": "me"},
+    "StorageClass": "STANDARD_IA",
+}
+
+
+@pytest.mark.parametrize("is_aws", [True, False], ids=["checksums", "no checksums"])
+def test_what_is_changed_in_place_keeps_what_is_said_of_it(
+    bucket, options, large, monkeypatch, is_aws
+):
+    monkeypatch.setattr(s3_client, "_is_aws", lambda endpoint: is_aws)
+    report = pb.build(URL, columns=["a"], in_place=True, storage_options=options)
+    assert report.requests.bytes_up == report.bytes_added
+    assert pb.validate(URL, storage_options=options).ok
+    found = bucket.head_object(Bucket="lake", Key=KEY)
+    assert {name: found[name] for name in PROPERTIES} == PROPERTIES
+    tags = bucket.get_object_tagging(Bucket="lake", Key=KEY)["TagSet"]
+    assert tags == [{"Key": "team", "Value": "a b"}]
+    pb.strip(URL, in_place=True, storage_options=options)
+    assert bucket.get_object(Bucket="lake", Key=KEY)["Body"].read() == large
+    assert [
+        each["Key"] for each in bucket.list_objects_v2(Bucket="lake", Prefix="day")["Contents"]
+    ] == [KEY]
+    assert "Uploads" not in bucket.list_multipart_uploads(Bucket="lake")
+
+
+def test_what_others_write_meanwhile_is_not_lost(bucket, options, large, monkeypatch):
+    ask = s3_client.Client.ask
+
+    def late(client, operation, *given, **more):
+        if operation == "complete_multipart_upload" and more.get("Key", KEY) == KEY:
+            bucket.put_object(Bucket="lake", Key=KEY, Body=b"other")
+        return ask(client, operation, *given, **more)
+
+    monkeypatch.setattr(s3_client.Client, "ask", late)
+    with pytest.raises(pb.RewriteError, match="changed by others while it was read: nothing"):
+        pb.build(URL, columns=["a"], in_place=True, storage_options=options)
+    assert bucket.get_object(Bucket="lake", Key=KEY)["Body"].read() == b"other"
+    assert "Uploads" not in bucket.list_multipart_uploads(Bucket="lake")
 
 
 def test_no_bucket(options):

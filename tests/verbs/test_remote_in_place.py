@@ -161,7 +161,7 @@ def body_and_filters(data):
 
 TAKERS = {
     "build": lambda file, keys: (
-        pb.build(file, columns=["int64"], existing="replace", in_place=True, keys=keys).notes
+        pb.build(file, in_place=True, keys=keys, **(BUILD | {"columns": ["int64"]})).notes
     ),
     "strip": lambda file, keys: pb.strip(file, columns=["int64"], in_place=True, keys=keys).left,
     "repair": lambda file, keys: pb.repair(file, columns=["int64"], in_place=True, keys=keys).left,

@@ -46,7 +46,7 @@ class ObjectSource:
         self.path: str = address
         self.address = address
         self.bytes_read = 0
-        self._traffic = Traffic()
+        self.traffic = Traffic()
         self._counting = Lock()
         self._store = store_of(address)
         self._etag: str | None = None
@@ -58,7 +58,7 @@ class ObjectSource:
 
     @property
     def requests(self) -> Requests:
-        return self._traffic.requests
+        return self.traffic.requests
 
     @property
     def version(self) -> str:
@@ -165,8 +165,8 @@ class ObjectSource:
             data = memoryview(answer.bytes())
             return answer.meta, answer.range, data
 
-        meta, found, data = ask(self.address, GET, got, self._traffic)
-        count(self._traffic, Requests(bytes_down=len(data)))
+        meta, found, data = ask(self.address, GET, got, self.traffic)
+        count(self.traffic, Requests(bytes_down=len(data)))
         if size is None:
             self.size, self._etag, self._modified = self._version_in(meta)
             range = max(0, self.size - TAIL_BYTES), self.size
@@ -197,7 +197,7 @@ class ObjectSource:
             self.address,
             HEAD,
             lambda: obstore.head(self._store, self.address.key),
-            self._traffic,
+            self.traffic,
         )
 
     def _version_in(self, meta: Any) -> tuple[int, str | None, datetime]:

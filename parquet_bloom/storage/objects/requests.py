@@ -46,7 +46,7 @@ _TEMPORARY = {408, 429, 500, 502, 503, 504}
 _BROKEN = ("HTTP error", "error decoding", "body error", "timed out", "operation timeout")
 # There is no such server.
 _NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate")
-_EXPIRED = {"ExpiredToken", "TokenRefreshRequired", "RequestExpired", "ExpiredTokenException"}
+EXPIRED = {"ExpiredToken", "TokenRefreshRequired", "RequestExpired", "ExpiredTokenException"}
 
 _CREDENTIALS: Final[dict[StoreKind, str]] = {
     "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or the storage option"
@@ -165,7 +165,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
         return PermissionError(
             errno.EACCES, f"no credentials found: {_CREDENTIALS[address.kind]}", path
         )
-    if code in _EXPIRED:
+    if code in EXPIRED:
         return PermissionError(
             errno.EACCES, f"the credentials have expired ({shown}): renew them", path
         )

@@ -1,0 +1,198 @@
+"""boto3's client for the store of an address: the same store, with the same credentials, as obstore
+reads. obstore can neither copy parts of objects nor complete an upload on a condition."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import boto3
+from botocore import UNSIGNED
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    EndpointConnectionError,
+    HTTPClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    SSLError,
+)
+
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects import requests
+from parquet_bloom.storage.objects.requests import EXPIRED, count
+from parquet_bloom.storage.traffic import Requests, Traffic
+
+# What a request fails with. HTTPClientError is for connections that break.
+FAILURES: Final = (ClientError, BotoCoreError, OSError)
+
+_TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
+
+
+class Client:
+    """Requests about one object, counted in `traffic`, repeated if their failure may pass."""
+
+    def __init__(self, address: Address, traffic: Traffic) -> None:
+        self.address = address
+        self._traffic = traffic
+        options = _plain(address.options)
+        if any(name.startswith("sse_customer") for name in options):
+            raise RewriteError(
+                f"{address}: not changed in place: objects encrypted with a customer's key (SSE-C)"
+                " are only read"
+            )
+        self.endpoint = _endpoint(options)
+        self.is_aws = _is_aws(self.endpoint)
+        profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
+        # Connections are not shared by processes.
+        whose = os.getpid(), profile
+        self._s3 = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
+        self._object = {"Bucket": address.host, "Key": address.key}
+
+    def ask(
+        self,
+        operation: str,
+        kind: Requests,
+        doubts: list[BaseException] | None = None,
+        **arguments: Any,
+    ) -> dict[str, Any]:
+        """The answer to an operation on the object. Raises one of FAILURES. `doubts`: gets failures
+        of requests that the store may have done nevertheless."""
+        work = getattr(self._s3, operation)
+        retry = Requests()
+        for pause in (*requests.PAUSES, None):
+            count(self._traffic, kind + retry)
+            try:
+                answer: dict[str, Any] = work(**(self._object | arguments))
+                return answer
+            except FAILURES as error:
+                if doubts is not None and not 400 <= status_of(error) < 500:
+                    doubts.append(error)
+                if pause is None or not may_pass(error):
+                    raise
+            time.sleep(pause)
+            retry = Requests(retries=1)
+        raise AssertionError
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the same request may succeed."""
+    if isinstance(error, ClientError):
+        return status_of(error) in _TEMPORARY or code_of(error) in ("SlowDown", "RequestTimeout")
+    return isinstance(error, HTTPClientError) and not isinstance(
+        error, EndpointConnectionError | SSLError
+    )
+
+
+def status_of(error: BaseException) -> int:
+    """The status of the answer; 0 if there was none."""
+    if not isinstance(error, ClientError):
+        return 0
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def code_of(error: BaseException) -> str:
+    """The store's word for the problem, or the name of the exception."""
+    if isinstance(error, ClientError):
+        return str(error.response.get("Error", {}).get("Code", ""))
+    return type(error).__name__
+
+
+def said(error: BaseException) -> str:
+    """`412 PreconditionFailed`, or what broke."""
+    if status_of(error):
+        code = code_of(error)
+        return f"{status_of(error)} {'' if code == str(status_of(error)) else code}".rstrip()
+    # Messages of botocore may hold signed URLs.
+    return code_of(error)
+
+
+def failure(address: Address, error: BaseException, what: str) -> OSError:
+    """The OSError for one of FAILURES, which ends in `what` became of the object."""
+    path, code = str(address), code_of(error)
+    if isinstance(error, OSError):
+        kind = type(error) if type(error) in (PermissionError, FileNotFoundError) else OSError
+        return kind(error.errno or errno.EIO, f"{error.strerror or error}; {what}", path)
+    if isinstance(error, NoCredentialsError | PartialCredentialsError):
+        return PermissionError(errno.EACCES, f"no credentials found; {what}", path)
+    if code in EXPIRED:
+        return PermissionError(
+            errno.EACCES, f"the credentials have expired ({said(error)}): renew them; {what}", path
+        )
+    if status_of(error) in (401, 403):
+        return PermissionError(errno.EACCES, f"writing was refused ({said(error)}); {what}", path)
+    if status_of(error) == 404 and code in ("NoSuchKey", "404"):
+        return FileNotFoundError(errno.ENOENT, f"is no longer there; {what}", path)
+    if status_of(error):
+        return OSError(errno.EIO, f"the store answered {said(error)}; {what}", path)
+    return OSError(errno.EIO, f"no answer: {said(error)}; {what}", path)
+
+
+def _plain(options: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower().removeprefix("aws_"): value for name, value in options.items()}
+
+
+def _endpoint(options: Mapping[str, str]) -> str | None:
+    """Where obstore looks for it, in its order."""
+    for name in ("endpoint", "endpoint_url"):
+        if options.get(name):
+            return options[name]
+    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"):
+        if os.environ.get(name):
+            return os.environ[name]
+    return None
+
+
+def _is_aws(endpoint: str | None) -> bool:
+    host = urlsplit(endpoint or "").hostname or ""
+    return endpoint is None or host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
+
+
+@lru_cache(maxsize=64)
+def _client(
+    given: tuple[tuple[str, str], ...], endpoint: str | None, bucket: str, whose: object
+) -> Any:
+    options = dict(given)
+
+    def first(*names: str) -> str | None:
+        return next((options[name] for name in names if name in options), None)
+
+    is_virtual = options.get("virtual_hosted_style_request", "").lower() == "true"
+    if endpoint and is_virtual:
+        # There it has the bucket in it; boto3 puts it there itself.
+        endpoint = endpoint.replace(f"://{bucket}.", "://", 1)
+    # Attempts are made here, where they are counted. New checksums are not known to all stores.
+    settings: dict[str, Any] = {
+        "retries": {"total_max_attempts": 1},
+        "connect_timeout": 10,
+        "read_timeout": 300,
+        "request_checksum_calculation": "when_required",
+        "response_checksum_validation": "when_required",
+        "s3": {"addressing_style": "virtual" if is_virtual else "path" if endpoint else "auto"},
+    }
+    if options.get("skip_signature", "").lower() == "true":
+        settings["signature_version"] = UNSIGNED
+    if proxy := first("proxy_url"):
+        settings["proxies"] = {"http": proxy, "https": proxy}
+    is_checked = options.get("allow_invalid_certificates", "").lower() != "true"
+    region = first("region", "default_region") or os.environ.get("AWS_REGION")
+    session = boto3.Session(
+        aws_access_key_id=first("access_key_id"),
+        aws_secret_access_key=first("secret_access_key"),
+        aws_session_token=first("session_token", "token"),
+        region_name=region,
+    )
+    return session.client(
+        "s3",
+        endpoint_url=endpoint,
+        verify=None if is_checked else False,
+        region_name=None if session.region_name else "us-east-1",
+        config=Config(**settings),
+    )

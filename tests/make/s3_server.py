@@ -1,0 +1,225 @@
+"""A server like Amazon S3, to write to: conditions, multipart uploads, copies of parts, and tags.
+
+`kind` of what is asked: PUT, DELETE, CREATE, PART, COPY, COMPLETE, ABORT, TAGS, besides those of an
+ObjectServer.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.etree import ElementTree
+
+from make.object_server import Asked, Fault, Handler, ObjectServer
+
+# Headers that an object keeps.
+KEPT = (
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "expires",
+    "x-amz-server-side-encryption",
+    "x-amz-server-side-encryption-aws-kms-key-id",
+    "x-amz-storage-class",
+    "x-amz-website-redirect-location",
+)
+
+
+@dataclass
+class Lost(Fault):
+    """The request is done, and the connection broken instead of an answer; with `before`, it is not
+    even done."""
+
+    before: bool = False
+
+
+@dataclass
+class Upload:
+    name: str
+    headers: dict[str, str]
+    tags: str
+    parts: dict[int, bytes] = field(default_factory=dict)
+
+
+class S3Server(ObjectServer):
+    """`least`: the bytes of a part that is not the last. `is_lax`: conditions of requests that write
+    are not looked at; `has_tags`: whether there is such a thing."""
+
+    def __init__(self) -> None:
+        self.handler = WritingHandler
+        super().__init__()
+        self.least = 5 << 20
+        self.is_lax = False
+        self.has_tags = True
+        self.tags: dict[str, str] = {}
+        self.uploads: dict[str, Upload] = {}
+        self.received = 0
+        self._numbers = count(1)
+
+    def clear(self) -> None:
+        """As if it were new."""
+        for each in (self.objects, self.tags, self.uploads, self.properties, self.faults):
+            each.clear()
+        self.forget()
+        self.least, self.is_lax, self.has_tags, self.received = 5 << 20, False, True, 0
+
+    def store_it(self, name: str, data: bytes, headers: dict[str, str], tags: str) -> None:
+        self.put(name, data)
+        self.properties[name], self.tags[name] = headers, tags
+
+    def kinds(self) -> list[str]:
+        return [asked.kind for asked in self.asked]
+
+
+class WritingHandler(Handler):
+    store: Any
+
+    def handle_expect_100(self) -> bool:
+        """Which is waited for, for a second."""
+        is_fine = super().handle_expect_100()
+        self.wfile.flush()
+        return is_fine
+
+    def do_GET(self) -> None:
+        if "tagging" in self._query():
+            self._write("TAGS")
+        else:
+            super().do_GET()
+
+    def do_PUT(self) -> None:
+        query = self._query()
+        is_copy = "x-amz-copy-source" in self.headers
+        self._write("PUT" if "partNumber" not in query else "COPY" if is_copy else "PART")
+
+    def do_POST(self) -> None:
+        self._write("CREATE" if "uploads" in self._query() else "COMPLETE")
+
+    def do_DELETE(self) -> None:
+        self._write("ABORT" if "uploadId" in self._query() else "DELETE")
+
+    def _query(self) -> dict[str, str]:
+        parsed = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
+        return {name: values[0] for name, values in parsed.items()}
+
+    def _write(self, kind: str) -> None:
+        store, name = self.store, unquote(urlsplit(self.path).path).lstrip("/")
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        store.received += len(body) if kind in ("PUT", "PART") else 0
+        asked = Asked(
+            kind, name, if_match=self.headers.get("If-Match"), headers=dict(self.headers.items())
+        )
+        store.asked.append(asked)
+        fault = next((each for each in store.faults if each.takes(kind)), None)
+        if fault is not None and fault.do is not None:
+            fault.do()
+        if fault is not None and fault.status:
+            self._send(asked, fault.status, fault.body.encode(), fault.headers)
+            return
+        if isinstance(fault, Lost) and fault.before:
+            self.close_connection = True
+            return
+        status, answer, headers = getattr(self, f"_{kind.lower()}")(name, body)
+        if isinstance(fault, Lost):
+            self.close_connection = True
+            return
+        self._send(asked, status, answer.encode(), headers)
+
+    def _problem(self, name: str) -> tuple[int, str, dict[str, str]] | None:
+        """Why the conditions of a request that writes do not hold."""
+        wanted = self.headers.get("If-Match")
+        if wanted is None or self.store.is_lax:
+            return None
+        if name not in self.store.objects:
+            return _error(404, "NoSuchKey")
+        return None if wanted == self.store.etag(name) else _error(412, "PreconditionFailed")
+
+    def _kept(self) -> dict[str, str]:
+        names = [name for name in self.headers if name.lower().startswith("x-amz-meta-")]
+        return {name: self.headers[name] for name in [*KEPT, *names] if name in self.headers}
+
+    def _tags(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        if not self.store.has_tags:
+            return _error(501, "NotImplemented")
+        tags = parse_qs(self.store.tags.get(name, ""))
+        pairs = "".join(
+            f"<Tag><Key>{key}</Key><Value>{values[0]}</Value></Tag>" for key, values in tags.items()
+        )
+        return 200, f"<Tagging><TagSet>{pairs}</TagSet></Tagging>", {}
+
+    def _put(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        if problem := self._problem(name):
+            return problem
+        self.store.store_it(name, body, self._kept(), self.headers.get("x-amz-tagging", ""))
+        return 200, "", {"ETag": self.store.etag(name)}
+
+    def _delete(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        self.store.objects.pop(name, None)
+        return 204, "", {}
+
+    def _create(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        number = f"upload-{next(self.store._numbers)}"
+        tags = self.headers.get("x-amz-tagging", "")
+        self.store.uploads[number] = Upload(name, self._kept(), tags)
+        xml = f"<InitiateMultipartUploadResult><UploadId>{number}</UploadId></InitiateMultipartUploadResult>"
+        return 200, xml, {}
+
+    def _part(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        query = self._query()
+        if query["uploadId"] not in self.store.uploads:
+            return _error(404, "NoSuchUpload")
+        self.store.uploads[query["uploadId"]].parts[int(query["partNumber"])] = body
+        return 200, "", {"ETag": _md5(body)}
+
+    def _copy(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        source = unquote(self.headers["x-amz-copy-source"]).lstrip("/")
+        if source not in self.store.objects:
+            return _error(404, "NoSuchKey")
+        wanted = self.headers.get("x-amz-copy-source-if-match")
+        if wanted not in (None, self.store.etag(source)):
+            return _error(412, "PreconditionFailed")
+        first, last = self.headers["x-amz-copy-source-range"].removeprefix("bytes=").split("-")
+        data = self.store.objects[source][int(first) : int(last) + 1]
+        status, answer, headers = self._part(name, data)
+        if status != 200:
+            return status, answer, headers
+        return 200, f"<CopyPartResult><ETag>{headers['ETag']}</ETag></CopyPartResult>", {}
+
+    def _complete(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        number = self._query()["uploadId"]
+        if number not in self.store.uploads:
+            return _error(404, "NoSuchUpload")
+        if problem := self._problem(name):
+            return problem
+        upload = self.store.uploads[number]
+        wanted = [
+            (int(each.findtext("{*}PartNumber", "")), each.findtext("{*}ETag", ""))
+            for each in ElementTree.fromstring(body).iter()
+            if each.tag.endswith("}Part") or each.tag == "Part"
+        ]
+        if [(key, _md5(part)) for key, part in sorted(upload.parts.items())] != wanted:
+            return _error(400, "InvalidPart")
+        parts = [part for _, part in sorted(upload.parts.items())]
+        if any(len(part) < self.store.least for part in parts[:-1]):
+            return _error(400, "EntityTooSmall")
+        del self.store.uploads[number]
+        self.store.store_it(name, b"".join(parts), upload.headers, upload.tags)
+        etag = hashlib.md5(b"".join(hashlib.md5(part).digest() for part in parts)).hexdigest()
+        self.store._etags[name] = f'"{etag}-{len(parts)}"'
+        xml = f"<CompleteMultipartUploadResult><ETag>{self.store.etag(name)}</ETag></CompleteMultipartUploadResult>"
+        return 200, xml, {}
+
+    def _abort(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        if self.store.uploads.pop(self._query()["uploadId"], None) is None:
+            return _error(404, "NoSuchUpload")
+        return 204, "", {}
+
+
+def _md5(data: bytes) -> str:
+    return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
+
+
+def _error(status: int, code: str) -> tuple[int, str, dict[str, str]]:
+    return status, f"<Error><Code>{code}</Code><Message>{code}</Message></Error>", {}
