@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import io
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -27,7 +27,7 @@ from parquet_bloom.options import BuildOptions, InspectOptions, ValidateOptions
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.storage.new_version import ImaginedVersion
-from parquet_bloom.storage.source import check_length
+from parquet_bloom.storage.source import Window, check_length
 from parquet_bloom.values.literals import encode_literal, literal_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.validate import validate_file
@@ -44,6 +44,11 @@ MOST_COLUMNS = 50
 class MemorySource:
     """A Source of bytes."""
 
+    is_remote = False
+    held_ahead = 0
+    requests = None
+    version = ""
+
     def __init__(self, data: bytes) -> None:
         self.path = "fuzzed"
         self.size = len(data)
@@ -55,6 +60,12 @@ class MemorySource:
         check_length(self.path, offset, length, len(data))
         self.bytes_read += length
         return data
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        return
+
+    def window(self) -> Window:
+        return Window(self)
 
     def check_unchanged(self) -> None:
         return
