@@ -60,7 +60,9 @@ def is_new(data):
 
 
 def written(s3):
-    return [kind for kind in s3.kinds() if kind not in ("GET", "LIST")]
+    """What was sent to change an object, in order; parts are sent at the same time."""
+    kinds = " ".join(kind for kind in s3.kinds() if kind not in ("GET", "LIST"))
+    return kinds.replace("PART COPY", "COPY PART").split()
 
 
 # ------------------------------------------------------------------------------------------------
