@@ -231,8 +231,8 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, *times)
 
 
-class Cut:
-    """The first `size` bytes of a Source."""
+class _Through:
+    """What a Source has that reads `size` bytes of another one in its own way."""
 
     def __init__(self, source: Source, size: int) -> None:
         self.path = source.path
@@ -240,16 +240,8 @@ class Cut:
         self.bytes_read = 0
         self._source = source
 
-    def read_at(self, offset: int, length: int) -> bytes:
-        check_length(self.path, offset, length, max(0, min(length, self.size - offset)))
-        self.bytes_read += length
-        return self._source.read_at(offset, length)
-
     def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
         self._source.will_read(ranges)
-
-    def window(self) -> Window | Cut:
-        return self if self.is_remote else Window(self)
 
     @property
     def is_remote(self) -> bool:
@@ -274,15 +266,24 @@ class Cut:
         self._source.close()
 
 
-class Window:
+class Cut(_Through):
+    """The first `size` bytes of a Source."""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        check_length(self.path, offset, length, max(0, min(length, self.size - offset)))
+        self.bytes_read += length
+        return self._source.read_at(offset, length)
+
+    def window(self) -> Window | Cut:
+        return self if self.is_remote else Window(self)
+
+
+class Window(_Through):
     """A Source that reads neighbouring bytes together and keeps the last of them: filters are small
     and side by side. Not for several threads."""
 
     def __init__(self, source: Source) -> None:
-        self.path = source.path
-        self.size = source.size
-        self.bytes_read = 0
-        self._source = source
+        super().__init__(source, source.size)
         self._start = 0
         self._data = b""
 
@@ -296,30 +297,5 @@ class Window:
             self._start, at = offset, 0
         return self._data[at : at + length]
 
-    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
-        self._source.will_read(ranges)
-
     def window(self) -> Window:
         return self
-
-    @property
-    def is_remote(self) -> bool:
-        return self._source.is_remote
-
-    @property
-    def held_ahead(self) -> int:
-        return self._source.held_ahead
-
-    @property
-    def version(self) -> str:
-        return self._source.version
-
-    @property
-    def requests(self) -> Requests | None:
-        return self._source.requests
-
-    def check_unchanged(self) -> None:
-        self._source.check_unchanged()
-
-    def close(self) -> None:
-        self._source.close()
