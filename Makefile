@@ -76,9 +76,9 @@ docs: .venv/installed
 thrift:
 	dir=$$(mktemp -d) && thrift -strict --gen py:slots -out $$dir thrift/parquet.thrift && cp $$dir/parquet_bloom/parquet/thrift/*.py parquet_bloom/parquet/thrift/ && rm -r $$dir
 
-# Regenerate parquet_bloom/orc/proto from orc.proto (needs protoc 3.20 to 3.21).
+# Regenerate parquet_bloom/orc/proto/definition.py from orc.proto (needs protoc).
 proto:
-	protoc -I . --python_out=. parquet_bloom/orc/proto/orc.proto
+	dir=$$(mktemp -d) && protoc -I . --python_out=$$dir parquet_bloom/orc/proto/orc.proto && sed -n "s/.*AddSerializedFile(\(b'.*'\))$$/SERIALIZED = \1/p" $$dir/parquet_bloom/orc/proto/orc_pb2.py > parquet_bloom/orc/proto/definition.py && rm -r $$dir
 
 clean:
 	rm -rf .venv build demo *.egg-info parquet_bloom/native/*.so parquet_bloom/native/_kernel.c

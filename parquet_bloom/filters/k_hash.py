@@ -18,6 +18,8 @@ from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -51,9 +53,19 @@ class KHashFilter:
     @classmethod
     def empty(cls, num_bits: int, num_hashes: int) -> Self:
         """A filter with every bit clear, in as few words as possible."""
+        (filter,) = cls.several(1, num_bits, num_hashes)
+        return filter
+
+    @classmethod
+    def several(cls, count: int, num_bits: int, num_hashes: int) -> Sequence[Self]:
+        """Empty filters side by side in memory: what is freed between one by one is too small for what
+        comes next."""
         num_words = -(-min(num_bits, MAX_BITS + 1) // WORD_BITS)
-        words = memoryview(bytearray(8 * num_words)).cast(WORD_FORMAT)
-        return cls(words, num_hashes, num_bits)
+        words = memoryview(bytearray(8 * num_words * count)).cast(WORD_FORMAT)
+        return [
+            cls(words[index * num_words : (index + 1) * num_words], num_hashes, num_bits)
+            for index in range(count)
+        ]
 
     @classmethod
     def from_bytes(

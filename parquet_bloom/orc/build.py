@@ -54,6 +54,9 @@ class OrcSize:
     def empty_filter(self) -> KHashFilter:
         return KHashFilter.empty(*hive_size(self.entries, self.fpp))
 
+    def empty_filters(self, count: int) -> Sequence[KHashFilter]:
+        return KHashFilter.several(count, *hive_size(self.entries, self.fpp))
+
     def allows(self, fpp: float) -> bool:
         """Whether filters of which none has a higher FPP should be written."""
         return fpp <= _TOLERANCE * self.fpp
@@ -108,18 +111,16 @@ class OrcFilterBuilder:
             # In memory, as a message, and compressed.
             num_filters * (3 * self.size.empty_filter().num_bytes + FILTER_BYTES),
         )
-        filters: dict[int, list[KHashFilter]] = {kind: [] for kind in self.kinds}
+        filters = {kind: self.size.empty_filters(stripe.num_index_groups) for kind in self.kinds}
         key_forms = {
             kind: KeyForm(utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone)
             for kind in self.kinds
         }
         counts = []
-        for group in groups(self.file, chunk):
+        for index, group in enumerate(groups(self.file, chunk)):
             counts.append(group.num_values)
             for kind, key_form in key_forms.items():
-                filter = self.size.empty_filter()
-                insert_values(filter, chunk.column, group.distinct, key_form)
-                filters[kind].append(filter)
+                insert_values(filters[kind][index], chunk.column, group.distinct, key_form)
         if not any(counts):
             return NO_VALUES
         first = filters[self.kinds[0]]

@@ -5,6 +5,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Column Encodings".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,11 @@ from parquet_bloom.parallel import check_fits
 if TYPE_CHECKING:
     from parquet_bloom.orc.columns import OrcColumn
     from parquet_bloom.orc.reader import OrcReader
-    from parquet_bloom.orc.stripe import Stripe
+    from parquet_bloom.orc.stripe import OrcStream, Stripe
+    from parquet_bloom.storage.source import Source
+
+# To read at a time: memory that is used again already has its pages.
+_PIECE: Final = 512 << 10
 
 PRESENT, DATA, LENGTH, DICTIONARY_DATA, SECONDARY = 0, 1, 2, 3, 5
 
@@ -58,10 +63,9 @@ class ChunkStreams:
         if self.column.name and not self.where.endswith(f"column {self.column.name}"):
             where += f" of {self.column.name}"
         if found is None:
-            return Stream(b"", self.file.tail.compression, where)
+            return Stream((), self.file.tail.compression, where)
         check_fits(f"{where}: takes", found.length)
-        stored = self.file.source.read_at(found.offset, found.length)
-        return Stream(stored, self.file.tail.compression, where)
+        return Stream(_pieces(self.file.source, found), self.file.tail.compression, where)
 
     def integers(self, kind: int, *, signed: bool, version: int | None = None) -> Integers:
         """Raises FormatError for an unknown encoding, and as stream."""
@@ -78,3 +82,11 @@ class ChunkStreams:
 
     def long_numbers(self) -> LongNumbers:
         return LongNumbers(self.stream(DATA))
+
+
+def _pieces(source: Source, stream: OrcStream) -> Iterator[bytes]:
+    """The bytes of a stream, all at once if they come from afar."""
+    end = stream.offset + stream.length
+    step = stream.length if source.is_remote else _PIECE
+    for at in range(stream.offset, end, step or 1):
+        yield source.read_at(at, min(step, end - at))

@@ -10,9 +10,10 @@ Spec: apache/orc-format, specification/ORCv1.md "Compression".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from typing import Any, Final
 
 import cramjam
@@ -20,7 +21,7 @@ import cramjam
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parallel import check_fits
 
-Compressor = Callable[[bytes], Any]
+Compressor = Callable[[memoryview], Any]
 
 NONE: Final = 0
 CODECS = ("NONE", "ZLIB", "SNAPPY", "LZO", "LZ4", "ZSTD")
@@ -62,50 +63,45 @@ class Compression:
         Raises FormatError for chunks that are damaged or expand to too much, UnsupportedError for
         an unknown codec and for more than fits the memory budget.
         """
-        chunks = []
+        out = BytesIO()
         expanded = 0
-        for chunk in self.parts(data):
+        for chunk in self.parts((data,)):
             expanded += len(chunk)
             if expanded > MAX_EXPANDED_BYTES and self.codec != NONE:
                 raise FormatError(f"expands to more than {MAX_EXPANDED_BYTES} bytes")
-            # In chunks, and as one.
+            # While room for more is made.
             check_fits("decompressed, it takes", 2 * expanded)
-            chunks.append(chunk)
-        return b"".join(chunks)
+            out.write(chunk)
+        return out.getvalue()
 
-    def parts(self, stored: bytes) -> Iterator[memoryview | bytes]:
-        """Decompress chunk by chunk. Raises as expand."""
-        data = memoryview(stored)
+    def parts(self, stored: Iterable[bytes]) -> Iterator[memoryview | bytes]:
+        """Decompress chunk by chunk what is `stored`, in pieces that may end anywhere. Each part holds
+        until the next one is asked for. Raises as expand."""
         if self.codec == NONE:
-            yield data
+            yield from stored
             return
         if self.codec not in _FUNCTIONS:
             raise UnsupportedError(f"codec {self.name} is not supported")
-        room = bytearray(self.block_bytes)
+        pieces = _Pieces(stored)
+        room = memoryview(bytearray(self.block_bytes))
         at = 0
-        while at < len(data):
-            header = int.from_bytes(data[at : at + _HEADER_BYTES], "little")
-            start = at + _HEADER_BYTES
-            end = start + (header >> 1)
-            if end > len(data):
-                raise FormatError(f"chunk at byte {at}: ends at {end}, expected {len(data)}")
-            if end - start > self.block_bytes:
+        while header := pieces.take(_HEADER_BYTES):
+            number = int.from_bytes(header, "little")
+            length = number >> 1
+            chunk = pieces.take(length)
+            found = len(header) + len(chunk)
+            if found < _HEADER_BYTES + length:
                 raise FormatError(
-                    f"chunk at byte {at}: {end - start} bytes, expected at most {self.block_bytes}"
+                    f"chunk at byte {at}: ends at {at + _HEADER_BYTES + length}, expected {at + found}"
                 )
-            if header & 1:
-                yield data[start:end]
-            else:
-                length = self._decompress(data[start:end], at, room)
-                part = memoryview(room)[:length]
-                if length == self.block_bytes:
-                    yield part
-                    room = bytearray(self.block_bytes)
-                else:
-                    yield bytes(part)
-            at = end
+            if length > self.block_bytes:
+                raise FormatError(
+                    f"chunk at byte {at}: {length} bytes, expected at most {self.block_bytes}"
+                )
+            yield chunk if number & 1 else room[: self._decompress(chunk, at, room)]
+            at += found
 
-    def _decompress(self, chunk: memoryview, at: int, room: bytearray) -> int:
+    def _decompress(self, chunk: memoryview, at: int, room: memoryview) -> int:
         try:
             return _FUNCTIONS[self.codec][0](chunk, room)
         except cramjam.DecompressionError as error:
@@ -123,15 +119,38 @@ class Compression:
     def _in_chunks(self, data: bytes, compress: Compressor) -> bytes:
         if self.codec == NONE:
             return data
+        view = memoryview(data)
         return b"".join(
             part
             for at in range(0, len(data), self.block_bytes)
-            for part in _chunk(data[at : at + self.block_bytes], compress)
+            for part in _chunk(view[at : at + self.block_bytes], compress)
         )
 
 
-def _chunk(data: bytes, compress: Compressor) -> tuple[bytes, bytes]:
-    smaller = bytes(compress(data))
+class _Pieces:
+    """Bytes that come in pieces."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._piece = memoryview(b"")
+
+    def take(self, count: int) -> memoryview:
+        """The next bytes, or as many as there are."""
+        taken, self._piece = self._piece[:count], self._piece[count:]
+        if len(taken) == count:
+            return taken
+        found = [taken]
+        while count := count - len(found[-1]):
+            if (piece := next(self._pieces, None)) is None:
+                break
+            self._piece = memoryview(piece)
+            taken, self._piece = self._piece[:count], self._piece[count:]
+            found.append(taken)
+        return memoryview(b"".join(found))
+
+
+def _chunk(data: memoryview, compress: Compressor) -> tuple[bytes, bytes | memoryview]:
+    smaller = compress(data)
     is_original = len(smaller) >= len(data)
-    payload = data if is_original else smaller
+    payload = data if is_original else bytes(smaller)
     return (len(payload) << 1 | is_original).to_bytes(_HEADER_BYTES, "little"), payload

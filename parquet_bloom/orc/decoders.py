@@ -110,9 +110,7 @@ def decoder(streams: ChunkStreams) -> Decoder:
             return lambda count: _numbers(booleans.take(count)[0])
         case "FLOAT" | "DOUBLE":
             stream, (width, item) = streams.stream(DATA), _FLOATS[column.kind]
-            return lambda count: _numbers(
-                memoryview(stream.take_bytes(count * width)).cast("B").cast(item)
-            )
+            return lambda count: _numbers(stream.take_bytes(count * width).cast(item))
         case "LIST" | "MAP":
             lengths = streams.integers(LENGTH, signed=False)
             return lambda count: _numbers(lengths.take(count))

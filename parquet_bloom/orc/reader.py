@@ -16,7 +16,6 @@ from parquet_bloom.errors import (
 from parquet_bloom.orc.bloom import KeyForm, StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.proto import orc_pb2
-from parquet_bloom.orc.row_index import IndexEntry, read_row_index
 from parquet_bloom.orc.stripe import (
     BLOOM_FILTER_UTF8,
     FILTER_KINDS,
@@ -32,6 +31,7 @@ from parquet_bloom.parallel import check_fits
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 
 if TYPE_CHECKING:
+    from parquet_bloom.orc.row_index import IndexEntry
     from parquet_bloom.storage.source import Source
 
 
@@ -167,6 +167,8 @@ class OrcReader(DataFile):
 
         Raises as filters.
         """
+        from parquet_bloom.orc.row_index import read_row_index
+
         read = self._checked(stripe, column)
         stream = read.stream_of(column.id, (ROW_INDEX,))
         if stream is None:

@@ -9,7 +9,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Run Length Encoding".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -56,6 +56,12 @@ _BYTES: Final = _Layout("B")
 _WORD_PAIRS: Final = _Layout("Q", 2)
 
 
+def _copied(part: memoryview | bytes, at: int, room: memoryview) -> tuple[int, int]:
+    count = min(len(part) - at, len(room))
+    room[:count] = memoryview(part)[at : at + count]
+    return count, at + count
+
+
 # Errors of the kernel and of codecs as ours, which name their place.
 naming = partial(
     placing,
@@ -69,9 +75,10 @@ naming = partial(
 
 
 class Stream:
-    """The bytes of a stream; `where` names file, stripe, column and stream."""
+    """The bytes of a stream, `stored` in pieces that may end anywhere; `where` names file, stripe, column
+    and stream."""
 
-    def __init__(self, stored: bytes, compression: Compression, where: str) -> None:
+    def __init__(self, stored: Iterable[bytes], compression: Compression, where: str) -> None:
         self.where = where
         self._parts: Iterator[memoryview | bytes] = compression.parts(stored)
         self._part: memoryview | bytes = b""
@@ -81,20 +88,9 @@ class Stream:
         self._whole: memoryview | bytes | None = None
         self._joint = 0
 
-    def take_bytes(self, count: int) -> memoryview | bytes:
-        """The next bytes. Raises FormatError if there are fewer, UnsupportedError."""
-        pieces: list[memoryview | bytes] = []
-        left = count
-        while left > len(self._part) - self._at:
-            if len(piece := self._part[self._at :]):
-                pieces.append(piece)
-                left -= len(piece)
-            self._part, self._at = b"", 0
-            if not self._refill():
-                raise self._too_short(count - left, count, "bytes")
-        start, self._at = self._at, self._at + left
-        last = memoryview(self._part)[start : self._at]
-        return b"".join([*pieces, last]) if pieces else last
+    def take_bytes(self, count: int) -> memoryview:
+        """A copy of the next bytes. Raises FormatError if there are fewer, UnsupportedError."""
+        return self._taken(_copied, _BYTES, count, "bytes")
 
     def fill(self, decode: _Decode, layout: _Layout, count: int) -> memoryview:
         """The next `count` values. Raises as take_bytes."""
@@ -103,13 +99,16 @@ class Stream:
                 f"{self.where}: {count} values in an index group, expected at most {MOST_VALUES}"
             )
         check_fits(f"{self.where}: {count} values take", _VALUE_BYTES * count)
+        return self._taken(decode, layout, count, "values")
+
+    def _taken(self, decode: _Decode, layout: _Layout, count: int, what: str) -> memoryview:
         pieces = []
         for start in range(0, count, _PIECE):
             room = min(_PIECE, count - start)
             piece = layout.room(room)
             filled = self._fill(decode, piece, room, layout.num_items)
             if filled < room:
-                raise self._too_short(start + filled, count, "values")
+                raise self._too_short(start + filled, count, what)
             pieces.append(piece)
         if len(pieces) == 1:
             return pieces[0]
@@ -133,7 +132,8 @@ class Stream:
             else:
                 self._part, self._at = b"".join([self._part[self._at : self._joint], whole]), 0
             return True
-        rest = self._part[self._at :]
+        # What is left is overwritten by the next part.
+        rest = bytes(self._part[self._at :])
         with naming(self.where):
             part = next(self._parts, None)
         if part is None:

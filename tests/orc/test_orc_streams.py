@@ -31,7 +31,7 @@ DATA = b"".join([*runs_of(NUMBERS, 8, 31), *runs_of(SMALL, 7, 30), *runs_of(LAST
 
 
 def stream(data, codec=ZSTD, block_bytes=10_000):
-    return Stream(data, Compression(codec, block_bytes), "values")
+    return Stream((data,), Compression(codec, block_bytes), "values")
 
 
 @pytest.mark.parametrize("size", SIZES)

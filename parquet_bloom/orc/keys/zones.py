@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
-from zoneinfo import ZoneInfo
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -145,6 +146,9 @@ def _change(zone: ZoneInfo, start: datetime, end: datetime) -> datetime:
 
 
 def _zone(name: str) -> ZoneInfo:
+    # Of use to timestamps alone, and takes as long as all of this package's modules for values.
+    from zoneinfo import ZoneInfo
+
     try:
         return ZoneInfo(name or "UTC")
     except (KeyError, ValueError, OSError):
