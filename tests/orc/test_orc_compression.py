@@ -50,6 +50,23 @@ def test_what_is_stored_needs_no_compressor(codec, length):
         assert Compression(codec, BLOCK_BYTES).expand(stored) == data
 
 
+@pytest.mark.parametrize("piece", [1, 2, 3, 4, 40])
+@pytest.mark.parametrize(
+    ("length", "complaint"),
+    [
+        (10, "chunk at byte 8: ends at 13, expected 10"),
+        (11, "chunk at byte 8: ends at 13, expected 11"),
+        (12, "chunk at byte 8: ends at 13, expected 12"),
+    ],
+)
+def test_where_the_last_of_many_pieces_ends_too_early(piece, length, complaint):
+    stored = Compression(ZLIB, 5).stored(b"abcdefg")[:length]
+    pieces = (stored[at : at + piece] for at in range(0, length, piece))
+    with pytest.raises(FormatError) as raised:
+        [bytes(part) for part in Compression(ZLIB, 5).parts(pieces)]
+    assert str(raised.value) == complaint
+
+
 def test_the_bytes_of_an_original_chunk():
     assert Compression(ZLIB, 4).stored(b"abcde").hex() == "09000061626364" + "03000065"
 

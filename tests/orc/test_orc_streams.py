@@ -30,8 +30,9 @@ def runs_of(numbers, num_bytes, code):
 DATA = b"".join([*runs_of(NUMBERS, 8, 31), *runs_of(SMALL, 7, 30), *runs_of(LAST, 7, 30)])
 
 
-def stream(data, codec=ZSTD, block_bytes=10_000):
-    return Stream((data,), Compression(codec, block_bytes), "values")
+def stream(data, codec=ZSTD, block_bytes=10_000, piece=1 << 20):
+    pieces = (data[at : at + piece] for at in range(0, len(data), piece))
+    return Stream(pieces, Compression(codec, block_bytes), "values")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -45,6 +46,16 @@ def test_runs_that_a_chunk_ends_within(size, count):
     assert found == expected
     with pytest.raises(FormatError, match=r"^values: ends after 0 values, expected 1$"):
         integers.take(1)
+
+
+@pytest.mark.parametrize("codec", [NONE, ZSTD])
+@pytest.mark.parametrize("piece", [1, 2, 97, 1024, 1027, 5000])
+def test_pieces_may_end_anywhere(codec, piece):
+    """Within a chunk, within what precedes it, and where it ends."""
+    data = DATA if codec == NONE else framed(DATA, codec, 1024)
+    integers = Integers(stream(data, codec, piece=piece), 2, signed=False)
+    found = [*integers.take(700), *integers.take(1353)]
+    assert found == [*NUMBERS, *SMALL, *LAST]
 
 
 def test_runs_without_chunks():
@@ -71,8 +82,17 @@ def test_what_takes_more_of_a_chunk_than_any_run():
 
 @pytest.mark.parametrize("size", [100, 512, 1000])
 def test_bytes_that_were_taken_stay(size):
-    """Each chunk has memory of its own, if its bytes were not copied."""
+    """They are copied: all chunks are decompressed into the same memory."""
     data = b"".join(bytes([number]) * 512 for number in range(20))
     bytes_of = stream(framed(data, ZSTD, size), block_bytes=size)
     taken = [bytes_of.take_bytes(512) for _ in range(20)]
     assert b"".join(taken) == data
+
+
+def test_many_bytes_and_what_follows():
+    """More than memory is made for at once."""
+    data = bytes(range(256)) * 8200
+    bytes_of = stream(framed(data, ZSTD, 10_000), piece=700)
+    assert bytes_of.take_bytes(1 << 21) == data[: 1 << 21]
+    with pytest.raises(FormatError, match=r"^values: ends after 2048 bytes, expected 2049$"):
+        bytes_of.take_bytes(2049)
