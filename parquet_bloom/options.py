@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.arguments import PATH_OR_URL, path_given
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
-from parquet_bloom.storage.new_version import Target, resolve_target
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, check_word
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.new_version import Target
 
 DEFAULT_FPP = 0.01
 MAX_SEED = (1 << 32) - 1
@@ -62,6 +65,8 @@ class Destination:
 
     def target(self, source: str | os.PathLike[str]) -> Target:
         """Where that is for one file. Raises RewriteError for an output that must not be written."""
+        from parquet_bloom.storage.new_version import Target, resolve_target
+
         output = None if self.output is None else path_given("output", self.output)
         if self.dry_run:
             return Target(None, in_place=self.in_place)

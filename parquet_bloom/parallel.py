@@ -150,9 +150,9 @@ def work_in_order(
     every result must close this: otherwise the garbage collector may do so in a thread that it
     waits for.
     """
-    threads = threads or num_processors()
+    threads = min(threads or num_processors(), len(chunks))
     holder = _budget.holder
-    if threads == 1:
+    if threads <= 1:
         for chunk in chunks:
             taken = room(chunk)
             _budget.take(holder, taken, is_first=True)

@@ -8,9 +8,10 @@ structs: no engine uses filters for the elements of lists and maps.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.parquet.mishashed import mishashed
 from parquet_bloom.values.types import LeafType
 

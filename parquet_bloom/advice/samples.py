@@ -10,13 +10,13 @@ part into the whole and is called by one thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice.lookups import LookUps, OrderKey
 from parquet_bloom.advice.ndv import ALL_HASHES
+from parquet_bloom.dataclass import dataclass
 
 # The default number of distinct stored values to draw from each column.
 LIMIT = 4096

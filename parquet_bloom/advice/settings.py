@@ -10,9 +10,9 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, Protocol
 
@@ -19,6 +18,7 @@ from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import GivenValue, Sample, SamplePart
 from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.container.protocols import Column, Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.parallel import Progress, work_in_order
 

@@ -9,8 +9,9 @@ probabilities, the chance of at least `hits` of `tried` has a bound (Chernoff, H
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log, sqrt
+
+from parquet_bloom.dataclass import dataclass
 
 # At most one wrong claim in 10^9 searches of 10^5 hypotheses each.
 MAX_LOG_LUCK = log(1e-14)

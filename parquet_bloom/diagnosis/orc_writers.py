@@ -8,13 +8,14 @@ the writer and the type can tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.errors import UnsupportedError

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 
 Hashes = NDArray[np.uint64]

@@ -7,9 +7,10 @@ room for as many values as an index group has rows.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.filters.rates import percent

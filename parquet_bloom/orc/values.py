@@ -13,10 +13,11 @@ Spec: apache/orc-format, specification/ORCv1.md "Column Encodings".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.orc.arrays import Values
 from parquet_bloom.orc.chunk_streams import PRESENT, ChunkStreams

@@ -12,11 +12,12 @@ NaN and nulls have no bytes, and their verdict is `unknown`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container.doubts import Doubts
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range
 from parquet_bloom.values.given import encode_given, texts_of

@@ -9,9 +9,10 @@ Spec: parquet-format, BloomFilter.md "File Format"; the order is parquet-java's.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.filters.sizing import MAX_BYTES, Size
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse

@@ -10,10 +10,11 @@ Removed filters go with their bytes if nothing but the footer follows them.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FilterError, FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom

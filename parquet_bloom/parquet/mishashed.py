@@ -6,8 +6,9 @@ Source: docs/engines.md, which is measured, and the issues that PB212 names in d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from parquet_bloom.dataclass import dataclass
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.schema import LeafColumn

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import sys
 import time
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict
 from itertools import compress
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -135,11 +133,15 @@ def write_text(text: str) -> None:
 
 def terminal_columns() -> int:
     """How wide the terminal is, or COLUMNS says that it is."""
+    from shutil import get_terminal_size
+
     return get_terminal_size().columns
 
 
 def write_json(document: Any) -> None:
     """One document on one line."""
+    import json
+
     from parquet_bloom.verbs.documents import as_json
 
     fields = document if isinstance(document, dict) else asdict(document)
@@ -244,6 +246,8 @@ def load(as_json: bool) -> None:
     command("repair")
     if sys.stdout is not None and sys.stdout.isatty():
         import parquet_bloom.render.table  # noqa: F401
+
+        terminal_columns()
 
 
 @contextmanager

@@ -12,8 +12,9 @@ suspect, so each trouble names the rule that proves it on a file.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from parquet_bloom.dataclass import dataclass
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk

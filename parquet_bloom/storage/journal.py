@@ -13,15 +13,14 @@ appended.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.source import is_url, local_path, naming, tolerating
 from parquet_bloom.vocabulary import RecoveryAction
@@ -70,6 +69,8 @@ class Journal:
         line, _, rest = text.partition(b"\n")
         if rest != _sha256(line).encode() + b"\n":
             return None
+        import json
+
         found = json.loads(line)
         wanted = {"version": int, "size": int, "end_sha256": str, "mtime_ns": int}
         is_ours = isinstance(found, dict) and found.get("version") == VERSION
@@ -79,6 +80,8 @@ class Journal:
         return cls(**found)
 
     def text(self) -> bytes:
+        import json
+
         fields = {name: getattr(self, name) for name in self.__slots__}
         line = json.dumps({"version": VERSION, **fields}).encode()
         return line + b"\n" + _sha256(line).encode() + b"\n"

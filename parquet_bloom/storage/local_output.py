@@ -18,12 +18,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free

@@ -12,13 +12,12 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.storage import addressed
 from parquet_bloom.storage.journal import recover_first
@@ -33,6 +32,9 @@ from parquet_bloom.storage.source import (
     naming,
 )
 from parquet_bloom.storage.table_of_file import check_not_in_table
+
+# For less, it is not worth it to start a thread.
+COPIED_AT_ONCE: Final = 1 << 20
 
 
 class Version(Protocol):
@@ -172,6 +174,12 @@ def _prefix_copied(source: Source, written: Output) -> Iterator[None]:
     if not written.prefix or written.share_prefix(source):
         yield
         return
+    if written.prefix <= COPIED_AT_ONCE:
+        written.copy_prefix(source)
+        yield
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy") as copier:
         try:
             copied = copier.submit(written.copy_prefix, source).result

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from threading import Lock
+
+from parquet_bloom.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

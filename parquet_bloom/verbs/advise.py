@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.advice.engines import EngineUse
@@ -35,6 +35,7 @@ from parquet_bloom.arguments import (
     threads_given,
 )
 from parquet_bloom.container.room import TO_ADVISE, check_room
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress

@@ -12,7 +12,6 @@ Fields marked WHERE_KNOWN are left out where they are None; bytes are in hexadec
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -192,6 +191,8 @@ def document_of(report: Any) -> dict[str, Any]:
 def as_json(document: Any) -> str:
     """A document on one line."""
     # Ten times as fast as json, which for 100,000 chunks takes longer than to inspect them.
+    import json
+
     import orjson
 
     try:

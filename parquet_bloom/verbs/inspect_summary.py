@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import (
@@ -18,6 +17,7 @@ from parquet_bloom.arguments import (
 )
 from parquet_bloom.container import UNITS
 from parquet_bloom.container.threads import threads_for_files
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
@@ -23,6 +23,7 @@ from parquet_bloom.arguments import (
 from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation, GroupAnswers, record
 from parquet_bloom.container.room import TO_PROBE, check_room
 from parquet_bloom.container.threads import threads_to_read
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import work_in_order

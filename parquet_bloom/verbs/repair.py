@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import (
@@ -24,6 +24,7 @@ from parquet_bloom.arguments import (
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress

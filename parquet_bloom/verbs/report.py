@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import (
@@ -20,6 +19,7 @@ from parquet_bloom.arguments import (
 from parquet_bloom.container import FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
 from parquet_bloom.container.room import TO_REPORT, check_room
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.occupancy import measured_fpp

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import Names, Numbers, names_given, numbers_given
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import strip_change
 from parquet_bloom.options import Destination, Selection

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.legacy.murmur3.headers import MAX_BYTES, MIN_BYTES
 from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.vocabulary import HeaderLayout, Placement, check_word

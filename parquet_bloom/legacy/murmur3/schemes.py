@@ -17,12 +17,12 @@ Source: the history of parquet-java's and parquet-cpp's BloomFilter; docs/dialec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.hashers import Hasher, Hashes, HiveBytes, Murmur3
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.runs import LENGTH_BYTES, Run

@@ -27,12 +27,12 @@ Serialization Specification, "Object Serialization Stream Protocol".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import MAX_BITS, MAX_HASHES
 from parquet_bloom.legacy.statistics import varints

@@ -8,11 +8,11 @@ Sources: sun.util.calendar.ZoneInfoFile of OpenJDK; ORC C++, Timezone.cc.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
 

@@ -9,9 +9,9 @@ Spec: parquet-format, README.md "Nested Encoding", LogicalTypes.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FooterError, no_column
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift import ttypes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import PageError
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits, memory, num_processors

@@ -12,10 +12,10 @@ Spec: parquet-format, Encryption.md section 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FooterError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact

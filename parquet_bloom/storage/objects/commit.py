@@ -3,9 +3,9 @@ not."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.object_source import ObjectSource
