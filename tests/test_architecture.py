@@ -14,6 +14,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, ROOT
 from pyarrow import orc
@@ -319,6 +320,34 @@ def test_quick_verbs_load_neither_numpy_nor_pyarrow(verb, tmp_path):
     source, output = str(FIXTURES / "datafusion_filters.parquet"), str(tmp_path / "output.parquet")
     work = QUICK[verb].format(source=source, output=output)
     assert not heavy & modules_after(f"import parquet_bloom as pb; {work}")
+
+
+COMMANDS = {
+    "build": "build {source} -c a --existing replace -o {output}",
+    "inspect": "inspect {source}",
+    "probe": "probe {source} -c a -v 5",
+    "strip": "strip {source} -o {output}",
+}
+UNUSED = {"asyncio", "concurrent", "json", "logging", "lzma", "shutil", "socket", "subprocess"}
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_quick_commands_load_no_more_than_they_use(verb, tmp_path):
+    """On a small file, that is most of what they take."""
+    source, output = tmp_path / "source.parquet", tmp_path / "output.parquet"
+    pq.write_table(pa.table({"a": [1, 2, 3]}), output)
+    parquet_bloom.build(output, source, columns=["a"])
+    output.unlink()
+    arguments = COMMANDS[verb].format(source=source, output=output).split()
+    work = (
+        f"import os, sys; from parquet_bloom.cli import main; sys.argv = ['pbloom', *{arguments}]"
+    )
+    ended = "os._exit = lambda code: print('modules', *sys.modules)"
+    code = f"{work}; {ended}; main()"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = run.stdout.splitlines()[-1].split()
+    assert modules[0] == "modules"
+    assert not UNUSED & {name.split(".")[0] for name in modules}
 
 
 ORC_BUILD = "pb.build({source!r}, {output!r}, columns=['i', 'f', 's', 't', 'd', 'n._elem'])"

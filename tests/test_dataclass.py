@@ -55,7 +55,9 @@ def pair(options, written=dataclasses.dataclass):
 def test_they_behave_as_those_of_python(options):
     for ours, theirs in zip(pair(options, dataclass), pair(options), strict=True):
         assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
-        assert list(map(str, dataclasses.fields(ours))) == list(map(str, dataclasses.fields(theirs)))
+        assert list(map(str, dataclasses.fields(ours))) == list(
+            map(str, dataclasses.fields(theirs))
+        )
         assert ours.__match_args__ == theirs.__match_args__
         assert ours.__doc__ == theirs.__doc__
         assert ours.__qualname__ == theirs.__qualname__

@@ -53,6 +53,9 @@ _FILE_FIELDS = {
 }
 BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
+# The schema that was decoded last, and its leaves: the files of a folder mostly have the same.
+_latest: list[tuple[bytes, tuple[LeafColumn, ...]]] = [(b"", ())]
+
 # An edited footer is in memory several times: the old and the new one, and those that are compared.
 _COPIES = 6
 # Of each chunk: the numbers that are kept, with room to grow.
@@ -223,6 +226,15 @@ class Footer:
     @cached_property
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaf columns. Raises FooterError if the schema is damaged."""
+        start, end = self._fields["schema"]
+        schema = self.raw[start:end]
+        latest, leaves = _latest[0]
+        if latest != schema:
+            leaves = self._leaves_of_schema()
+            _latest[0] = schema, leaves
+        return leaves
+
+    def _leaves_of_schema(self) -> tuple[LeafColumn, ...]:
         num_elements = len(self._boundaries(self._fields["schema"][0])) - 1
         elements = number_of(num_elements, "element")
         check_fits(f"{self.where}: schema: {elements} take", _ELEMENT_BYTES * num_elements)
