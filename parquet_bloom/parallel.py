@@ -92,8 +92,12 @@ class _Budget:
             return True
 
     def give_back(self, holder: int, room: int) -> None:
+        if not room:
+            return
         with self._given_back:
-            self._held -= Counter({holder: room})
+            self._held[holder] -= room
+            if not self._held[holder]:
+                del self._held[holder]
             self._given_back.notify_all()
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range
 from parquet_bloom.values.given import encode_given, texts_of
@@ -50,20 +50,20 @@ class Asked:
     def is_many(self) -> bool:
         return len(self) >= MANY
 
-    @cached_property
+    @read_once
     def doubts(self) -> Doubts:
         return Doubts(len(self), self.unknown, self.is_many)
 
-    @cached_property
+    @read_once
     def texts(self) -> Sequence[str]:
         """The values as reports show them."""
         return texts_of(self._values)
 
-    @cached_property
+    @read_once
     def encodings(self) -> Sequence[Encodings]:
         return [encode_given(self._leaf, value) for value in self._values]
 
-    @cached_property
+    @read_once
     def stored(self) -> Stored:
         return stored_of(self._leaf, self._values)
 
@@ -78,7 +78,7 @@ class Stored:
     owners: NDArray[np.intp] | None = None
     unknown: Mapping[int, str] = field(default_factory=dict)
 
-    @cached_property
+    @read_once
     def hashes(self) -> NDArray[np.uint64]:
         """The XXH64 of each item of the run, for all filters."""
         return self.run.hashes()

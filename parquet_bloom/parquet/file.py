@@ -6,7 +6,6 @@ Every method imports what it needs when it is called, so that nothing is loaded 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from threading import local
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +15,7 @@ from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import check_dialect
+from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.open_file import OpenFile
 
@@ -154,7 +154,7 @@ class ParquetFile(OpenFile):
 
         return describe_chunks(self, self.window, part, columns, look)
 
-    @cached_property
+    @read_once
     def _windows(self) -> local:
         return local()
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import field
-from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
@@ -26,7 +25,7 @@ from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import ProbeOptions
-from parquet_bloom.parallel import work_in_order
+from parquet_bloom.parallel import read_once, work_in_order
 from parquet_bloom.values.given import texts_of, values_of
 from parquet_bloom.verbs.documents import Report
 
@@ -117,7 +116,7 @@ class ProbedValues(Sequence[ProbedValue]):
             to_read[:, number] = np.array([each.verdict != "absent" for each in distinct])[picks]
         return to_read
 
-    @cached_property
+    @read_once
     def _all(self) -> tuple[ProbedValue, ...]:
         return tuple(_probed(texts_of(self._values), self._groups))
 

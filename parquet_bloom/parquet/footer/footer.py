@@ -19,14 +19,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from functools import cached_property
 from typing import TypeVar
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parallel import check_fits
+from parquet_bloom.parallel import check_fits, read_once
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable, known
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -120,7 +119,7 @@ class Footer:
         except _kernel.ScanError as error:
             raise self._damaged(error) from None
 
-    @cached_property
+    @read_once
     def created_by(self) -> str:
         """The writer's name and version, empty if missing."""
         return (self._binary("created_by") or b"").decode(errors="replace")
@@ -132,7 +131,7 @@ class Footer:
         length, at = compact.read_varint(self.raw, start)
         return self.raw[at : min(at + length, end)]
 
-    @cached_property
+    @read_once
     def keys(self) -> frozenset[str]:
         """The keys of the file's key-value metadata."""
         if "key_value_metadata" not in self._fields:
@@ -147,7 +146,7 @@ class Footer:
         it in FlatBuffers. Spec: parquet-format, BinaryProtocolExtensions.md."""
         return "extension" in self._fields
 
-    @cached_property
+    @read_once
     def has_file_references(self) -> bool:
         """Whether values of a column may refer to ranges of bytes in this file."""
         return self.mentions(_FILE_TYPE) and any(
@@ -172,7 +171,7 @@ class Footer:
             self._mentions[text] = text in self.raw
         return self._mentions[text]
 
-    @cached_property
+    @read_once
     def has_struct_in_statistics(self) -> bool:
         """Whether the Statistics of any chunk have a field that is a struct."""
         found = self.chunks.every("struct_in_statistics")
@@ -194,7 +193,7 @@ class Footer:
         """The writer's description of the key that signed the footer."""
         return self._binary("footer_signing_key_metadata")
 
-    @cached_property
+    @read_once
     def num_rows(self) -> int:
         return self._integer(self._fields, "num_rows")
 
@@ -202,7 +201,7 @@ class Footer:
         """The ordinal stored in the row group; None if there is none."""
         return known(self._row_groups.ordinals[row_group])
 
-    @cached_property
+    @read_once
     def repeated_ordinals(self) -> frozenset[int]:
         """The row groups that share their ordinal with another: their modules have the same AAD, so
         somebody could have swapped them."""
@@ -216,14 +215,14 @@ class Footer:
             return 0
         return compact.read_zigzag(self.raw, spans[name][0])
 
-    @cached_property
+    @read_once
     def compresses_always(self) -> bool:
         """Whether data pages of version 2 are compressed even if their header denies it. Source:
         Arrow C++ before 2.0, ARROW-10353, ARROW-17100."""
         application, _, version = self.created_by.partition(" version ")
         return application == "parquet-cpp" and version[:2] in ("0.", "1.")
 
-    @cached_property
+    @read_once
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaf columns. Raises FooterError if the schema is damaged."""
         start, end = self._fields["schema"]
@@ -243,12 +242,12 @@ class Footer:
         except (FooterError, UnsupportedError) as error:
             raise type(error)(f"{self.where}: {error}") from None
 
-    @cached_property
+    @read_once
     def _row_groups(self) -> GroupTable:
         starts = self._boundaries(self._fields["row_groups"][0])[:-1]
         return GroupTable(self.raw, (self._spans(start, ROW_GROUP_FIELDS) for start in starts))
 
-    @cached_property
+    @read_once
     def num_row_groups(self) -> int:
         # Not of the table, which takes seconds for a million that may then be refused.
         return len(self._boundaries(self._fields["row_groups"][0])) - 1
@@ -256,7 +255,7 @@ class Footer:
     def row_group_num_rows(self, row_group: int) -> int:
         return self._row_groups.num_rows[row_group]
 
-    @cached_property
+    @read_once
     def row_count_doubt(self) -> str:
         """What is wrong if the rows of the row groups do not add up to the file's; empty if they do:
         a lost row group must not make a value seem absent."""
@@ -275,7 +274,7 @@ class Footer:
         """The numbers of every column chunk."""
         return self._opened.table
 
-    @cached_property
+    @read_once
     def _opened(self) -> OpenedChunks:
         shape = self.num_row_groups, len(self.leaves)
         if shape[0] * shape[1] > len(self.raw):
@@ -342,7 +341,7 @@ class Footer:
             return frozenset()
         return frozenset(field[0] for field in _kernel.fields(self.raw, start))
 
-    @cached_property
+    @read_once
     def layout(self) -> Layout:
         """The use of every byte range of the file."""
         return Layout(self.chunks, self.start)

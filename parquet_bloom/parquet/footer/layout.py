@@ -8,9 +8,9 @@ If the footer lies about one chunk, every range after that chunk is in doubt.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
 
 from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.footer.chunk_table import ChunkTable
 
 MAGIC_BYTES = 4
@@ -26,19 +26,19 @@ class Layout:
         self._chunks = chunks
         self._end = end
 
-    @cached_property
+    @read_once
     def pages(self) -> _kernel.Ranges:
         return self._chunks.ranges(self._end, "pages")
 
-    @cached_property
+    @read_once
     def indexes(self) -> _kernel.Ranges:
         return self._chunks.ranges(self._end, "indexes")
 
-    @cached_property
+    @read_once
     def filters(self) -> _kernel.Ranges:
         return self._chunks.ranges(self._end, "filters")
 
-    @cached_property
+    @read_once
     def everything(self) -> _kernel.Ranges:
         return self._chunks.ranges(self._end, "pages", "indexes", "filters")
 
