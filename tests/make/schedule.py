@@ -19,9 +19,19 @@ ALSO_SPARK: Final = (
 # What takes long although it is few tests; the longest first.
 LONG: Final = (
     SPARK,
+    "tests/fuzz/test_memory_budgets.py",
     "tests/verbs/test_memory.py",
-    "tests/commands/test_hostile_command.py",
+    "tests/parquet/test_encrypted_interop.py",
+    "tests/docs/test_docs.py",
     "tests/fuzz/test_faults.py",
+    "tests/commands/test_hostile_command.py",
+    "tests/docs/test_engine_docs.py",
+    "tests/fuzz/test_damaged_orc.py",
+    "tests/commands/test_completion.py",
+    "tests/verbs/test_validate_diagnosis.py",
+    "tests/orc/test_orc_hostile.py",
+    "tests/test_public.py",
+    "tests/commands/test_advise_terminal.py",
 )
 
 
