@@ -20,7 +20,9 @@ from oracle.parquet_java import ARCHIVE, QUICK, ParquetJava
 
 from parquet_bloom import spark as lake
 
-DUMPING = f"-XX:ArchiveClassesAtExit={ARCHIVE}"
+# It takes the name of the other one when all of it is there.
+NEW = ARCHIVE.with_suffix(".new")
+DUMPING = f"-XX:ArchiveClassesAtExit={NEW}"
 
 
 def work(session: Any, folder: Path) -> None:
@@ -45,7 +47,7 @@ def work(session: Any, folder: Path) -> None:
 def make_archive() -> None:
     from pyspark.sql import SparkSession
 
-    ARCHIVE.unlink(missing_ok=True)
+    NEW.unlink(missing_ok=True)
     os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     own = [option for option in QUICK if not option.endswith(str(ARCHIVE))]
     with TemporaryDirectory() as name:
@@ -63,6 +65,7 @@ def make_archive() -> None:
         jvm = started.sparkContext._gateway.proc
         jvm.stdin.close()
         jvm.wait()
+    NEW.replace(ARCHIVE)
     # Connect would go on asking the server that has gone.
     os._exit(0)
 
