@@ -13,12 +13,12 @@ demo: .venv/installed
 	@$(BIN)/python -m benchmarks.demo
 
 # Two processes share the files of the suite: more would want a JVM each, and memory for it.
-test: .venv/dev
+test: .venv/spark.jsa
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 # Spark at length, not the part that `test` has: a cluster on which things go wrong, Connect, every
 # way to encrypt a table.
-cluster: .venv/dev
+cluster: .venv/spark.jsa
 	PBLOOM_CLUSTER=full $(BIN)/python -m pytest -q -m cluster
 
 # The kernel with the address and undefined-behaviour sanitizers, under the tests of bytes.
@@ -93,6 +93,10 @@ clean:
 .venv/dev: .venv/bin/python $(SOURCES)
 	$(BIN)/python -m pip install -q -e '.[dev]' $(EDITABLE)
 	@touch $@ .venv/installed
+
+# The classes of Spark, with which the JVMs of the tests start in half the time; none without Java.
+.venv/spark.jsa: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/make/spark_archive.py
 
 .venv/fuzz: .venv/bin/python $(SOURCES)
 	$(BIN)/python -m pip install -q -e '.[fuzz]' $(EDITABLE)

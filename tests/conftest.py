@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -25,6 +26,11 @@ pytest_plugins = [
     "make.spark_session",
     "oracle.fixtures",
 ]
+
+# Hundreds of processes are started here: what one has compiled, the next need not, whatever the
+# environment asks for.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The same examples on every run, whatever else is going on: no clock decides, and nothing is kept.
 settings.register_profile(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from make.schedule import LONG
+from make.schedule import ALSO_SPARK, LONG, SPARK
 
 TESTS = ROOT / "tests"
 PACKAGE = ROOT / "parquet_bloom"
@@ -52,6 +52,23 @@ def test_modules_of_tests_have_names_of_their_own():
 
 def test_what_takes_long_is_there():
     assert [name for name in LONG if not (ROOT / name).exists()] == []
+
+
+def asks_spark(path: Path) -> bool:
+    """Whether a test or fixture takes the session of the whole run."""
+    named = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef)]
+    own = any(node.name == "spark" for node in named)
+    return not own and any(each.arg == "spark" for node in named for each in node.args.args)
+
+
+def test_what_asks_spark_is_in_one_process():
+    asking = {str(path.relative_to(ROOT)) for path in MODULES if asks_spark(path)}
+    found = {name for name in asking if Path(name).name.startswith("test_")}
+    assert {name for name in found if not name.startswith(SPARK)} == {
+        *ALSO_SPARK,
+        # A parameter of this name.
+        "tests/encryption/test_keys_file.py",
+    }
 
 
 def test_nothing_but_tests_and_conftest_lies_beside_them():

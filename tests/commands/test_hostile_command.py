@@ -153,25 +153,30 @@ NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_names_of_files(tmp_path: Path, plain: bytes, expected: bytes, name: bytes) -> None:
-    path = os.fsencode(tmp_path) + b"/" + name
-    with open(path, "wb") as file:
-        file.write(plain)
-    done = [
-        _in_folder(tmp_path, *arguments)
+def test_names_of_files(tmp_path: Path, plain: bytes, expected: bytes) -> None:
+    """All of them in one command each, and each shown by itself."""
+    paths = [os.fsencode(tmp_path) + b"/" + name for name in NAMES]
+    for path in paths:
+        with open(path, "wb") as file:
+            file.write(plain)
+    built, document, groups = (
+        _in_folder(tmp_path, *arguments, b"--", *NAMES)
         for arguments in (
-            (b"build", b"-c", b"a", b"--in-place", b"--", name),
-            (b"inspect", b"--json", b"--", name),
-            (b"inspect", b"--", name),
-            (b"probe", b"-c", b"a", b"-v", b"7", b"--groups-to-read", b"--", name),
+            (b"build", b"-c", b"a", b"--in-place"),
+            (b"inspect", b"--json"),
+            (b"probe", b"-c", b"a", b"-v", b"7", b"--groups-to-read"),
         )
-    ]
-    assert [(item.returncode, item.stderr) for item in done] == [(0, b"")] * 4
-    with open(path, "rb") as file:
-        assert file.read() == expected
-    assert json.loads(done[1].stdout)["num_rows"] == ROWS
-    assert done[3].stdout.count(b"\n") == 1
+    )
+    shown = [_in_folder(tmp_path, b"inspect", b"--", name) for name in NAMES]
+    done = [built, document, groups, *shown]
+    assert [(item.returncode, item.stderr) for item in done] == [(0, b"")] * len(done)
+    for path in paths:
+        with open(path, "rb") as file:
+            assert file.read() == expected
+    documents = [json.loads(line) for line in document.stdout.splitlines()]
+    assert [each["num_rows"] for each in documents] == [ROWS] * len(NAMES)
+    assert groups.stdout.count(b"\n") == len(NAMES)
+    assert len({item.stdout.count(b"\n") for item in shown}) == 1
 
 
 def _in_folder(folder: Path, *arguments: bytes) -> subprocess.CompletedProcess[bytes]:

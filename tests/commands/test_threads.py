@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.commands import outcome
+from make.commands import PATIENCE_SECONDS, outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -88,7 +88,7 @@ class Meeting:
     """Lets the threads of a pool read only once so many of them want to."""
 
     def __init__(self, num_threads):
-        self._barrier = threading.Barrier(num_threads, timeout=20)
+        self._barrier = threading.Barrier(num_threads, timeout=PATIENCE_SECONDS)
         self._met = threading.local()
         self.num_met = 0
 

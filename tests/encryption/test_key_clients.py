@@ -13,7 +13,7 @@ import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.commands import outcome
+from make.commands import PATIENCE_SECONDS, outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
 from make.kms_lab import LabKms, secret_of, single, write
 
@@ -186,7 +186,7 @@ def in_time(work):
     results = []
     thread = threading.Thread(target=lambda: results.append(work()), daemon=True)
     thread.start()
-    thread.join(20)
+    thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive(), "hangs"
     return results[0]
 

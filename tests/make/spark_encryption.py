@@ -114,9 +114,10 @@ def _start(folder: str) -> None:
     from pyspark.sql import SparkSession
 
     os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    # Behind Spark's own jars, which are then those of the archive.
+    os.environ["SPARK_DIST_CLASSPATH"] = folder
     builder = SparkSession.builder.master("local[2]").appName("parquet_bloom")
     options = {
-        "spark.driver.extraClassPath": folder,
         "spark.driver.extraJavaOptions": " ".join(QUICK),
         "spark.driver.memory": "1g",
         "spark.sql.session.timeZone": "UTC",

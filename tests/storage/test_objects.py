@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import FIXTURES, ROOT
-from make.commands import outcome
+from make.commands import PATIENCE_SECONDS, outcome
 from make.kms_lab import LabKms
 from make.kms_lab import write as write_encrypted
 from make.object_server import SECRET, Fault
@@ -289,7 +289,7 @@ def test_a_process_that_was_forked(store, used_before):
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert run.stdout.strip() == (

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import FIXTURES, ROOT
-from make.commands import outcome
+from make.commands import PATIENCE_SECONDS, outcome
 from make.object_server import Fault
 from make.s3_server import Lost
 from pyarrow import orc
@@ -414,7 +414,7 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(s3, tmp_path, kind):
         [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     s3.faults.append(Fault(kind=kind, do=lambda: process.send_signal(signal.SIGKILL)))
-    assert process.wait(30) == -signal.SIGKILL
+    assert process.wait(PATIENCE_SECONDS) == -signal.SIGKILL
     assert s3.objects[NAME] in (OLD, made)
     s3.faults.clear()
     build(s3)
