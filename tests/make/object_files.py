@@ -16,7 +16,7 @@ from make.s3_server import S3Server
 import parquet_bloom as pb
 from parquet_bloom.storage import remote
 from parquet_bloom.storage import table_of_file as tables
-from parquet_bloom.storage.objects import requests, s3_commit, s3_parts
+from parquet_bloom.storage.objects import conditions, requests, s3_parts
 
 
 @pytest.fixture(params=[True, False], ids=["etags", "times"])
@@ -79,7 +79,7 @@ def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     """A server like S3; small objects are uploaded in parts, too."""
     monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
     monkeypatch.setattr(s3_parts, "LEAST_BYTES", 1000)
-    monkeypatch.setattr(s3_commit, "_honouring", {})
+    monkeypatch.setattr(conditions, "_honouring", {})
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
     tables._remote_table.cache_clear()

@@ -18,7 +18,7 @@ from make.s3_server import Lost
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import s3_client, s3_commit, s3_parts
+from parquet_bloom.storage.objects import conditions, s3_client, s3_commit, s3_parts
 
 FIXTURE = FIXTURES / "pyarrow_types.parquet"
 OLD = FIXTURE.read_bytes()
@@ -35,7 +35,7 @@ def old(s3, request):
     s3.put(NAME, OLD)
     # Whether it honours conditions has a test of its own.
     if "unknown_store" not in request.fixturenames:
-        s3_commit._honouring[s3.endpoint, "lake"] = True
+        conditions._honouring[s3.endpoint, "lake"] = True
 
 
 @pytest.fixture
@@ -405,9 +405,9 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(s3, tmp_path, kind):
     made = made_locally(tmp_path)
     code = (
         "import sys, parquet_bloom as pb\n"
-        "from parquet_bloom.storage.objects import s3_commit, s3_parts\n"
+        "from parquet_bloom.storage.objects import conditions, s3_parts\n"
         "s3_parts.LEAST_BYTES = 1000\n"
-        f"s3_commit._honouring[{s3.endpoint!r}, 'lake'] = True\n"
+        f"conditions._honouring[{s3.endpoint!r}, 'lake'] = True\n"
         f"pb.build({URL!r}, columns=['int64'], in_place=True, storage_options={s3.options!r})\n"
     )
     process = subprocess.Popen(

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -26,8 +25,7 @@ from botocore.exceptions import (
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects import requests
-from parquet_bloom.storage.objects.requests import EXPIRED, count
+from parquet_bloom.storage.objects.sending import Failures, send
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 # What a request fails with. HTTPClientError is for connections that break.
@@ -65,21 +63,8 @@ class Client:
     ) -> dict[str, Any]:
         """The answer to an operation on the object. Raises one of FAILURES. `doubts`: gets failures
         of requests that the store may have done nevertheless."""
-        work = getattr(self._s3, operation)
-        retry = Requests()
-        for pause in (*requests.PAUSES, None):
-            count(self._traffic, kind + retry)
-            try:
-                answer: dict[str, Any] = work(**(self._object | arguments))
-                return answer
-            except FAILURES as error:
-                if doubts is not None and not 400 <= status_of(error) < 500:
-                    doubts.append(error)
-                if pause is None or not may_pass(error):
-                    raise
-            time.sleep(pause)
-            retry = Requests(retries=1)
-        raise AssertionError
+        work: Callable[..., dict[str, Any]] = getattr(self._s3, operation)
+        return send(lambda: work(**(self._object | arguments)), kind, self._traffic, BOTO3, doubts)
 
 
 def may_pass(error: BaseException) -> bool:
@@ -105,34 +90,14 @@ def code_of(error: BaseException) -> str:
     return type(error).__name__
 
 
-def said(error: BaseException) -> str:
-    """`412 PreconditionFailed`, or what broke."""
-    if status_of(error):
-        code = code_of(error)
-        return f"{status_of(error)} {'' if code == str(status_of(error)) else code}".rstrip()
-    # Messages of botocore may hold signed URLs.
-    return code_of(error)
+BOTO3: Final = Failures(FAILURES, status_of, code_of, may_pass)
 
 
 def failure(address: Address, error: BaseException, what: str) -> OSError:
     """The OSError for one of FAILURES, which ends in `what` became of the object."""
-    path, code = str(address), code_of(error)
-    if isinstance(error, OSError):
-        kind = type(error) if type(error) in (PermissionError, FileNotFoundError) else OSError
-        return kind(error.errno or errno.EIO, f"{error.strerror or error}; {what}", path)
     if isinstance(error, NoCredentialsError | PartialCredentialsError):
-        return PermissionError(errno.EACCES, f"no credentials found; {what}", path)
-    if code in EXPIRED:
-        return PermissionError(
-            errno.EACCES, f"the credentials have expired ({said(error)}): renew them; {what}", path
-        )
-    if status_of(error) in (401, 403):
-        return PermissionError(errno.EACCES, f"writing was refused ({said(error)}); {what}", path)
-    if status_of(error) == 404 and code in ("NoSuchKey", "404"):
-        return FileNotFoundError(errno.ENOENT, f"is no longer there; {what}", path)
-    if status_of(error):
-        return OSError(errno.EIO, f"the store answered {said(error)}; {what}", path)
-    return OSError(errno.EIO, f"no answer: {said(error)}; {what}", path)
+        return PermissionError(errno.EACCES, f"no credentials found; {what}", str(address))
+    return BOTO3.told(address, error, what)
 
 
 def _plain(options: Mapping[str, str]) -> dict[str, str]:

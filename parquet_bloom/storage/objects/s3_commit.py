@@ -5,8 +5,7 @@
     small    one PutObject
 
 Either with If-Match: the store answers 412 if the object is not the one that was read. Stores that do
-not know If-Match there would overwrite what others have written, so those that are not Amazon's are
-first asked to replace, on a condition that cannot hold, an object that is not there.
+not know If-Match there are found out by `conditions`, unless they are Amazon's.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import errno
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from botocore.exceptions import ClientError
 
-from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.local_output import hidden_name
 from parquet_bloom.storage.objects.commit import (
@@ -29,17 +28,19 @@ from parquet_bloom.storage.objects.commit import (
     ToldError,
     changed_meanwhile,
 )
+from parquet_bloom.storage.objects.conditions import NO_ETAG, check_conditions
 from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.s3_client import (
+    BOTO3,
     FAILURES,
     Client,
     code_of,
     failure,
-    said,
     status_of,
 )
 from parquet_bloom.storage.objects.s3_parts import Part, equal_parts_of, parts_of
+from parquet_bloom.storage.objects.sending import Found, is_written
 from parquet_bloom.storage.traffic import Requests
 
 # What is not larger is sent as a whole if the store would have little to copy.
@@ -49,7 +50,6 @@ AT_ONCE: Final = 4
 COMPARED_BYTES: Final = 1 << 20
 
 HEAD, GET, PUT = Requests(head=1), Requests(get=1), Requests(put=1)
-NO_ETAG: Final = f'"{"0" * 32}"'
 
 # What HeadObject says that an upload takes under the same name.
 _KEPT: Final = (
@@ -73,9 +73,6 @@ _CHECKSUM: Final = {"ChecksumCRC32"}
 # Stores without tags.
 _NO_TAGS: Final = {"NotImplemented", "NoSuchTagSet", "MethodNotAllowed"}
 
-# Whether the stores that were asked honour conditions, by endpoint and bucket.
-_honouring: dict[tuple[str | None, str], bool] = {}
-
 
 class S3Commit:
     """A Commit."""
@@ -92,19 +89,11 @@ class S3Commit:
     def check(self) -> None:
         if self._client.is_aws or not self._is_conditional:
             return
-        place = self._client.endpoint, self.address.host
+        honours = partial(honours_conditions, self._client)
         try:
-            if place not in _honouring:
-                _honouring[place] = honours_conditions(self._client)
+            check_conditions(self.address, self._client.endpoint or "", honours)
         except FAILURES as error:
             raise failure(self.address, error, NOTHING) from None
-        if not _honouring[place]:
-            host = urlsplit(self._client.endpoint or "").netloc
-            raise RewriteError(
-                f"{self.address}: not changed in place: the store at {host} replaces objects whatever"
-                " If-Match says, so that what others write meanwhile would be lost: use unconditional"
-                " if nobody else writes"
-            )
 
     def commit(self, new: NewObject) -> None:
         try:
@@ -189,7 +178,7 @@ class _Replacing:
             if status_of(error) == 403:
                 raise PermissionError(
                     errno.EACCES,
-                    f"its tags would be lost, as they cannot be read ({said(error)}): allow"
+                    f"its tags would be lost, as they cannot be read ({BOTO3.said(error)}): allow"
                     " s3:GetObjectTagging",
                 ) from None
             raise
@@ -291,7 +280,7 @@ class _Replacing:
                 raise
             raise ToldError(
                 errno.EIO,
-                f"no answer came to the last request ({said(doubts[0])}), and the upload cannot be"
+                f"no answer came to the last request ({BOTO3.said(doubts[0])}), and the upload cannot be"
                 f" aborted ({upload and upload['UploadId']}): so far nothing was written",
                 str(self._new.address),
             ) from None
@@ -301,24 +290,14 @@ class _Replacing:
             raise
 
     def _is_there(self, etag_end: str, doubt: BaseException) -> bool:
-        """Whether the object is the new version. Raises ToldError, if nobody can say."""
-        new = self._new
-        try:
-            head = self._client.ask("head_object", HEAD)
-            if quoted(head.get("ETag")) == new.etag:
-                return False
-            if head["ContentLength"] == new.size and self._ends_as_it_should(head, etag_end):
-                return True
-            what = f"and the object is another one by now, of {head['ContentLength']} bytes"
-        except FAILURES as error:
-            what = (
-                f"and the object cannot be looked at ({said(error)}): it is either the old version,"
-                f" of {new.old.size} bytes, or the new one, of {new.size} bytes"
-            )
-        raise ToldError(
-            errno.EIO,
-            f"no answer came to the last request ({said(doubt)}), {what}",
-            str(new.address),
+        """As is_written."""
+        return is_written(self._new, partial(self._found, etag_end), doubt, BOTO3)
+
+    def _found(self, etag_end: str) -> Found:
+        head = self._client.ask("head_object", HEAD)
+        is_old = quoted(head.get("ETag")) == self._new.etag
+        return Found(
+            head["ContentLength"], is_old, partial(self._ends_as_it_should, head, etag_end)
         )
 
     def _ends_as_it_should(self, head: Mapping[str, Any], etag_end: str) -> bool:

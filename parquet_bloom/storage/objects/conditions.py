@@ -1,0 +1,32 @@
+"""Whether a store looks at the conditions of requests that write. One that does not would overwrite what
+others have written, so whoever does not know asks it to replace, on a condition that cannot hold, an
+object that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.address import Address
+
+# Of no object.
+NO_ETAG: Final = f'"{"0" * 32}"'
+
+# What those that were asked do, by endpoint and bucket.
+_honouring: dict[tuple[str, str], bool] = {}
+
+
+def check_conditions(address: Address, endpoint: str, honours: Callable[[], bool]) -> None:
+    """`honours`: asks the store; once for each bucket in this process. Raises RewriteError if it does
+    not, and what `honours` raises."""
+    place = endpoint, address.host
+    if place not in _honouring:
+        _honouring[place] = honours()
+    if not _honouring[place]:
+        raise RewriteError(
+            f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} replaces objects"
+            " whatever If-Match says, so that what others write meanwhile would be lost: use"
+            " unconditional if nobody else writes"
+        )
