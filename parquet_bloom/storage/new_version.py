@@ -247,8 +247,8 @@ def check_appendable(source: str | os.PathLike[str]) -> None:
 def _check_written_to(url: str) -> None:
     """Raise RewriteError for an object in a store that is only read."""
     kind = OBJECT_SCHEMES[url.partition("://")[0].lower()] if is_object(url) else "s3"
-    if kind != "s3":
-        stores = {"gs": "objects in Google stores", "az": "objects in Azure", "http": "web servers"}
+    if kind not in ("s3", "az"):
+        stores = {"gs": "objects in Google stores", "http": "web servers"}
         raise RewriteError(
             f"{url}: not changed in place: {stores[kind]} are only read: write a local copy with an"
             " output, and upload it"

@@ -1,5 +1,6 @@
 """Fixtures: object stores, those that pyarrow reads and those that obstore reads."""
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.azure_server import AzureServer
 from make.object_server import ObjectServer
 from make.object_store import FIXTURE, NAME, ObjectStore
 from make.s3_server import S3Server
@@ -86,3 +88,25 @@ def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     s3_server.clear()
     s3_server.least = 1000
     return s3_server
+
+
+@pytest.fixture(scope="session")
+def azure_server() -> Iterator[AzureServer]:
+    server = AzureServer()
+    with server.running():
+        yield server
+
+
+@pytest.fixture
+def azure(azure_server: AzureServer, monkeypatch: pytest.MonkeyPatch) -> AzureServer:
+    """A server like Azure; small blobs are put together from blocks, too."""
+    from parquet_bloom.storage.objects import azure_commit
+
+    monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
+    monkeypatch.setattr(azure_commit, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(conditions, "_honouring", {})
+    for name in [name for name in os.environ if name.startswith("AZURE_")]:
+        monkeypatch.delenv(name)
+    tables._remote_table.cache_clear()
+    azure_server.clear()
+    return azure_server

@@ -160,7 +160,7 @@ class Handler(BaseHTTPRequestHandler):
     def _do(self, kind: str) -> None:
         store, split = self.store, urlsplit(self.path)
         options = {name: values[0] for name, values in parse_qs(split.query).items()}
-        is_list = "list-type" in options
+        is_list = self._is_list(options)
         asked = Asked(
             "LIST" if is_list else kind,
             unquote(split.path).lstrip("/"),
@@ -181,6 +181,9 @@ class Handler(BaseHTTPRequestHandler):
                 self._list(asked, options)
             else:
                 self._object(asked, fault)
+
+    def _is_list(self, options: dict[str, str]) -> bool:
+        return "list-type" in options
 
     def _object(self, asked: Asked, fault: Fault | None) -> None:
         store, name = self.store, asked.path

@@ -75,7 +75,10 @@ class S3Server(ObjectServer):
 
 
 class WritingHandler(Handler):
+    """`sends`: kinds of requests whose bodies count as received."""
+
     store: Any
+    sends: tuple[str, ...] = ("PUT", "PART")
 
     def handle_expect_100(self) -> bool:
         """Which is waited for, for a second."""
@@ -107,7 +110,7 @@ class WritingHandler(Handler):
     def _write(self, kind: str) -> None:
         store, name = self.store, unquote(urlsplit(self.path).path).lstrip("/")
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        store.received += len(body) if kind in ("PUT", "PART") else 0
+        store.received += len(body) if kind in self.sends else 0
         asked = Asked(
             kind, name, if_match=self.headers.get("If-Match"), headers=dict(self.headers.items())
         )

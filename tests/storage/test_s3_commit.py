@@ -166,7 +166,6 @@ def test_without_boto3(s3, monkeypatch):
     ("url", "stores"),
     [
         ("gs://lake/x.parquet", "objects in Google stores"),
-        ("az://lake/x.parquet", "objects in Azure"),
         ("https://127.0.0.1/x.parquet", "web servers"),
     ],
 )

@@ -11,7 +11,9 @@ from __future__ import annotations
 import os
 import tempfile
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Final, Self
 
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.storage.address import Address
@@ -21,19 +23,27 @@ from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.pieces import Piece, PiecedSource, Pieces
 from parquet_bloom.storage.source import LocalSource, Source, naming
 
+# What replaces objects in a store: the module, its class, what it needs, and the extra that has it.
+_COMMITS: Final = {
+    "s3": ("s3_commit", "S3Commit", "boto3", "s3"),
+    "az": ("azure_commit", "AzureCommit", "azure-storage-blob", "azure"),
+}
+
 
 def _commit_to(address: Address, old: ObjectSource, unconditional: bool) -> Commit:
-    """Raises UnsupportedError without boto3."""
+    """Raises UnsupportedError without the store's own library."""
+    module, name, library, extra = _COMMITS[address.kind]
     try:
-        from parquet_bloom.storage.objects.s3_commit import S3Commit
+        found = import_module(f"parquet_bloom.storage.objects.{module}")
     except ImportError as error:
-        if error.name != "boto3":
+        if (error.name or "").partition(".")[0] != library.partition("-")[0]:
             raise
         raise UnsupportedError(
-            f"{address}: to be replaced, needs boto3, which is not installed:"
-            " pip install 'parquet_bloom[s3]'"
+            f"{address}: to be replaced, needs {library}, which is not installed:"
+            f" pip install 'parquet_bloom[{extra}]'"
         ) from None
-    return S3Commit(address, old, unconditional)
+    commit: Commit = getattr(found, name)(address, old, unconditional)
+    return commit
 
 
 class ObjectReplacement(Output):
@@ -54,8 +64,12 @@ class ObjectReplacement(Output):
         self._pieces.add(Piece(0, prefix, is_old=True))
         self._new_bytes = 0
 
-    def _create(self) -> int:
+    def __enter__(self) -> Self:
+        # What it raises names the object, not the local file.
         self._commit.check()
+        return super().__enter__()
+
+    def _create(self) -> int:
         descriptor, name = tempfile.mkstemp(prefix="pbloom-")
         os.unlink(name)
         self.temporary = Path(f"/dev/fd/{descriptor}")

@@ -1,0 +1,105 @@
+"""Cut a new version into the blocks of a blob.
+
+    old version   | block 1 | block 2 | block 3 |
+    new version   | block 1 | block 2 | copied  | sent |
+
+Blocks of the old version that lie whole in what stays are named again, what else stays is copied by the
+store, and what is new is sent; together with it, old bytes that are too few to be worth a request.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+from typing import Final
+
+from parquet_bloom.storage.objects.pieces import Piece, Pieces
+
+MOST_BLOCKS: Final = 50_000
+
+# What is sent at once, and held in memory meanwhile; and copied at once, while one waits for the answer.
+SENT_BYTES: Final = 32 << 20
+COPIED_BYTES: Final = 256 << 20
+# Fewer bytes of the old version that follow new ones are sent with them.
+LEAST_BYTES: Final = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A block of the old version, which begins at `start`; its name is in base 64."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The bytes [start, end) of the new version: a block of the old one, by its `name`; or what the store
+    copies, `copied` of the old one; or else what is sent."""
+
+    start: int
+    end: int
+    name: str | None = None
+    copied: Piece | None = None
+
+
+def blocks_of(pieces: Pieces, committed: Sequence[Committed]) -> list[Block]:
+    """`committed`: those of the old version, in order, without gaps; or none, if it has none."""
+    least = LEAST_BYTES
+    blocks = list(_Blocks(pieces, committed, least))
+    while len(blocks) > MOST_BLOCKS:
+        blocks = list(_Blocks(pieces, (), least))
+        least *= 8
+    return blocks
+
+
+class _Blocks:
+    def __init__(self, pieces: Pieces, committed: Sequence[Committed], least: int) -> None:
+        self._pieces, self._committed, self._least = pieces, committed, least
+        # Half of all blocks are for what is between.
+        self._most_copied = max(COPIED_BYTES, 2 * pieces.size // MOST_BLOCKS)
+
+    def __iter__(self) -> Iterator[Block]:
+        at = sent_from = 0
+        for piece in self._pieces:
+            if piece.is_old and (at == sent_from or piece.size >= self._least):
+                yield from sent(sent_from, at, self._pieces.size)
+                yield from self._old(piece, at)
+                sent_from = at + piece.size
+            at += piece.size
+        yield from sent(sent_from, at, self._pieces.size)
+
+    def _old(self, piece: Piece, at: int) -> Iterator[Block]:
+        """A piece that is at `at` in the new version."""
+        shift, done = at - piece.start, piece.start
+        for block in self._whole_in(piece):
+            yield from self._copied(done, block.start, shift)
+            yield Block(block.start + shift, block.end + shift, name=block.name)
+            done = block.end
+        yield from self._copied(done, piece.end, shift)
+
+    def _whole_in(self, piece: Piece) -> Iterator[Committed]:
+        first = bisect_left(self._committed, piece.start, key=attrgetter("start"))
+        last = bisect_right(self._committed, piece.end, key=attrgetter("end"))
+        yield from self._committed[first:last]
+
+    def _copied(self, start: int, end: int, shift: int) -> Iterator[Block]:
+        for first, last in _equal(start, end, self._most_copied):
+            yield Block(first + shift, last + shift, copied=Piece(first, last, is_old=True))
+
+
+def sent(start: int, end: int, size: int) -> Iterator[Block]:
+    """What is sent of a version of so many bytes."""
+    for first, last in _equal(start, end, max(SENT_BYTES, 2 * size // MOST_BLOCKS)):
+        yield Block(first, last)
+
+
+def _equal(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+    """As few parts as can be, of about one size."""
+    count = -(-(end - start) // most)
+    cuts = [start + (end - start) * number // count for number in range(count + 1)] if count else []
+    yield from pairwise(cuts)

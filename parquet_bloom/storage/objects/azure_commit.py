@@ -1,0 +1,334 @@
+"""Replace a block blob in Azure.
+
+    larger   blocks of the old version are named again, what else stays is copied by the store (Put Block
+             From URL), what is new is sent (Put Block), and Put Block List puts all together
+    small    one Put Blob
+
+Either with If-Match: the store answers 412 if the blob is not the one that was read. Blocks that come to
+nothing vanish after a week by themselves, or when somebody replaces the blob. Stores that do not know
+If-Match there are found out by `conditions`, unless they are Azure's.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, TypeVar
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+from azure.core.rest import HttpResponse
+
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.local_output import hidden_name
+from parquet_bloom.storage.objects.azure_blocks import Block, Committed, blocks_of, sent
+from parquet_bloom.storage.objects.azure_client import (
+    AZURE,
+    FAILURES,
+    Client,
+    code_of,
+    status_of,
+)
+from parquet_bloom.storage.objects.commit import (
+    NOTHING,
+    NewObject,
+    ToldError,
+    changed_meanwhile,
+)
+from parquet_bloom.storage.objects.conditions import NO_ETAG, check_conditions
+from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
+from parquet_bloom.storage.objects.requests import ChangedError
+from parquet_bloom.storage.objects.sending import Found, is_written
+from parquet_bloom.storage.traffic import Requests
+
+# What is not larger is sent as a whole.
+WHOLE_BYTES: Final = 4 << 20
+AT_ONCE: Final = 4
+
+# The names of blocks, in bytes; all of a blob have one length. Shorter ones than the least could be those
+# of another's blocks.
+NAME_BYTES: Final = 24
+LEAST_NAME_BYTES: Final = 12
+
+HEAD, GET, PUT = Requests(head=1), Requests(get=1), Requests(put=1)
+
+# What is said of a blob, and how a new version is told.
+_KEPT: Final = {
+    "Cache-Control": "x-ms-blob-cache-control",
+    "Content-Disposition": "x-ms-blob-content-disposition",
+    "Content-Encoding": "x-ms-blob-content-encoding",
+    "Content-Language": "x-ms-blob-content-language",
+    "Content-Type": "x-ms-blob-content-type",
+    "x-ms-encryption-scope": "x-ms-encryption-scope",
+}
+# Of which nothing can be put together from blocks.
+_KINDS: Final = {"AppendBlob": "an append blob", "PageBlob": "a page blob"}
+# Others are set by the account, or not for those who write.
+_TIERS: Final = {"Cool", "Cold", "Hot"}
+# Accounts and stores without tags.
+_NO_TAGS: Final = {
+    "BlobTagsNotSupportedForAccountType",
+    "FeatureNotYetSupportedForHierarchicalNamespaceAccounts",
+    "NotImplemented",
+}
+_REFUSALS: Final = {
+    "BlobImmutableDueToPolicy": "an immutability policy or a legal hold keeps it as it is",
+    "LeaseIdMissing": "somebody holds a lease on it",
+    "SnapshotsPresent": "it has snapshots",
+}
+# By which a store may say that it does not copy from itself.
+_NO_COPIES: Final = {400, 401, 403, 404, 405, 409, 501}
+
+
+Result = TypeVar("Result")
+
+
+class AzureCommit:
+    """A Commit."""
+
+    def __init__(self, address: Address, old: ObjectSource, unconditional: bool) -> None:
+        """Raises RewriteError, OSError."""
+        self.address, self._old = address, old
+        self._client = self._trying(partial(Client, address, old.traffic))
+        self._is_conditional = self._client.settings.is_azure or not unconditional
+
+    def check(self) -> None:
+        self._trying(self._check)
+
+    def commit(self, new: NewObject) -> None:
+        self._trying(_Replacing(self._client, new, self._is_conditional).run)
+
+    def _check(self) -> None:
+        head = self._client.ask("HEAD", HEAD).headers
+        kind, problem = head.get("x-ms-blob-type"), ""
+        if kind in _KINDS:
+            problem = f"is {_KINDS[kind]}, expected a block blob"
+        elif "x-ms-encryption-key-sha256" in head:
+            problem = "blobs encrypted with a customer's key are only read"
+        if problem:
+            raise RewriteError(f"{self.address}: not changed in place: {problem}")
+        if self._is_conditional and not self._client.settings.is_azure:
+            honours = partial(honours_conditions, self._client)
+            check_conditions(self.address, self._client.settings.endpoint, honours)
+
+    def _trying(self, work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        except ToldError:
+            raise
+        except ChangedError:
+            raise changed_meanwhile(self.address) from None
+        except FAILURES as error:
+            raise self._told(error) from None
+
+    def _told(self, error: Exception) -> Exception:
+        code = code_of(error)
+        if status_of(error) == 412 and not code.startswith("Lease"):
+            return changed_meanwhile(self.address)
+        if code in _REFUSALS:
+            return PermissionError(
+                errno.EACCES,
+                f"writing was refused ({AZURE.said(error)}): {_REFUSALS[code]}; {NOTHING}",
+                str(self.address),
+            )
+        return AZURE.told(self.address, error, NOTHING)
+
+
+def honours_conditions(client: Client) -> bool:
+    """Whether the store refuses to replace a blob that is not there; one that does not makes it, and it
+    is removed. Raises FAILURES."""
+    folder, slash, name = client.address.key.rpartition("/")
+    scratch = f"{folder}{slash}{hidden_name(name)}"
+    ways: tuple[tuple[dict[str, str], dict[str, str], bytes], ...] = (
+        ({}, {"x-ms-blob-type": "BlockBlob"}, b""),
+        ({"comp": "blocklist"}, {}, _block_list(())),
+    )
+    for query, headers, body in ways:
+        try:
+            client.ask("PUT", PUT, query, headers | {"If-Match": NO_ETAG}, body, key=scratch)
+        except FAILURES as error:
+            if status_of(error) not in (404, 412):
+                raise
+        else:
+            client.ask("DELETE", PUT, key=scratch)
+            return False
+    return True
+
+
+def _block_list(names: Iterable[tuple[str, str]]) -> bytes:
+    """`names`: where a block is, and its name."""
+    blocks = "".join(f"<{where}>{escape(name)}</{where}>" for where, name in names)
+    return f'<?xml version="1.0" encoding="utf-8"?><BlockList>{blocks}</BlockList>'.encode()
+
+
+class _Replacing:
+    """One replacement. What it raises besides ToldError happened before the last request."""
+
+    def __init__(self, client: Client, new: NewObject, is_conditional: bool) -> None:
+        self._client, self._new, self._is_conditional = client, new, is_conditional
+        self._condition = {"If-Match": new.etag} if is_conditional else {}
+        # Of blocks, too.
+        self._scope: dict[str, str] = {}
+        self._is_copying = True
+        self._name_bytes = NAME_BYTES
+
+    def run(self) -> None:
+        head = self._client.ask("HEAD", HEAD).headers
+        self._check_still(head)
+        kept = _kept(head) | self._tags()
+        self._scope = {name: kept[name] for name in ("x-ms-encryption-scope",) if name in kept}
+        if self._new.size <= WHOLE_BYTES:
+            self._put(kept)
+            return
+        committed = self._committed()
+        blocks = blocks_of(self._new.pieces, committed)
+        names = self._staged(blocks)
+        self._finish({"comp": "blocklist"}, kept, _block_list(names), partial(self._has, names))
+
+    def _check_still(self, head: Mapping[str, str]) -> None:
+        if quoted(head.get("ETag")) != self._new.etag:
+            raise changed_meanwhile(self._new.address)
+
+    def _tags(self) -> dict[str, str]:
+        try:
+            answer = self._client.ask("GET", GET, {"comp": "tags"})
+        except FAILURES as error:
+            if code_of(error) in _NO_TAGS or status_of(error) in (405, 501):
+                return {}
+            if status_of(error) == 403:
+                raise PermissionError(
+                    errno.EACCES,
+                    f"its index tags would be lost, as they cannot be read ({AZURE.said(error)}):"
+                    " allow tags/read and tags/write, as the role Storage Blob Data Owner does, or"
+                    " make a SAS with t",
+                ) from None
+            raise
+        tags = [
+            (tag.findtext("Key", ""), tag.findtext("Value", ""))
+            for tag in _parsed(answer).iter("Tag")
+        ]
+        return {"x-ms-tags": urlencode(tags)} if tags else {}
+
+    def _committed(self) -> Sequence[Committed]:
+        """The blocks of the old version, if it consists of such that can be named again."""
+        blocks, at = [], 0
+        for name, size in self._listed("committed"):
+            blocks.append(Committed(name, at, at + size))
+            at += size
+        lengths = {len(b64decode(block.name)) for block in blocks}
+        if at != self._new.old.size or len(lengths) != 1 or min(lengths) < LEAST_NAME_BYTES:
+            return ()
+        (self._name_bytes,) = lengths
+        return blocks
+
+    def _listed(self, kind: str) -> list[tuple[str, int]]:
+        """The names and sizes of blocks."""
+        answer = self._client.ask("GET", GET, {"comp": "blocklist", "blocklisttype": kind})
+        return [
+            (block.findtext("Name", ""), int(block.findtext("Size", "0")))
+            for block in _parsed(answer).iter("Block")
+        ]
+
+    def _put(self, kept: dict[str, str]) -> None:
+        body = self._new.read(0, self._new.size)
+        digest = b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+        headers = {"x-ms-blob-type": "BlockBlob", "x-ms-blob-content-md5": digest}
+        self._finish({}, kept | headers, body, partial(self._has_digest, digest))
+
+    # --------------------------------------------------------------------------------------------
+    # Blocks
+
+    def _staged(self, blocks: Sequence[Block]) -> list[tuple[str, str]]:
+        """What the list of blocks has of each."""
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-block") as threads:
+            asked = [threads.submit(self._stage, block) for block in blocks]
+            try:
+                return [name for each in asked for name in each.result()]
+            finally:
+                threads.shutdown(cancel_futures=True)
+
+    def _stage(self, block: Block) -> list[tuple[str, str]]:
+        if block.name is not None:
+            return [("Committed", block.name)]
+        if block.copied is not None and self._is_copying:
+            try:
+                return [self._copy(block)]
+            except FAILURES as error:
+                if status_of(error) not in _NO_COPIES:
+                    raise
+                self._is_copying = False
+        return [self._send(part) for part in sent(block.start, block.end, self._new.size)]
+
+    def _copy(self, block: Block) -> tuple[str, str]:
+        assert block.copied is not None
+        bounds = f"bytes={block.copied.start}-{block.copied.end - 1}"
+        headers = {"x-ms-source-range": bounds, "x-ms-source-if-match": self._new.etag}
+        return self._put_block(PUT, self._client.as_source() | headers, b"")
+
+    def _send(self, block: Block) -> tuple[str, str]:
+        body = self._new.read(block.start, block.end)
+        return self._put_block(PUT + Requests(bytes_up=len(body)), {}, body)
+
+    def _put_block(self, kind: Requests, headers: dict[str, str], body: bytes) -> tuple[str, str]:
+        name = b64encode(os.urandom(self._name_bytes)).decode()
+        query = {"comp": "block", "blockid": name}
+        self._client.ask("PUT", kind, query, headers | self._scope, body)
+        return "Uncommitted", name
+
+    # --------------------------------------------------------------------------------------------
+    # The last request, and what became of it
+
+    def _finish(
+        self,
+        query: dict[str, str],
+        headers: dict[str, str],
+        body: bytes,
+        is_new: Callable[[Mapping[str, str]], bool],
+    ) -> None:
+        doubts: list[BaseException] = []
+        kind = PUT + Requests(bytes_up=0 if query else len(body))
+        try:
+            if not self._is_conditional:
+                self._check_still(self._client.ask("HEAD", HEAD).headers)
+            self._client.ask("PUT", kind, query, headers | self._condition, body, doubts)
+        except FAILURES as error:
+            if doubts and is_written(self._new, partial(self._found, is_new), doubts[0], AZURE):
+                return
+            if code_of(error) == "InvalidBlockList":
+                # Blocks are gone when others have replaced the blob.
+                self._check_still(self._client.ask("HEAD", HEAD).headers)
+            raise
+
+    def _found(self, is_new: Callable[[Mapping[str, str]], bool]) -> Found:
+        head = self._client.ask("HEAD", HEAD).headers
+        is_old = quoted(head.get("ETag")) == self._new.etag
+        return Found(int(head.get("Content-Length", 0)), is_old, partial(is_new, head))
+
+    def _has(self, names: Sequence[tuple[str, str]], head: Mapping[str, str]) -> bool:
+        """Whether the blob consists of these blocks, of which those that were sent are nobody else's."""
+        return [name for name, _ in self._listed("committed")] == [name for _, name in names]
+
+    def _has_digest(self, digest: str, head: Mapping[str, str]) -> bool:
+        return head.get("Content-MD5") == digest
+
+
+def _parsed(answer: HttpResponse) -> ElementTree.Element:
+    try:
+        return ElementTree.fromstring(answer.text())
+    except ElementTree.ParseError:
+        raise OSError(errno.EIO, "the store's answer is not what it should be") from None
+
+
+def _kept(head: Mapping[str, str]) -> dict[str, str]:
+    kept = {told: head[said] for said, told in _KEPT.items() if said in head}
+    kept |= {name: head[name] for name in head if name.lower().startswith("x-ms-meta-")}
+    if head.get("x-ms-access-tier-inferred") != "true" and head.get("x-ms-access-tier") in _TIERS:
+        kept["x-ms-access-tier"] = head["x-ms-access-tier"]
+    return kept
