@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz damage faults memory lint bench bench-large docs thrift proto clean writers engines
+.PHONY: demo test cluster asan fuzz damage faults memory lint bench bench-large docs thrift proto clean writers engines stores
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -52,6 +52,11 @@ writers: .venv/dev
 # Installs what is not there yet, into .engines; needs Java, Node and npm. docs/engines.md shows what was found.
 engines: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/engines/run.py $(ENGINES)
+
+# Every verb on object stores that others emulate, and what becomes of objects that others write meanwhile;
+# STORES="azurite" for some of them. Installs what is not there yet, into .stores; needs Node and npm.
+stores: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/stores/run.py $(STORES)
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -36,7 +36,8 @@ def _commit_to(address: Address, old: ObjectSource, unconditional: bool) -> Comm
     try:
         found = import_module(f"parquet_bloom.storage.objects.{module}")
     except ImportError as error:
-        if (error.name or "").partition(".")[0] != library.partition("-")[0]:
+        # Some libraries say it in their own words when one that they need is missing.
+        if (error.name or "").startswith("parquet_bloom"):
             raise
         raise UnsupportedError(
             f"{address}: to be replaced, needs {library}, which is not installed:"
