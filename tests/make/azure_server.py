@@ -32,6 +32,9 @@ KEPT = {
 # The words of Azure for what an ObjectServer says.
 CODES = {"NoSuchKey": "BlobNotFound", "PreconditionFailed": "ConditionNotMet"}
 
+# With which Azure begins what it says in XML.
+BOM = '\ufeff<?xml version="1.0" encoding="utf-8"?>'
+
 Answer = tuple[int, str, dict[str, str]]
 
 
@@ -166,14 +169,14 @@ class AzureHandler(WritingHandler):
             f"<Tag><Key>{escape(key)}</Key><Value>{escape(value)}</Value></Tag>"
             for key, value in parse_qsl(self.store.tags.get(name, ""))
         )
-        return 200, f"<Tags><TagSet>{pairs}</TagSet></Tags>", {}
+        return 200, f"{BOM}<Tags><TagSet>{pairs}</TagSet></Tags>", {}
 
     def _blocks(self, name: str, body: bytes) -> Answer:
         blocks = "".join(
             f"<Block><Name>{number}</Name><Size>{len(data)}</Size></Block>"
             for number, data in self.store.blocks.get(name, ())
         )
-        xml = f"<BlockList><CommittedBlocks>{blocks}</CommittedBlocks></BlockList>"
+        xml = f"{BOM}<BlockList><CommittedBlocks>{blocks}</CommittedBlocks></BlockList>"
         return 200, xml, {}
 
     def _put(self, name: str, body: bytes) -> Answer:

@@ -162,7 +162,10 @@ def test_what_a_build_costs(azure, hundred_groups, monkeypatch):
     assert written(azure) == COPYING
 
 
-@pytest.mark.parametrize("status", [(403, "CannotVerifyCopySource"), (501, "NotImplemented")])
+@pytest.mark.parametrize(
+    "status",
+    [(403, "CannotVerifyCopySource"), (500, "CannotVerifyCopySource"), (501, "NotImplemented")],
+)
 def test_a_store_that_does_not_copy_from_itself(azure, tmp_path, status, monkeypatch):
     """What stays goes through here, in blocks of the size of what is sent."""
     monkeypatch.setattr(azure_blocks, "SENT_BYTES", 50_000)
@@ -183,6 +186,14 @@ def test_names_of_blocks_have_one_length(azure, name_bytes):
     assert {len(b64decode(name)) for name, _ in azure.blocks[NAME]} == {
         name_bytes if name_bytes > 11 else 24
     }
+
+
+@pytest.mark.parametrize("name", ["b", "\u00fc", ""])
+def test_blocks_with_names_that_are_none(azure, name):
+    azure.put_blocks(NAME, [(name, OLD)])
+    build(azure)
+    assert is_new(azure.objects[NAME])
+    assert written(azure) == COPYING
 
 
 def test_blocks_that_are_not_the_whole_blob(azure):
@@ -243,6 +254,14 @@ def test_tags_that_cannot_be_read(azure):
     assert azure.objects == {NAME: OLD}
 
 
+def test_tags_where_there_are_folders(azure):
+    """Accounts with a hierarchical namespace have none, whoever may read them."""
+    azure.properties[NAME] = {"x-ms-resource-type": "file"}
+    azure.faults.append(Fault(403, code("AuthorizationPermissionMismatch"), kind="TAGS"))
+    build(azure)
+    assert is_new(azure.objects[NAME])
+
+
 def code(name):
     return f"<Error><Code>{name}</Code></Error>"
 
@@ -278,13 +297,19 @@ def test_an_encryption_key_is_refused(azure):
     ("refusal", "reason"),
     [
         ((412, "LeaseIdMissing"), "somebody holds a lease on it"),
+        ((403, "AuthenticationFailed"), "the key, SAS or token is wrong, or has expired"),
+        ((401, "InvalidAuthenticationInfo"), "the token is wrong, or has expired"),
+        (
+            (403, "AuthorizationPermissionMismatch"),
+            "allow blobs/read and blobs/write, or make a SAS with rw",
+        ),
         (
             (409, "BlobImmutableDueToPolicy"),
             "an immutability policy or a legal hold keeps it as it is",
         ),
     ],
 )
-def test_what_the_store_keeps_as_it_is(azure, refusal, reason):
+def test_what_the_store_refuses(azure, refusal, reason):
     azure.refusal = refusal
     with pytest.raises(PermissionError) as raised:
         build(azure)

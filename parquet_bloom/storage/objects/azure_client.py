@@ -43,7 +43,7 @@ VERSION: Final = "2023-11-03"
 FAILURES: Final = (AzureError, OSError)
 
 _TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
-_CODE: Final = re.compile(r"<Code>\s*(\w+)\s*</Code>")
+_CODE: Final = re.compile(rb"<Code>\s*(\w+)\s*</Code>")
 # A signature holds for so long.
 _SIGNED: Final = timedelta(hours=1)
 
@@ -176,8 +176,8 @@ def code_of(error: BaseException) -> str:
     if not status_of(error):
         return type(error).__name__
     response: Any = error.response  # type: ignore[attr-defined]
-    found = _CODE.search(response.text() or "")
-    return response.headers.get("x-ms-error-code") or (found[1] if found else "")
+    found = _CODE.search(response.content)
+    return response.headers.get("x-ms-error-code") or (found[1].decode() if found else "")
 
 
 AZURE: Final = Failures(FAILURES, status_of, code_of, may_pass)

@@ -80,11 +80,14 @@ _NO_TAGS: Final = {
 }
 _REFUSALS: Final = {
     "BlobImmutableDueToPolicy": "an immutability policy or a legal hold keeps it as it is",
+    "AuthenticationFailed": "the key, SAS or token is wrong, or has expired",
+    "AuthorizationPermissionMismatch": "allow blobs/read and blobs/write, or make a SAS with rw",
+    "InvalidAuthenticationInfo": "the token is wrong, or has expired",
     "LeaseIdMissing": "somebody holds a lease on it",
-    "SnapshotsPresent": "it has snapshots",
 }
 # By which a store may say that it does not copy from itself.
 _NO_COPIES: Final = {400, 401, 403, 404, 405, 409, 501}
+_NO_SOURCE: Final = "CannotVerifyCopySource"
 
 
 Result = TypeVar("Result")
@@ -182,7 +185,7 @@ class _Replacing:
     def run(self) -> None:
         head = self._client.ask("HEAD", HEAD).headers
         self._check_still(head)
-        kept = _kept(head) | self._tags()
+        kept = _kept(head) | self._tags(has_folders="x-ms-resource-type" in head)
         self._scope = {name: kept[name] for name in ("x-ms-encryption-scope",) if name in kept}
         if self._new.size <= WHOLE_BYTES:
             self._put(kept)
@@ -196,11 +199,14 @@ class _Replacing:
         if quoted(head.get("ETag")) != self._new.etag:
             raise changed_meanwhile(self._new.address)
 
-    def _tags(self) -> dict[str, str]:
+    def _tags(self, has_folders: bool) -> dict[str, str]:
+        """`has_folders`: of an account with a hierarchical namespace, which has no tags."""
         try:
             answer = self._client.ask("GET", GET, {"comp": "tags"})
         except FAILURES as error:
             if code_of(error) in _NO_TAGS or status_of(error) in (405, 501):
+                return {}
+            if status_of(error) == 403 and has_folders:
                 return {}
             if status_of(error) == 403:
                 raise PermissionError(
@@ -219,22 +225,23 @@ class _Replacing:
     def _committed(self) -> Sequence[Committed]:
         """The blocks of the old version, if it consists of such that can be named again."""
         blocks, at = [], 0
-        for name, size in self._listed("committed"):
-            blocks.append(Committed(name, at, at + size))
-            at += size
-        lengths = {len(b64decode(block.name)) for block in blocks}
+        try:
+            for name, size in self._listed():
+                blocks.append(Committed(name, at, at + size))
+                at += size
+            lengths = {len(b64decode(block.name)) for block in blocks}
+        except ValueError:
+            return ()
         if at != self._new.old.size or len(lengths) != 1 or min(lengths) < LEAST_NAME_BYTES:
             return ()
         (self._name_bytes,) = lengths
         return blocks
 
-    def _listed(self, kind: str) -> list[tuple[str, int]]:
-        """The names and sizes of blocks."""
-        answer = self._client.ask("GET", GET, {"comp": "blocklist", "blocklisttype": kind})
-        return [
-            (block.findtext("Name", ""), int(block.findtext("Size", "0")))
-            for block in _parsed(answer).iter("Block")
-        ]
+    def _listed(self) -> list[tuple[str, int]]:
+        """The names and sizes of the blocks that the blob consists of. Raises ValueError."""
+        answer = self._client.ask("GET", GET, {"comp": "blocklist", "blocklisttype": "committed"})
+        blocks = _parsed(answer).iter("Block")
+        return [(block.findtext("Name", ""), int(block.findtext("Size", ""))) for block in blocks]
 
     def _put(self, kept: dict[str, str]) -> None:
         body = self._new.read(0, self._new.size)
@@ -261,7 +268,7 @@ class _Replacing:
             try:
                 return [self._copy(block)]
             except FAILURES as error:
-                if status_of(error) not in _NO_COPIES:
+                if status_of(error) not in _NO_COPIES and code_of(error) != _NO_SOURCE:
                     raise
                 self._is_copying = False
         return [self._send(part) for part in sent(block.start, block.end, self._new.size)]
@@ -313,7 +320,10 @@ class _Replacing:
 
     def _has(self, names: Sequence[tuple[str, str]], head: Mapping[str, str]) -> bool:
         """Whether the blob consists of these blocks, of which those that were sent are nobody else's."""
-        return [name for name, _ in self._listed("committed")] == [name for _, name in names]
+        try:
+            return [name for name, _ in self._listed()] == [name for _, name in names]
+        except ValueError:
+            return False
 
     def _has_digest(self, digest: str, head: Mapping[str, str]) -> bool:
         return head.get("Content-MD5") == digest
@@ -321,7 +331,7 @@ class _Replacing:
 
 def _parsed(answer: HttpResponse) -> ElementTree.Element:
     try:
-        return ElementTree.fromstring(answer.text())
+        return ElementTree.fromstring(answer.content)
     except ElementTree.ParseError:
         raise OSError(errno.EIO, "the store's answer is not what it should be") from None
 
