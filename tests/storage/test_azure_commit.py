@@ -639,21 +639,39 @@ def test_a_lost_answer_and_another_version(azure, tmp_path, data):
     assert azure.objects == {NAME: other}
 
 
-@pytest.mark.parametrize("kind", COPYING)
-def test_a_kill_leaves_the_old_blob_or_the_new_one(azure, tmp_path, kind):
+SIGNALS = {
+    signal.SIGKILL: COPYING,
+    signal.SIGINT: ["COPY", "COMMIT"],
+}
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(number, kind) for number, kinds in SIGNALS.items() for kind in kinds]
+)
+def test_a_kill_leaves_the_old_blob_or_the_new_one(azure, tmp_path, number, kind):
     made = made_locally(tmp_path)
+    arguments = ["pbloom", "build", URL, "--in-place", "-c", "int64", *words(azure)]
     program = (
-        "import parquet_bloom as pb\n"
+        "import sys\n"
+        "from parquet_bloom.cli import main\n"
         "from parquet_bloom.storage.objects import azure_commit, conditions\n"
         "azure_commit.WHOLE_BYTES = 1000\n"
         f"conditions._honouring[{azure.endpoint!r}, 'lake'] = True\n"
-        f"pb.build({URL!r}, columns=['int64'], in_place=True, storage_options={azure.options!r})\n"
+        f"sys.argv = {arguments!r}\n"
+        "main()\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    azure.faults.append(Fault(kind=kind, do=lambda: process.send_signal(signal.SIGKILL)))
-    assert process.wait(30) == -signal.SIGKILL
+    azure.faults.append(Fault(kind=kind, do=lambda: process.send_signal(number)))
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    assert "Traceback" not in said
     assert azure.objects[NAME] in (OLD, made)
     azure.faults.clear()
     build(azure)
