@@ -245,12 +245,10 @@ def check_appendable(source: str | os.PathLike[str]) -> None:
 
 
 def _check_written_to(url: str) -> None:
-    """Raise RewriteError for an object in a store that is only read."""
-    kind = OBJECT_SCHEMES[url.partition("://")[0].lower()] if is_object(url) else "s3"
-    if kind not in ("s3", "az"):
-        stores = {"gs": "objects in Google stores", "http": "web servers"}
+    """Raise RewriteError for what is only read."""
+    if is_object(url) and OBJECT_SCHEMES[url.partition("://")[0].lower()] == "http":
         raise RewriteError(
-            f"{url}: not changed in place: {stores[kind]} are only read: write a local copy with an"
+            f"{url}: not changed in place: web servers are only read: write a local copy with an"
             " output, and upload it"
         )
 

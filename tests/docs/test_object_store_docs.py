@@ -7,7 +7,8 @@ from conftest import ROOT
 
 import parquet_bloom as pb
 from parquet_bloom.render.wording import requests_text
-from parquet_bloom.storage.objects import object_source, read_ahead, requests
+from parquet_bloom.storage.local_output import TEMPORARY_SUFFIX
+from parquet_bloom.storage.objects import gcs_commit, object_source, read_ahead, requests
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import OBJECT_SCHEMES
 from parquet_bloom.storage.traffic import Requests
@@ -51,6 +52,13 @@ def test_figures():
     assert set(
         map(int, re.findall(r"\b[45]\d\d\b", PAGE.split("## Failures")[1].split("\n## ")[0]))
     ) == (requests._TEMPORARY)
+
+
+def test_figures_of_google():
+    said = PAGE.split("### Google Cloud Storage")[1]
+    for figure in (gcs_commit.WHOLE_BYTES, gcs_commit.SENT_BYTES):
+        assert f"{figure >> 20} MiB" in said
+    assert f'"{TEMPORARY_SUFFIX}"' in said
 
 
 def test_what_stats_says():

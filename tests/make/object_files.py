@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.azure_server import AzureServer
+from make.gcs_server import GoogleServer
 from make.object_server import ObjectServer
 from make.object_store import FIXTURE, NAME, ObjectStore
 from make.s3_server import S3Server
@@ -110,3 +111,25 @@ def azure(azure_server: AzureServer, monkeypatch: pytest.MonkeyPatch) -> AzureSe
     tables._remote_table.cache_clear()
     azure_server.clear()
     return azure_server
+
+
+@pytest.fixture(scope="session")
+def gcs_server() -> Iterator[GoogleServer]:
+    server = GoogleServer()
+    with server.running():
+        yield server
+
+
+@pytest.fixture
+def gcs(gcs_server: GoogleServer, monkeypatch: pytest.MonkeyPatch) -> GoogleServer:
+    """A server like Google Cloud Storage; small objects are composed, too."""
+    from parquet_bloom.storage.objects import gcs_commit
+
+    monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
+    monkeypatch.setattr(gcs_commit, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(conditions, "_honouring", {})
+    for name in [name for name in os.environ if name.startswith("GOOGLE_")]:
+        monkeypatch.delenv(name)
+    tables._remote_table.cache_clear()
+    gcs_server.clear()
+    return gcs_server

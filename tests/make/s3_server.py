@@ -128,7 +128,7 @@ class WritingHandler(Handler):
         if isinstance(fault, Lost):
             self.close_connection = True
             return
-        self._send(asked, status, answer.encode(), headers)
+        self._send(asked, status, answer.encode(), headers, cut=fault.cut if fault else None)
 
     def _problem(self, name: str) -> tuple[int, str, dict[str, str]] | None:
         """Why the conditions of a request that writes do not hold."""

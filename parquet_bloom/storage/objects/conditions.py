@@ -18,15 +18,17 @@ NO_ETAG: Final = f'"{"0" * 32}"'
 _honouring: dict[tuple[str, str], bool] = {}
 
 
-def check_conditions(address: Address, endpoint: str, honours: Callable[[], bool]) -> None:
-    """`honours`: asks the store; once for each bucket in this process. Raises RewriteError if it does
-    not, and what `honours` raises."""
+def check_conditions(
+    address: Address, endpoint: str, honours: Callable[[], bool], condition: str = "If-Match"
+) -> None:
+    """`honours`: asks the store; once for each bucket in this process. `condition`: as the store calls
+    it. Raises RewriteError if it does not, and what `honours` raises."""
     place = endpoint, address.host
     if place not in _honouring:
         _honouring[place] = honours()
     if not _honouring[place]:
         raise RewriteError(
             f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} replaces objects"
-            " whatever If-Match says, so that what others write meanwhile would be lost: use"
+            f" whatever {condition} says, so that what others write meanwhile would be lost: use"
             " unconditional if nobody else writes"
         )

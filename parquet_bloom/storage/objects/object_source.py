@@ -51,6 +51,8 @@ class ObjectSource:
         self._store = store_of(address)
         self._etag: str | None = None
         self._modified: datetime | None = None
+        # The store's own name of the version that was opened, if it keeps several.
+        self.generation: str | None = None
         self.size = 0
         tail = submit(self._opened).result()
         self._tail, self._tail_start = tail, self.size - len(tail)
@@ -167,6 +169,7 @@ class ObjectSource:
 
         meta, found, data = ask(self.address, GET, got, self.traffic)
         count(self.traffic, Requests(bytes_down=len(data)))
+        self.generation = self.generation or meta["version"]
         if size is None:
             self.size, self._etag, self._modified = self._version_in(meta)
             range = max(0, self.size - TAIL_BYTES), self.size

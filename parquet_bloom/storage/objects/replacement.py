@@ -27,6 +27,7 @@ from parquet_bloom.storage.source import LocalSource, Source, naming
 _COMMITS: Final = {
     "s3": ("s3_commit", "S3Commit", "boto3", "s3"),
     "az": ("azure_commit", "AzureCommit", "azure-storage-blob", "azure"),
+    "gs": ("gcs_commit", "GoogleCommit", "google-auth", "gcs"),
 }
 
 

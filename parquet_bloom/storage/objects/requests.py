@@ -182,6 +182,13 @@ def _failure(address: Address, error: BaseException) -> OSError:
             "the bucket is in another region: set AWS_REGION, or the storage option region=NAME",
             path,
         )
+    if address.kind == "gs" and "Content-Length Header missing" in line:
+        return OSError(
+            errno.ENOTSUP,
+            "the store decompresses what has Content-Encoding: gzip, and sends no ranges of it: clear"
+            " that, or set Cache-Control: no-transform",
+            path,
+        )
     if isinstance(error, NotSupportedError) or "non-partial response" in line:
         return OSError(errno.ENOTSUP, "the server sends no ranges of bytes", path)
     if status:

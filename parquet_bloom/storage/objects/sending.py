@@ -18,8 +18,8 @@ from parquet_bloom.storage.traffic import Requests, Traffic
 Answer = TypeVar("Answer")
 
 
-# No such object, in the words of S3 and Azure.
-_GONE: Final = {"404", "BlobNotFound", "NoSuchKey"}
+# No such object, in the words of S3, Azure and Google.
+_GONE: Final = {"404", "BlobNotFound", "NoSuchKey", "notFound"}
 
 
 @dataclass(frozen=True, slots=True)

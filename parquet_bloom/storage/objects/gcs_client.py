@@ -1,0 +1,356 @@
+"""Google Cloud Storage by its JSON API, for the store of an address: the same store, with the same
+credentials, as obstore reads. obstore can neither compose objects nor replace one on the condition of
+its generation.
+
+Spec: https://cloud.google.com/storage/docs/json_api/v1/objects
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import google.auth.compute_engine
+import google.auth.credentials
+import google.auth.exceptions
+import google.auth.transport.requests
+import google.oauth2.credentials
+import google.oauth2.service_account
+import requests
+from requests import RequestException
+from urllib3.exceptions import NewConnectionError
+
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects.requests import count
+from parquet_bloom.storage.objects.sending import Failures, send
+from parquet_bloom.storage.traffic import Requests, Traffic
+
+GOOGLE: Final = "https://storage.googleapis.com"
+_SCOPES: Final = ("https://www.googleapis.com/auth/devstorage.read_write",)
+# Where gcloud leaves what a user has logged in with.
+_LOGIN: Final = ".config/gcloud/application_default_credentials.json"
+
+_TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
+# Seconds to connect, and for an answer.
+_TIMEOUTS: Final = (10, 300)
+# What each object's resource has, of what is looked at.
+_ALWAYS: Final = {"crc32c", "generation", "metageneration", "size"}
+_BOUNDARY: Final = "pbloom-7e1f0c9d52a84b36"
+
+
+class Refused(Exception):
+    """An answer that is none of those expected."""
+
+    def __init__(self, response: Any) -> None:
+        self.status = int(response.status_code)
+        self.reason = _reason(response)
+        super().__init__(f"{self.status} {self.reason}")
+
+
+def _reason(response: Any) -> str:
+    """Google's word for the problem; none if there is none."""
+    try:
+        return str(response.json()["error"]["errors"][0]["reason"])
+    except (ValueError, LookupError, TypeError):
+        return ""
+
+
+def status_of(error: BaseException) -> int:
+    """The status of the answer; 0 if there was none."""
+    # Without a token, nothing was asked.
+    no_token = 401 if isinstance(error, google.auth.exceptions.GoogleAuthError) else 0
+    return error.status if isinstance(error, Refused) else no_token
+
+
+def _code_of(error: BaseException) -> str:
+    return error.reason if isinstance(error, Refused) else type(error).__name__
+
+
+def _may_pass(error: BaseException) -> bool:
+    if isinstance(error, Refused):
+        return error.status in _TEMPORARY
+    if not isinstance(error, RequestException) or isinstance(error, requests.exceptions.SSLError):
+        return False
+    # Of urllib3, which says that there is no such server.
+    inner = getattr(error.args[0] if error.args else None, "reason", None)
+    return not isinstance(inner, NewConnectionError)
+
+
+FAILURES: Final = (Refused, RequestException, google.auth.exceptions.GoogleAuthError, OSError)
+JSON_API: Final = Failures(FAILURES, status_of, _code_of, _may_pass)
+
+
+def failure(address: Address, error: BaseException, what: str) -> OSError:
+    """The OSError for one of FAILURES, which ends in `what` became of the object."""
+    if isinstance(error, google.auth.exceptions.GoogleAuthError):
+        said = f"the credentials give no access ({_code_of(error)}); {what}"
+        return PermissionError(errno.EACCES, said, str(address))
+    if isinstance(error, RequestException):
+        # An OSError, whose text may hold the secret URL of an upload.
+        said = f"no answer: {_code_of(error)}; {what}"
+        return OSError(errno.EIO, said, str(address))
+    return JSON_API.told(address, error, what)
+
+
+class Client:
+    """Requests about the objects of a bucket, counted in `traffic`, repeated if their failure may pass.
+    All raise FAILURES. `doubts`: gets failures of requests that the store may have done nevertheless."""
+
+    def __init__(self, address: Address, traffic: Traffic) -> None:
+        self._traffic = traffic
+        found = _settings(address.options)
+        account = _account(found)
+        self.endpoint = (found.get("base_url") or account.get("gcs_base_url") or GOOGLE).rstrip("/")
+        host = urlsplit(self.endpoint).hostname or ""
+        self.is_google = host == "googleapis.com" or host.endswith(".googleapis.com")
+        # Connections are not shared by processes.
+        self._session = _session(tuple(sorted(found.items())), os.getpid())
+        self._objects = f"/b/{quote(address.host, safe='')}/o"
+
+    def look(self, name: str) -> dict[str, Any]:
+        """What is said of an object: its resource."""
+        return self._answer(Requests(head=1), "GET", self._place(name))
+
+    def insert(
+        self,
+        resource: Mapping[str, Any],
+        body: bytes,
+        parameters: Mapping[str, str],
+        doubts: list[BaseException] | None = None,
+    ) -> dict[str, Any]:
+        """Write an object in one request."""
+        head = (
+            f"--{_BOUNDARY}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
+            f"{json.dumps(resource)}\r\n--{_BOUNDARY}\r\nContent-Type: {_type_of(resource)}\r\n\r\n"
+        )
+        return self._answer(
+            Requests(put=1, bytes_up=len(body)),
+            "POST",
+            f"{self.endpoint}/upload/storage/v1{self._objects}",
+            doubts,
+            params={"uploadType": "multipart", **parameters},
+            data=b"".join((head.encode(), body, f"\r\n--{_BOUNDARY}--\r\n".encode())),
+            headers={"Content-Type": f"multipart/related; boundary={_BOUNDARY}"},
+        )
+
+    def begin(self, resource: Mapping[str, Any], size: int, parameters: Mapping[str, str]) -> str:
+        """Begin to write an object in several requests, each to the URL that this returns, which is a
+        secret."""
+        answer = self._ask(
+            Requests(put=1),
+            "POST",
+            f"{self.endpoint}/upload/storage/v1{self._objects}",
+            read=_location,
+            params={"uploadType": "resumable", **parameters},
+            json=resource,
+            headers={
+                "X-Upload-Content-Length": str(size),
+                "X-Upload-Content-Type": _type_of(resource),
+            },
+        )
+        return str(answer)
+
+    def go_on(
+        self,
+        upload: str,
+        start: int,
+        body: bytes,
+        size: int,
+        md5: str | None,
+        doubts: list[BaseException],
+    ) -> tuple[int, dict[str, Any]]:
+        """Send a part of an object of `size` bytes; `md5`, of all of it, with the last part. Returns the
+        number of bytes that the store has now, and the resource of the object if that is all."""
+        end = start + len(body)
+        checksum = {} if md5 is None else {"X-Goog-Hash": f"md5={md5}"}
+        has_failed = False
+
+        def work() -> Any:
+            nonlocal has_failed
+            at = start
+            if has_failed:
+                # A part may have come in part.
+                count(self._traffic, Requests(put=1))
+                answer = self._answered(
+                    "PUT", upload, 308, headers={"Content-Range": f"bytes */{size}"}
+                )
+                at = _there(answer, size)
+                if not start <= at < end:
+                    return answer
+            has_failed = True
+            bounds = {"Content-Range": f"bytes {at}-{end - 1}/{size}"}
+            rest = body[at - start :]
+            return self._answered("PUT", upload, 308, data=rest, headers=bounds | checksum)
+
+        def read() -> tuple[int, dict[str, Any]]:
+            answer = work()
+            return _there(answer, size), {} if answer.status_code == 308 else _resource(answer)
+
+        kind = Requests(put=1, bytes_up=len(body))
+        return send(read, kind, self._traffic, JSON_API, doubts)
+
+    def cancel(self, upload: str) -> None:
+        """Of what `begin` has begun. 499 is the answer if there was something to cancel."""
+        self._ask(Requests(put=1), "DELETE", upload, also=499)
+
+    def compose(
+        self,
+        name: str,
+        request: Mapping[str, Any],
+        parameters: Mapping[str, str],
+        doubts: list[BaseException] | None = None,
+    ) -> dict[str, Any]:
+        """Put objects together, in the store."""
+        return self._answer(
+            Requests(put=1),
+            "POST",
+            f"{self._place(name)}/compose",
+            doubts,
+            params=parameters,
+            json=request,
+        )
+
+    def delete(self, name: str, generation: str | None) -> None:
+        """`generation`: if given, it leaves no earlier version behind."""
+        parameters = {} if generation is None else {"generation": generation}
+        self._ask(Requests(put=1), "DELETE", self._place(name), params=parameters)
+
+    def _place(self, name: str) -> str:
+        return f"{self.endpoint}/storage/v1{self._objects}/{quote(name, safe='')}"
+
+    def _answer(self, *given: Any, **more: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self._ask(*given, **more, read=_resource)
+        return found
+
+    def _ask(
+        self,
+        kind: Requests,
+        method: str,
+        url: str,
+        doubts: list[BaseException] | None = None,
+        *,
+        also: int = 200,
+        read: Callable[[Any], Any] = lambda response: response,
+        **given: Any,
+    ) -> Any:
+        """`also`: a status that is an answer, besides those of success."""
+
+        def work() -> Any:
+            return read(self._answered(method, url, also, **given))
+
+        return send(work, kind, self._traffic, JSON_API, doubts)
+
+    def _answered(self, method: str, url: str, also: int, **given: Any) -> Any:
+        response = self._session.request(
+            method, url, timeout=_TIMEOUTS, allow_redirects=False, **given
+        )
+        if not 200 <= response.status_code < 300 and response.status_code != also:
+            raise Refused(response)
+        return response
+
+
+def _type_of(resource: Mapping[str, Any]) -> str:
+    return str(resource.get("contentType", "application/octet-stream"))
+
+
+def _location(answer: Any) -> str:
+    """Raises OSError."""
+    if "Location" not in answer.headers:
+        raise OSError(errno.EIO, "the answer is not one of Google's JSON API")
+    return str(answer.headers["Location"])
+
+
+def _there(answer: Any, size: int) -> int:
+    """How many bytes the store has of an upload of `size`."""
+    if answer.status_code != 308:
+        return size
+    _, _, last = answer.headers.get("Range", "").rpartition("-")
+    return int(last) + 1 if last.isdigit() else 0
+
+
+def _resource(answer: Any) -> dict[str, Any]:
+    """Of an object. Raises OSError if something else speaks there."""
+    found = answer.json()
+    if not isinstance(found, dict) or not found.keys() >= _ALWAYS:
+        raise OSError(errno.EIO, "the answer is not one of Google's JSON API")
+    return found
+
+
+# ------------------------------------------------------------------------------------------------
+# Where obstore finds the store and its credentials
+
+
+def _settings(options: Mapping[str, str]) -> dict[str, str]:
+    """The options, and what the environment has besides."""
+    found = {}
+    if "SERVICE_ACCOUNT" in os.environ:
+        found["service_account"] = os.environ["SERVICE_ACCOUNT"]
+    named = {name: value for name, value in os.environ.items() if name.startswith("GOOGLE_")}
+    for name, value in (*named.items(), *options.items()):
+        plain = name.lower().removeprefix("google_")
+        found["service_account" if plain == "service_account_path" else plain] = value
+    return found
+
+
+def _account(settings: Mapping[str, str]) -> dict[str, Any]:
+    """The service account that is given; nothing if none is."""
+    if "service_account_key" in settings:
+        return dict(json.loads(settings["service_account_key"]))
+    if "service_account" in settings:
+        return dict(json.loads(Path(settings["service_account"]).read_text()))
+    return {}
+
+
+def _credentials(settings: Mapping[str, str]) -> Any:
+    """google-auth's credentials; None if requests are not signed."""
+    account = _account(settings)
+    if settings.get("skip_signature", "").lower() in ("1", "on", "true", "y", "yes"):
+        return None
+    if "bearer_token" in settings:
+        return google.oauth2.credentials.Credentials(settings["bearer_token"])
+    if account.get("disable_oauth"):
+        return None
+    if not account:
+        login = Path.home() / _LOGIN
+        place = settings.get("application_credentials") or (login if login.exists() else None)
+        if place is None:
+            return google.auth.compute_engine.Credentials(scopes=_SCOPES)
+        account = json.loads(Path(place).read_text())
+        if account.get("type") == "authorized_user":
+            return google.oauth2.credentials.Credentials.from_authorized_user_info(account)
+    return google.oauth2.service_account.Credentials.from_service_account_info(
+        account, scopes=_SCOPES
+    )
+
+
+class _Signed:
+    """What requests calls `auth`: puts a token on each request, a new one if it has expired; so netrc is not looked at."""
+
+    def __init__(self, credentials: Any) -> None:
+        self._credentials = credentials
+        self._transport = google.auth.transport.requests.Request()
+
+    def __call__(self, request: Any) -> Any:
+        if self._credentials is not None:
+            self._credentials.before_request(
+                self._transport, request.method, request.url, request.headers
+            )
+        return request
+
+
+@lru_cache(maxsize=64)
+def _session(given: tuple[tuple[str, str], ...], process: int) -> Any:
+    settings = dict(given)
+    session = requests.Session()
+    session.auth = _Signed(_credentials(settings))
+    if proxy := settings.get("proxy_url"):
+        session.proxies = {"http": proxy, "https": proxy}
+    if settings.get("allow_invalid_certificates", "").lower() == "true":
+        session.verify = False
+    return session
