@@ -18,8 +18,9 @@ import pytest
 from stores.azurite import Azurite
 from stores.checks import Checks
 from stores.emulator import Emulator
+from stores.fake_gcs import FakeGoogle
 
-STORES: dict[str, Callable[[], Emulator]] = {"azurite": Azurite}
+STORES: dict[str, Callable[[], Emulator]] = {"azurite": Azurite, "fake-gcs": FakeGoogle}
 
 
 def checks_of(store: Emulator) -> Iterator[tuple[str, Callable[[], None]]]:
