@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import complaint_about
+from parquet_bloom.errors import ParquetBloomError, complaint_about
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import (
     LakeFile,
@@ -33,6 +33,7 @@ from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import journal
 from parquet_bloom.storage.local_output import Leftover, folders_in, leftovers
 from parquet_bloom.storage.source import is_url
+from parquet_bloom.storage.table_of_file import folder_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
     try:
         found = list(_leftovers(folder, older_than))
         journals = list(_journals(folder, older_than))
-    except OSError as error:
+    except (OSError, ParquetBloomError) as error:
         yield Outcome(folder, "error", message=complaint_about(folder, error))
         return
     for left in found:
@@ -136,9 +137,7 @@ def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
     if is_url(folder):
         if has_magic(folder.partition("?")[0]):
             return iter(())
-        from parquet_bloom.storage.remote import RemoteFolder
-
-        return RemoteFolder(folder).leftovers(older_than)
+        return folder_at(folder).leftovers(older_than)
     return leftovers(Path(folder), older_than) if os.path.isdir(folder) else iter(())
 
 

@@ -92,7 +92,7 @@ def _remote_side_file(url: str) -> str | None:
     folder, name = _parent(url), place.rpartition("/")[2]
     if folder is None or not name.startswith(_BUCKET):
         return None
-    return name + _SIDE_FILE if _opened(folder).has_file(name + _SIDE_FILE) else None
+    return name + _SIDE_FILE if folder_at(folder).has_file(name + _SIDE_FILE) else None
 
 
 @lru_cache(maxsize=4096)
@@ -103,7 +103,7 @@ def _remote_table(
     the store tell folders apart."""
     if folder is None:
         return None
-    there = _opened(folder)
+    there = folder_at(folder)
     if there.has_folder("_delta_log"):
         return "Delta Lake", folder
     if there.has_folder(".hoodie"):
@@ -114,7 +114,8 @@ def _remote_table(
     return _remote_table(_parent(folder), period, options)
 
 
-def _opened(url: str) -> RemoteFolder | ObjectFolder:
+def folder_at(url: str) -> RemoteFolder | ObjectFolder:
+    """A folder behind a URL. Raises OSError, UnsupportedError."""
     if not is_object(url):
         # It imports pyarrow.
         from parquet_bloom.storage.remote import RemoteFolder

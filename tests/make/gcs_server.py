@@ -245,6 +245,9 @@ class GoogleHandler(WritingHandler):
 
     def _name(self, path: str) -> str:
         """In a path that is not yet decoded, which keys have slashes in."""
+        if "/o/" not in self.path:
+            # That of an object that is read.
+            return path
         key = urlsplit(self.path).path.partition("/o/")[2].removesuffix("/compose")
         return f"{self._bucket()}/{unquote(key)}"
 

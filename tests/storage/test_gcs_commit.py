@@ -23,8 +23,12 @@ from make.s3_server import Lost
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.spark.cleaning import CleanOptions, sweep
+from parquet_bloom.spark.request import Request
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.local_output import is_left
-from parquet_bloom.storage.objects import conditions, crc32c, gcs_client, gcs_commit
+from parquet_bloom.storage.objects import conditions, crc32c, gcs_client, gcs_commit, stores
+from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.paths import expand
 
 FIXTURE = FIXTURES / "pyarrow_types.parquet"
@@ -599,6 +603,43 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(gcs, tmp_path, kind):
     (found,), errors = expand(["gs://lake/day=1/"], gcs.options)
     assert (str(found.path), errors) == (URL, [])
     assert pb.validate(URL, storage_options=gcs.options).ok
+
+
+@pytest.mark.parametrize("by", ["options", "environment"])
+def test_what_is_left_is_found_and_removed(gcs, monkeypatch, by):
+    left = f"lake/day=1/.x y%.parquet.{'0' * 16}.pbloom-tmp"
+    others = [f"lake/day=1/deeper/{left[11:]}", "lake/day=1/.x.parquet.pbloom-tmp"]
+    for name in (left, *others):
+        gcs.put(name, b"half")
+    if by == "options":
+        (found,) = ObjectFolder(Address.of("gs://lake/day=1/", gcs.options)).leftovers(0)
+        assert (found.path, found.size) == (
+            f"gs://{left.replace(' ', '%20').replace('%.', '%25.')}",
+            4,
+        )
+        found.remove()
+    else:
+        # As an executor of Spark does.
+        stores._store.cache_clear()
+        monkeypatch.setenv("GOOGLE_BASE_URL", gcs.endpoint)
+        monkeypatch.setenv("GOOGLE_BEARER_TOKEN", SECRET)
+        batch = pa.record_batch({"path": ["gs://lake/day=1"]})
+        rows = list(sweep(Request("clean_temp", CleanOptions(0.0, frozenset())), [batch]))
+        assert [row["status"] for each in rows for row in each.to_pylist()] == ["removed"]
+        pb.build(URL, columns=["int64"], in_place=True)
+        assert is_new(gcs.objects[NAME])
+        stores._store.cache_clear()
+    assert gcs.objects.keys() == {NAME, *others}
+
+
+def test_what_is_left_and_cannot_be_removed(gcs):
+    gcs.put(f"lake/day=1/.x.{'0' * 16}.pbloom-tmp", b"half")
+    (found,) = ObjectFolder(Address.of("gs://lake/day=1/", gcs.options)).leftovers(0)
+    gcs.faults.append(Fault(403, kind="DELETE"))
+    with pytest.raises(PermissionError) as raised:
+        found.remove()
+    assert raised.value.strerror == "removing was refused"
+    assert list(ObjectFolder(Address.of("gs://lake/day=1/", gcs.options)).leftovers(1e9)) == []
 
 
 METHODS = {

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import obstore
 
-from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.address import Address, Listed
+from parquet_bloom.storage.local_output import Leftover, is_left
 from parquet_bloom.storage.objects.requests import Result, ask, submit
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.traffic import Requests, Traffic
 
-HEAD, LIST = Requests(head=1), Requests(list=1)
+HEAD, LIST, PUT = Requests(head=1), Requests(list=1), Requests(put=1)
 
 
 class ObjectFolder:
@@ -42,6 +45,24 @@ class ObjectFolder:
             for page in self._pages(f"{self._prefix}{name}")
             for meta in page
         ]
+
+    def leftovers(self, older_than: float) -> Iterator[Leftover]:
+        """The leftovers in it of at least that many seconds. Raises OSError."""
+        found = self._asked(LIST, lambda: obstore.list_with_delimiter(self._store, self._prefix))
+        for meta in found["objects"]:
+            key, size = meta["path"], meta["size"]
+            if is_left(key.rpartition("/")[2], meta["last_modified"].timestamp(), older_than):
+                place = self._address.found(key, Listed(size, meta["e_tag"]))
+                yield Leftover(place, size, partial(self._remove, key))
+
+    def _remove(self, key: str) -> None:
+        """Raises OSError."""
+        try:
+            self._asked(PUT, lambda: obstore.delete(self._store, key))
+        except PermissionError:
+            raise PermissionError(
+                errno.EACCES, "removing was refused", str(self._address)
+            ) from None
 
     def _pages(self, prefix: str) -> Iterator[Any]:
         pages = iter(obstore.list(self._store, prefix))

@@ -332,9 +332,10 @@ def _credentials(settings: Mapping[str, str]) -> Any:
 class _Signed:
     """What requests calls `auth`: puts a token on each request, a new one if it has expired; so netrc is not looked at."""
 
-    def __init__(self, credentials: Any) -> None:
+    def __init__(self, credentials: Any, session: Any) -> None:
+        """`session`: which asks for tokens."""
         self._credentials = credentials
-        self._transport = google.auth.transport.requests.Request()
+        self._transport = google.auth.transport.requests.Request(session)
 
     def __call__(self, request: Any) -> Any:
         if self._credentials is not None:
@@ -347,8 +348,13 @@ class _Signed:
 @lru_cache(maxsize=64)
 def _session(given: tuple[tuple[str, str], ...], process: int) -> Any:
     settings = dict(given)
+    session = _unsigned(settings)
+    session.auth = _Signed(_credentials(settings), _unsigned(settings))
+    return session
+
+
+def _unsigned(settings: Mapping[str, str]) -> Any:
     session = requests.Session()
-    session.auth = _Signed(_credentials(settings))
     if proxy := settings.get("proxy_url"):
         session.proxies = {"http": proxy, "https": proxy}
     if settings.get("allow_invalid_certificates", "").lower() == "true":

@@ -111,7 +111,8 @@ def _endpoint(options: Mapping[str, str]) -> str:
     for name in ("endpoint", "endpoint_url", "aws_endpoint", "aws_endpoint_url", "base_url"):
         if name in options:
             return options[name]
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "GOOGLE_BASE_URL")
+    return next(filter(None, map(os.environ.get, names)), "")
 
 
 def _has_keys(options: Mapping[str, str]) -> bool:
