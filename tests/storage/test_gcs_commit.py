@@ -144,6 +144,17 @@ def test_what_is_large_is_sent_in_parts(gcs, tmp_path, monkeypatch, most):
     assert "md5Hash" in gcs.resources[NAME]
 
 
+@pytest.mark.parametrize("fault", ["lost answer", "cut off before", "last answer lost"])
+def test_of_a_part_that_failed_the_rest_is_sent(gcs, monkeypatch, fault):
+    take(monkeypatch, "parts")
+    again = ["PART"] if fault == "cut off before" else []
+    at = 4 if fault == "last answer lost" else 2
+    gcs.faults.append(Lost(kind="PART", skip=at - 2, before=fault == "cut off before"))
+    build(gcs)
+    assert is_new(gcs.objects[NAME])
+    assert written(gcs) == [*PARTS[: at + 1], "STATUS", *again, *PARTS[at + 1 :]]
+
+
 def test_a_store_that_keeps_nothing_of_a_part(gcs, monkeypatch):
     take(monkeypatch, "parts")
     gcs.most = 0
@@ -577,23 +588,44 @@ def test_a_request_that_may_still_be_done(gcs):
     )
 
 
-@pytest.mark.parametrize("kind", [*APPEND, "BEGIN", "PART"])
-def test_a_kill_leaves_the_old_object_or_the_new_one(gcs, tmp_path, kind):
+SIGNALS = {
+    signal.SIGKILL: [*APPEND, "BEGIN", "PART"],
+    # The command does not wait for the threads that write.
+    signal.SIGINT: ["INSERT", "COMPOSE"],
+}
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(number, kind) for number, kinds in SIGNALS.items() for kind in kinds]
+)
+def test_a_kill_leaves_the_old_object_or_the_new_one(gcs, tmp_path, number, kind):
     made = made_locally(tmp_path)
     small = kind not in APPEND
+    options = [f"--storage-option={name}={value}" for name, value in gcs.options.items()]
+    arguments = ["pbloom", "build", URL, "--in-place", "-c", "int64", *options]
     code = (
-        "import parquet_bloom as pb\n"
+        "import sys\n"
+        "from parquet_bloom.cli import main\n"
         "from parquet_bloom.storage.objects import conditions, gcs_commit\n"
         f"gcs_commit.WHOLE_BYTES = {5 << 20 if small else 1000}\n"
         f"gcs_commit.SENT_BYTES = {len(OLD) // 2 if small else 1 << 20}\n"
         f"conditions._honouring[{gcs.endpoint!r}, 'lake'] = True\n"
-        f"pb.build({URL!r}, columns=['int64'], in_place=True, storage_options={gcs.options!r})\n"
+        f"sys.argv = {arguments!r}\n"
+        "main()\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    gcs.faults.append(Fault(kind=kind, do=lambda: process.send_signal(signal.SIGKILL)))
-    assert process.wait(30) == -signal.SIGKILL
+    gcs.faults.append(Fault(kind=kind, do=lambda: process.send_signal(number)))
+    _, said = process.communicate(timeout=30)
+    if number == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert (process.returncode, said) == (130, "pbloom: interrupted\n")
     assert gcs.objects[NAME] in (OLD, made)
     left = gcs.objects.keys() - {NAME}
     assert all(is_left(name.rpartition("/")[2], 0, 0) for name in left)
