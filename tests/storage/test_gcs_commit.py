@@ -155,6 +155,16 @@ def test_of_a_part_that_failed_the_rest_is_sent(gcs, monkeypatch, fault):
     assert written(gcs) == [*PARTS[: at + 1], "STATUS", *again, *PARTS[at + 1 :]]
 
 
+def test_a_lost_answer_to_an_earlier_part_leaves_no_doubt(gcs, monkeypatch):
+    take(monkeypatch, "parts")
+    other = Fault(kind="PART", skip=1, do=lambda: gcs.put(NAME, OLD[::-1]))
+    gcs.faults[:] = [Lost(kind="PART"), other]
+    with pytest.raises(pb.RewriteError) as raised:
+        build(gcs)
+    assert str(raised.value) == CHANGED
+    assert (gcs.objects, gcs.uploads) == ({NAME: OLD[::-1]}, {})
+
+
 def test_a_store_that_keeps_nothing_of_a_part(gcs, monkeypatch):
     take(monkeypatch, "parts")
     gcs.most = 0
