@@ -199,8 +199,14 @@ class FilterChange(ParquetChange):
             raise RewriteError("the footer differs in more than the filters")
         for key, whole in self._kept.moved.items():
             self._check_moved(new, key, whole)
-        for key in self.places.keys() - self._kept.moved.keys():
-            chunk, place = new.chunk_at(key), self.places[key]
+        there = {key: self.places[key] for key in self.places.keys() - self._kept.moved.keys()}
+        new.source.will_read(
+            (place.offset, place.offset + place.length)
+            for place in there.values()
+            if place is not None
+        )
+        for key, place in there.items():
+            chunk = new.chunk_at(key)
             stored = bloom.read_usable_header(new.source, new.footer, chunk)
             found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
             if found != place:
