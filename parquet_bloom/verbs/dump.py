@@ -66,7 +66,8 @@ class Dump(Report):
         return document | stored
 
     def _items(self) -> Iterator[dict[str, Any]]:
-        yield {name: each for name, each in self.to_dict().items() if name != "unverified"}
+        not_of_it = {"unverified", "requests"}
+        yield {name: each for name, each in self.to_dict().items() if name not in not_of_it}
 
     def _num_rows(self) -> int:
         return 1

@@ -58,6 +58,13 @@ def test_a_report_says_what_was_asked(server, files, verb, suffix):
     assert "requests" not in here.to_dict()
 
 
+def test_a_table_is_about_filters_alone(server, files):
+    server.put("lake/a.parquet", (files / "a.parquet").read_bytes())
+    there = pb.dump("s3://lake/a.parquet", "i", 0, storage_options=server.options)
+    here = pb.dump(files / "a.parquet", "i", 0)
+    assert there.to_arrow().column_names == here.to_arrow().column_names
+
+
 def test_a_report_says_it_once(server, files):
     server.put("lake/a.parquet", (files / "a.parquet").read_bytes())
     document = pb.report("s3://lake/a.parquet", storage_options=server.options).to_dict()
