@@ -11,9 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
