@@ -113,16 +113,20 @@ class BuildOptions(Selection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOptions(Selection):
-    """What to repair, see verbs.repair.repair."""
+    """What to repair, see verbs.repair.repair. `usual_layout`: if `layout` is None."""
 
     drop_bad: bool = False
     rebuild: bool = False
     fpp: float | None = None
     max_bytes: int | None = None
+    layout: FileLayout | None = None
+    usual_layout: FileLayout = "replace"
     threads: int | None = None
 
     def __post_init__(self) -> None:
         check_sizing(self.fpp, self.max_bytes)
+        if self.layout is not None:
+            check_word("layout", self.layout, FileLayout)
 
     @property
     def reads_values(self) -> bool:

@@ -317,6 +317,7 @@ QUICK = {
     "inspect": "pb.inspect({source!r})",
     "probe": "pb.probe({source!r}, 'int64', [5], explain=True)",
     "strip": "pb.strip({source!r}, {output!r})",
+    "validate": "pb.validate({source!r}, deep=False)",
 }
 
 

@@ -20,6 +20,7 @@ from parquet_bloom.container.protocols import Column
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
+from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict
 
 # With more columns than this, fewer values and hashes are kept of each.
@@ -57,13 +58,15 @@ class SurveyedColumn:
 
 @dataclass(frozen=True, slots=True)
 class SurveyedFile:
-    """One file, or all files of a table; `size` in bytes, `columns` as the table has them."""
+    """One file, or all files of a table; `size` in bytes, `columns` as the table has them; `requests`:
+    sent to object stores to survey it, None where nobody counts them."""
 
     path: str
     num_rows: int
     num_groups: int
     size: int
     columns: tuple[SurveyedColumn, ...]
+    requests: Requests | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +129,17 @@ class Table:
         for whole, survey in read:
             whole.merge(survey)
         self._largest = max(self._largest, surveyor.largest_filter)
-        file, rows, groups = surveyor.file, surveyor.num_rows, surveyor.num_groups
-        self.files.append(SurveyedFile(file.path, rows, groups, file.source.size, tuple(of_file)))
+        source = surveyor.file.source
+        self.files.append(
+            SurveyedFile(
+                path=surveyor.file.path,
+                num_rows=surveyor.num_rows,
+                num_groups=surveyor.num_groups,
+                size=source.size,
+                columns=tuple(of_file),
+                requests=source.requests,
+            )
+        )
 
     def whole(self) -> SurveyedFile:
         """All files as one."""
@@ -138,6 +150,7 @@ class Table:
             num_groups=sum(file.num_groups for file in self.files),
             size=sum(file.size for file in self.files),
             columns=tuple(map(self._column, range(len(self.subjects)))),
+            requests=in_all(file.requests for file in self.files),
         )
 
     def _column(self, place: int) -> SurveyedColumn:

@@ -12,7 +12,7 @@ from parquet_bloom.commands.sections import (
     orc_option,
     together,
 )
-from parquet_bloom.vocabulary import Existing, FileLayout, OrcStreams, words
+from parquet_bloom.vocabulary import Existing, OrcStreams, words
 
 MAX_NDV = 1 << 62
 
@@ -58,10 +58,5 @@ filters = together(
         help="What to do with existing filters.",
     ),
     filters_option("--force", is_flag=True, help="Also write filters that miss the target rate."),
-    filters_option(
-        "--layout",
-        type=click.Choice(words(FileLayout)),
-        help="Where filters and a new footer go: replace the old footer, or append to the whole file, which"
-        " can be cut back.  [default: replace, or append where it was done before]",
-    ),
+    option.layout,
 )

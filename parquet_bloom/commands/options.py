@@ -29,7 +29,7 @@ from parquet_bloom.commands.sections import (
     values_option,
 )
 from parquet_bloom.program import FINE
-from parquet_bloom.vocabulary import Dialect, LiteralType, words
+from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, words
 
 if TYPE_CHECKING:
     from parquet_bloom.options import Destination
@@ -154,6 +154,12 @@ max_bytes = filters_option(
     callback=filter_size,
     metavar="SIZE",
     help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
+)
+layout = filters_option(
+    "--layout",
+    type=click.Choice(words(FileLayout)),
+    help="Where what is new goes: in the place of the old footer, or behind the whole file, which can be"
+    " cut back.  [default: replace; append behind URLs and, for build, where it was done before]",
 )
 threads = general_option(
     "--threads",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 )
 @option.fpp
 @option.max_bytes
+@option.layout
 @option.destinations
 @option.threads
 @option.memory

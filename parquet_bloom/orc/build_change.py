@@ -73,6 +73,10 @@ class BuiltChange(StripesChange):
         with closing(self._builder.built(self._wanted)) as self._built:
             super().compose(version)
 
+    @property
+    def reads_values(self) -> bool:
+        return bool(self._wanted)
+
     def streams_of(self, stripe: int) -> Streams:
         streams: dict[int, FilterStreams] = {id: {} for id in self._dropped.get(stripe, ())}
         self._written = []
@@ -179,6 +183,7 @@ class OrcRepair(BuiltChange, RepairChange):
     """Other filters, or none, for the chunks to repair."""
 
     def __init__(self, file: OrcReader, repairs: Repairs, options: RepairOptions) -> None:
+        refuse(file.path, options, ("layout",), "an ORC file")
         size = OrcSize(options.fpp or DEFAULT_FPP, max(1, file.tail.row_index_stride))
         streams = (stream for chunk in repairs.rebuilt for stream in chunk.filter_streams)
         # Readers older than ORC 1.3 keep theirs.

@@ -107,6 +107,7 @@ class OrcFile(OrcReader):
 
         self._check_dialect(dialect)
         chunk = self._chunk(number_given("row_group", row_group), name_given("column", column))
+        self.will_read_filters([chunk.stripe.index], [chunk.column])
         index_group = number_if_given("index_group", index_group)
         num_groups = chunk.stripe.num_index_groups
         if index_group is None and num_groups > 1:
@@ -210,7 +211,9 @@ class OrcFile(OrcReader):
             raise UnsupportedError(f"{self.path}: unparsed is not supported for ORC files")
         from parquet_bloom.orc.describe import stored_filter
 
-        return stored_filter(self, self._chunk(part, column), group or 0)
+        chunk = self._chunk(part, column)
+        self.will_read_filters([part], [chunk.column])
+        return stored_filter(self, chunk, group or 0)
 
     def will_read_filters(
         self,

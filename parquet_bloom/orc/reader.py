@@ -80,11 +80,13 @@ class OrcReader(DataFile):
         return tuple(range(self.num_stripes)) if wanted is None else tuple(sorted(set(wanted)))
 
     def will_read_stripes(self, parts: Sequence[int]) -> None:
-        """Fetch the footers of these stripes ahead, if the file is remote."""
-        places = (self.tail.stripes[part] for part in parts)
-        self.source.will_read(
-            (each.footer_start, each.footer_start + each.footer_length) for each in places
-        )
+        """Fetch the footers of these stripes ahead, if the file is remote, but for those that were read
+        before."""
+        places = [self.tail.stripes[part] for part in parts if part not in self._stripes]
+        if places:
+            self.source.will_read(
+                (each.footer_start, each.footer_start + each.footer_length) for each in places
+            )
 
     def stripe(self, index: int) -> Stripe:
         """One stripe, read once. Raises ColumnError if there is no such stripe, and as

@@ -18,7 +18,9 @@ class OrcStrip(StripesChange, StripChange):
         names = {column.id: column.name for column in file.select(selection.columns)}
         self._gone: dict[int, dict[int, FilterStreams]] = {}
         self.removed: list[RemovedFilters] = []
-        for index in file.select_parts(selection.parts):
+        wanted = file.select_parts(selection.parts)
+        file.will_read_stripes(wanted)
+        for index in wanted:
             stripe = file.stripe(index)
             for stream in stripe.streams:
                 if stream.kind not in FILTER_KINDS or stream.column not in names:

@@ -13,7 +13,7 @@ stripes is left out.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from xxhash import xxh3_64_intdigest
@@ -48,6 +48,11 @@ class StripesChange(Change):
         self._places: list[StripePlace] = []
         self._digests: list[Digests] = []
 
+    @property
+    def reads_values(self) -> bool:
+        """Whether `streams_of` reads the values of the file, and says so to its source."""
+        return False
+
     @abstractmethod
     def streams_of(self, stripe: int) -> Streams:
         """The filters to change in a stripe. Asked once per stripe, in order."""
@@ -58,6 +63,8 @@ class StripesChange(Change):
 
     def compose(self, version: Version) -> None:
         tail, source = self.file.tail, self.file.source
+        if not self.reads_values:
+            version.will_append_from(source, [(0, tail.postscript_start)])
         version.append_from(source, 0, _header_length(tail))
         for index in range(len(tail.stripes)):
             streams = self.streams_of(index)
@@ -107,6 +114,7 @@ class StripesChange(Change):
     def verify(self, written: Source) -> None:
         """Data, row indexes and statistics must be the old ones, the filters those that were built."""
         new = OrcReader(written)
+        self.file.source.will_read(self._compared())
         _verify_tail(self.file, new)
         for index, expected in enumerate(self._digests):
             stripe = new.read_stripe(index)
@@ -114,6 +122,21 @@ class StripesChange(Change):
                 _verify_changed(self.file, new, stripe, expected)
             else:
                 _verify_unchanged(self.file, new, stripe)
+
+    def _compared(self) -> Iterator[tuple[int, int]]:
+        """Which ranges of the old file `verify` reads; all are near the footers of stripes."""
+        tail = self.file.tail
+        yield from _ends(0, _header_length(tail))
+        yield from _ends(tail.statistics_start, tail.footer_start)
+        for index, (old, changed) in enumerate(zip(tail.stripes, self._digests, strict=True)):
+            if changed:
+                for stream in self.file.stripe(index).streams:
+                    if stream.is_index and _stays(stream, changed):
+                        yield from _ends(stream.offset, stream.offset + stream.length)
+                yield from _ends(old.data_start, old.footer_start)
+            else:
+                yield from _ends(old.offset, old.end)
+            yield old.footer_start, old.end
 
 
 def _header_length(tail: Tail) -> int:
@@ -192,8 +215,14 @@ def _verify_bytes(
     old: OrcReader, old_start: int, new: OrcReader, new_start: int, length: int, where: str
 ) -> None:
     """Compare both ends of a range that was copied, which may be all of it."""
-    compared = min(length, COMPARED_BYTES)
-    for at in dict.fromkeys((0, length - compared)):
-        before = old.source.read_at(old_start + at, compared)
-        if before != new.source.read_at(new_start + at, compared):
+    moved = new_start - old_start
+    for start, end in _ends(old_start, old_start + length):
+        before = old.source.read_at(start, end - start)
+        if before != new.source.read_at(start + moved, end - start):
             raise RewriteError(f"{where}: the copy differs")
+
+
+def _ends(start: int, end: int) -> Iterable[tuple[int, int]]:
+    """What is compared of a range."""
+    compared = min(end - start, COMPARED_BYTES)
+    return dict.fromkeys(((start, start + compared), (end - compared, end)))

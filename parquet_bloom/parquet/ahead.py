@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -24,9 +25,10 @@ FEW_BYTES: Final = 8 << 20
 def filter_ranges(
     file: OpenFile, parts: Iterable[int], leaves: Sequence[LeafColumn]
 ) -> Iterator[Range]:
-    """The filters that the footer points to, or as much of one as it is sure to have if the footer
-    does not say its length."""
+    """The filters that the footer points to; up to what comes next in the file, if the footer does not
+    say how long one is."""
     footer = file.footer
+    starts: list[int] = []
     fields = "bloom_filter_offset", "bloom_filter_length", "has_crypto_metadata"
     for part in parts:
         stored = list(zip(*(footer.chunks.part(field, part) for field in fields), strict=True))
@@ -37,8 +39,21 @@ def filter_ranges(
                 offset = _kernel.ABSENT
                 if chunk.bloom_filter_offset is not None:
                     offset, length = chunk.bloom_filter_offset, chunk.bloom_filter_length or 0
-            if MAGIC_BYTES <= offset < footer.start:
-                yield offset, min(offset + max(length, FILTER_HEADER_GUESS), footer.start)
+            if not MAGIC_BYTES <= offset < footer.start:
+                continue
+            if length <= 0:
+                starts = starts or sorted(footer.chunks.every("bloom_filter_offset"))
+                length = _room_at(file, offset, starts)
+            yield offset, min(offset + max(length, FILTER_HEADER_GUESS), footer.start)
+
+
+def _room_at(file: OpenFile, offset: int, starts: Sequence[int]) -> int:
+    """How many bytes there are up to what comes next, one of the filters that begin at `starts` or
+    something else; no more than one request is worth."""
+    following = bisect_right(starts, offset)
+    end = min([*starts[following : following + 1], offset + BYTES_PER_REQUEST])
+    data = file.footer.layout.data_in(offset + 1, end)
+    return min([end, *(start for start, _ in data if start > offset)]) - offset
 
 
 def block_ranges(

@@ -20,7 +20,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.kept import Kept, check_end, kept_bytes
+from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import check_readable, located
@@ -67,6 +67,8 @@ class ParquetBuild(FilterChange, BuildChange):
             kept = Kept(file.source.size, is_end=True)
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
+        if kept.is_end:
+            check_last(file, replaced)
         super().__init__(file, kept, dict.fromkeys(replaced), new)
         self.skipped += plan.skipped
 

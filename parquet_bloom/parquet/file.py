@@ -95,6 +95,7 @@ class ParquetFile(OpenFile):
 
         check_dialect(dialect, number_if_given("seed", seed))
         chunk = self.chunk(number_given("row_group", row_group), name_given("column", column))
+        self.will_read_filters([chunk.key[0]], [chunk.leaf])
         return ChunkProber(self, chunk, 0, dialect, seed).column_filter()
 
     def encode(self, column: LeafColumn, values: Sequence[Any]) -> Asked:
@@ -186,13 +187,15 @@ class ParquetFile(OpenFile):
         """
         if group is not None:
             self.check_has_groups()
+        chunk = self.chunk(part, column)
+        self.will_read_filters([part], [chunk.leaf])
         if unparsed:
             from parquet_bloom.parquet.unparsed import unparsed_filter
 
-            return unparsed_filter(self, self.chunk(part, column))
+            return unparsed_filter(self, chunk)
         from parquet_bloom.parquet.describe import stored_filter
 
-        return stored_filter(self, self.chunk(part, column), dialect, seed, decrypt)
+        return stored_filter(self, chunk, dialect, seed, decrypt)
 
     def will_read_filters(
         self,

@@ -29,7 +29,9 @@ class FilterBuilder:
 
     def built(self, chunks: Sequence[ColumnChunk]) -> Generator[Built]:
         """Each chunk in turn with its filter."""
-        self._file.source.will_read(pages_ranges(self._file, chunks))
+        if chunks:
+            # Otherwise what has been fetched would be forgotten.
+            self._file.source.will_read(pages_ranges(self._file, chunks))
         return work_in_order(chunks, self._try, self._room, self._threads)
 
     def _room(self, chunk: ColumnChunk) -> int:

@@ -99,6 +99,31 @@ def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
         )
 
 
+def check_last(file: OpenFile, replaced: Container[ChunkKey]) -> None:
+    """Raise FooterError if a filter that is kept reaches into the footer, although only its header says
+    so: behind a footer that stays, it would pass for a whole one."""
+    lengths = file.footer.chunks.every("bloom_filter_length")
+    width = len(file.footer.leaves)
+    offset, key = max(
+        (
+            (offset, key)
+            for key, offset in other_filters(file, replaced)
+            if lengths[key[0] * width + key[1]] == _kernel.ABSENT
+        ),
+        default=(0, (0, 0)),
+    )
+    if not offset:
+        return
+    # All others would overlap it.
+    chunk = file.chunk_at(key)
+    stored = readable_header(file, chunk)
+    if stored is not None and stored.end > file.footer.start:
+        raise FooterError(
+            f"{file.path}: {chunk.where}: filter at {offset} reaches to {stored.end}, past"
+            f" {file.footer.start}, where the data ends: repair it first"
+        )
+
+
 def kept_end(
     file: OpenFile,
     removed: Mapping[ChunkKey, ColumnChunk],

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.dataclass import dataclass
@@ -26,6 +23,10 @@ from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, page_rows, used_entries
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.types import LeafType, canonical_nan, zeros
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_EXAMPLES = 5
 
@@ -78,6 +79,8 @@ def check_membership(
         is_complete = stored.bits_outside(filter) == 0
         # From here on, `stored` has all that a filter may have.
         if others is not None:
+            import numpy as np
+
             missing_form_bits = others.bits_outside(filter)
             np.bitwise_or(stored.words, others.words, out=stored.words)
         for plain in special_values(specials, leaf):
@@ -124,6 +127,8 @@ def stores_values(file: OpenFile, chunk: ColumnChunk) -> bool:
 def _with_missing(
     membership: ChunkMembership, file: OpenFile, chunk: ColumnChunk, filter: SplitBlockBloomFilter
 ) -> ChunkMembership:
+    import numpy as np
+
     # Values and missing ones by page, which can have several runs.
     counts: dict[int | None, tuple[int, int]] = {}
     examples: list[bytes] = []

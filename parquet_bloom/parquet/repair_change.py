@@ -1,6 +1,7 @@
 """Repair the filters of a Parquet file: a new footer, and in front of it the rebuilt filters.
 
-    | pages, page indexes, filters: as they were | rebuilt filters | FileMetaData | … | PAR1 |
+    replace | pages, page indexes, filters: as they were | rebuilt filters | FileMetaData | … | PAR1 |
+    append  | the whole file, up to its last end         | rebuilt filters | FileMetaData | … | PAR1 |
 
 No byte before the old footer changes, except that plaintext filters of encrypted columns are
 overwritten.
@@ -16,7 +17,7 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.filter_builder import TolerantFilterBuilder
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.footer import FilterPlace
-from parquet_bloom.parquet.kept import Kept, check_end
+from parquet_bloom.parquet.kept import Kept, check_end, check_last
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.writer import FilterChange, NewFilters, bitset_digest
 from parquet_bloom.storage.new_version import Version
@@ -36,15 +37,19 @@ class ParquetRepair(FilterChange, RepairChange):
             assert stored is not None
             places[chunk.key] = FilterPlace(stored.offset, stored.end - stored.offset)
             digests[chunk.key] = bitset_digest(file, stored)
-        if repairs.rebuilt:
+        is_appended = (options.layout or options.usual_layout) == "append"
+        if repairs.rebuilt or is_appended:
             check_end(file, places)
+        if is_appended:
+            check_last(file, places)
         new = NewFilters(
             chunks=repairs.rebuilt,
             built=TolerantFilterBuilder(file, size, options.threads).built,
             reason_against=size.reason_against,
             progress=progress,
         )
-        super().__init__(file, Kept(file.footer.start), places, new, digests)
+        kept = Kept(file.source.size if is_appended else file.footer.start)
+        super().__init__(file, kept, places, new, digests)
         self.resized = {
             key: (place.offset, place.length) for key, place in places.items() if place is not None
         }

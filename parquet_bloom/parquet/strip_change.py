@@ -69,12 +69,14 @@ class ParquetStrip(FieldsChange, StripChange):
             key: {**(NO_POINTER if key in pointing else {}), **legacy.edits.get(key, {})}
             for key in {**pointing, **legacy.edits}
         }
-        prefix = kept_end(file, pointing, legacy.ranges, legacy.kept_end)
+        ends = [
+            older.source.size
+            for older in (() if legacy.edits else earlier_ends(file))
+            if _pointers(older) == _pointers(file, pointing)
+        ]
+        self._is_cut = bool(ends)
+        prefix = ends[-1] if ends else kept_end(file, pointing, legacy.ranges, legacy.kept_end)
         super().__init__(file, prefix, edits)
-        self._is_cut = False
-        for older in () if legacy.edits else earlier_ends(file):
-            if _pointers(older) == _pointers(file, pointing):
-                self.prefix, self._is_cut = older.source.size, True
         self.leaks = leaks(file, dict.fromkeys(pointing))
         self.removed = tuple(_removed(chunks, pointing, legacy))
         self.left = (

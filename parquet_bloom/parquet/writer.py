@@ -166,7 +166,8 @@ class FilterChange(ParquetChange):
         # Before the old file is replaced: an object behind a URL cannot be read any more after it.
         gone = {key: self.places[key] for key in self.places.keys() - self._kept.moved.keys()}
         self.leaks = leaks(self.file, gone)
-        version.append(self.file.footer.tail(self.places))
+        if self.places or version.size != self.file.source.size:
+            version.append(self.file.footer.tail(self.places))
 
     def _append_all(self, built: Iterable[Built], version: Version) -> None:
         progress = of_all(self._new.progress, self._new.chunks)
@@ -199,15 +200,22 @@ class FilterChange(ParquetChange):
             raise RewriteError("the footer differs in more than the filters")
         for key, whole in self._kept.moved.items():
             self._check_moved(new, key, whole)
-        for key in self.places.keys() - self._kept.moved.keys():
-            chunk, place = new.chunk_at(key), self.places[key]
+        there = {key: self.places[key] for key in self.places.keys() - self._kept.moved.keys()}
+        new.source.will_read(
+            (place.offset, place.offset + place.length)
+            for place in there.values()
+            if place is not None
+        )
+        for key, place in there.items():
+            chunk = new.chunk_at(key)
             stored = bloom.read_usable_header(new.source, new.footer, chunk)
             found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
             if found != place:
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
             if stored is not None and bitset_digest(new, stored) != self._digests[chunk.key]:
                 raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
-        if self._kept.is_end and self.prefix not in (end.source.size for end in earlier_ends(new)):
+        ends = (end.source.size for end in (new, *earlier_ends(new)))
+        if self._kept.is_end and self.prefix not in ends:
             raise RewriteError(f"cut at {self.prefix}, it is not as it was")
 
     def _check_moved(self, new: OpenFile, key: ChunkKey, whole: Range) -> None:

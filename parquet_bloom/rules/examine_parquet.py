@@ -15,7 +15,6 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
-from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.presence import candidates
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
@@ -42,7 +41,7 @@ from parquet_bloom.parquet.membership import (
 from parquet_bloom.parquet.ordinary_filters import read_ordinary
 from parquet_bloom.parquet.pages.pages import pages_room
 from parquet_bloom.parquet.sealed import exposure
-from parquet_bloom.rules import legacy, portability, security, structure_parquet
+from parquet_bloom.rules import portability, security, structure_parquet
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
 from parquet_bloom.rules.unremarkable import UnremarkableFilters, digest_of
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look, Twin
@@ -101,6 +100,9 @@ class ParquetExamination(Examination):
                 continue
             if chunk.row_group not in parts:
                 continue
+            # Needs numpy, and there are hardly any.
+            from parquet_bloom.rules import legacy
+
             opening.add(legacy.examine(file, chunk, self.options.deep))
         opening.findings += portability.check_order(places, footer)
         return opening
@@ -140,8 +142,11 @@ class ParquetExamination(Examination):
             return
         stored, problems = structure_parquet.read_header(self.file, chunk, self.options.deep)
         # Legacy headers name no compression.
-        if (stored is None or stored.compression == UNKNOWN) and headers_at(self.file, chunk):
-            return
+        if stored is None or stored.compression == UNKNOWN:
+            from parquet_bloom.legacy.chunk_filters import headers_at
+
+            if headers_at(self.file, chunk):
+                return
         yield from problems
         if stored is None:
             return

@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any
 
 from parquet_bloom.filters.look_up import Membership
-from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.rules.finding import Finding, finding
 from parquet_bloom.rules.view import FilterView, Twin
@@ -81,6 +80,9 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
     )
     if membership.explained_fpp is None:
         return
+    # What needs numpy takes longer to import than many a file to check.
+    from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
+
     bits: Any = view.bits
     measured, explained = measured_fpp(bits), membership.explained_fpp
     sigma = sqrt(explained * (1 - explained) / FPP_PROBES)

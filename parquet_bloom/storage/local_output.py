@@ -16,7 +16,7 @@ import re
 import stat
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -139,6 +139,10 @@ class Output(ABC):
         """Write the bytes [start, end) of `source` at the end."""
         self._copy(source, start, end - start, self.size)
         self.size += end - start
+
+    def will_append_from(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
+        """Fetch ahead what will be appended from it."""
+        source.will_read(ranges)
 
     def erase(self, start: int, end: int) -> None:
         """Overwrite with zeros what was copied from the source, but nothing that was appended."""

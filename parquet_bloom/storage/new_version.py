@@ -48,6 +48,10 @@ class Version(Protocol):
     def append_from(self, source: Source, start: int, end: int) -> None:
         """Write the bytes [start, end) of `source`."""
 
+    def will_append_from(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
+        """Say which ranges `append_from` will be called for, in order, and that nothing else will be
+        read meanwhile: what has to be fetched is fetched ahead."""
+
 
 class ImaginedVersion:
     """A Version that only counts, from `size` bytes of the old file on."""
@@ -62,6 +66,9 @@ class ImaginedVersion:
 
     def append_from(self, source: Source, start: int, end: int) -> None:
         self.size += end - start
+
+    def will_append_from(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
+        """Nothing is fetched."""
 
 
 class Change(ABC):

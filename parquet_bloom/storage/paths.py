@@ -77,6 +77,10 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
 
 def _expand_name(name: str) -> list[Input]:
     if is_url(name):
+        if name.endswith("/") or has_magic(name.partition("?")[0]):
+            scheme = name.partition("://")[0]
+            what = f"folders and globs are not listed on {scheme}://: name each file"
+            raise OSError(errno.ENOTSUP, what, name)
         return [Input(name, Path(Path(name).name))]
     if has_magic(name) and not local_path(name).exists():
         matches = [found for path in sorted(glob(name, recursive=True)) for found in _list(path)]

@@ -30,6 +30,11 @@ from parquet_bloom.storage.source import Source, Window, changed, check_length
 FAILURES = (OSError, NotImplementedError, pa.ArrowException)
 
 
+_LIBRARIES: Final = {
+    "libjvm": "needs Java, which is not found: set JAVA_HOME",
+    "libhdfs": "needs libhdfs of Hadoop, which is not found: set HADOOP_HOME or ARROW_LIBHDFS_DIR",
+}
+
 # What pyarrow calls the options of S3, and those that make no difference to it.
 _S3_OPTIONS = {
     "access_key_id": "access_key",
@@ -52,7 +57,18 @@ def located(url: str) -> tuple[Any, str]:
         system, path = fs.FileSystem.from_uri(str(url))
     except pa.ArrowInvalid as error:
         raise OSError(errno.EINVAL, _line(error), url) from None
+    except OSError as error:
+        raise OSError(error.errno or errno.EIO, _missing(error), url) from None
     return system, path
+
+
+def _missing(error: OSError) -> str:
+    """What is not installed, of which pyarrow lists every place where it has looked."""
+    line = _line(error)
+    for library, needed in _LIBRARIES.items():
+        if f"Unable to load {library}" in line:
+            return needed
+    return line.partition("\\n")[0]
 
 
 def _s3(address: Address) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import astuple
 from threading import Lock
 
@@ -32,6 +33,12 @@ class Requests:
     @property
     def num_requests(self) -> int:
         return self.get + self.head + self.list + self.put
+
+
+def in_all(parts: Iterable[Requests | None]) -> Requests | None:
+    """Those of several files together; None if nobody counts those of any."""
+    counted = [part for part in parts if part is not None]
+    return sum(counted, Requests()) if counted else None
 
 
 class Traffic:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.advice.engines import EngineUse
@@ -34,6 +34,7 @@ from parquet_bloom.arguments import (
     rate_given,
     threads_given,
 )
+from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.room import TO_ADVISE, check_room
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
@@ -46,6 +47,7 @@ from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ class ColumnAdvice:
 @dataclass(frozen=True, slots=True, repr=False)
 class AdviceReport(Report):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
-    together, including this one; `recommended`: the columns whose verdict is `build`."""
+    together, including this one; `recommended`: the columns whose verdict is `build`; `requests`: sent to
+    the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
     _item: ClassVar = ColumnAdvice
@@ -108,6 +111,7 @@ class AdviceReport(Report):
     fpp: float
     recommended: tuple[str, ...]
     columns: tuple[ColumnAdvice, ...]
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 def advise(
@@ -223,6 +227,7 @@ class Advisor:
             fpp=self._options.target_fpp,
             recommended=tuple(each.column for each in columns if each.verdict == "build"),
             columns=columns,
+            requests=file.requests,
         )
 
 

@@ -33,6 +33,7 @@ from parquet_bloom.filters.difference import difference
 from parquet_bloom.options import DiffOptions, ValidateOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.rules.examine import examine
+from parquet_bloom.storage.traffic import in_all
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import UNKNOWN
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.rules.finding import Finding
+    from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import DiffStatus, Format
 
 # The rules about what the stored values say of the bits, or why they say nothing.
@@ -81,7 +83,8 @@ class FilterDiff(Located):
 class FileDiff(Report):
     """Two files. `filters`: one per group that has a filter in either file; `columns_only_a`: columns
     that the other file lacks; `notes`: legacy filters, which are not compared; `row_index_stride_a`:
-    rows per index group, 0 without an index."""
+    rows per index group, 0 without an index. `requests`: sent for both, None if neither is in an object
+    store."""
 
     _rows: ClassVar = ("filters",)
     _item: ClassVar = FilterDiff
@@ -98,6 +101,7 @@ class FileDiff(Report):
     notes: tuple[str, ...] = ()
     row_index_stride_a: int | None = field(default=None, metadata=WHERE_KNOWN)
     row_index_stride_b: int | None = field(default=None, metadata=WHERE_KNOWN)
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 def diff(
@@ -170,6 +174,7 @@ def diff(
             notes=(*side_a.notes(), *side_b.notes()),
             row_index_stride_a=file_a.row_index_stride,
             row_index_stride_b=file_b.row_index_stride,
+            requests=in_all([file_a.source.requests, file_b.source.requests]),
         )
 
 

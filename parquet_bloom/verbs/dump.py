@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import name_given, number_given, number_if_given
+from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container import Place
     from parquet_bloom.container.descriptions import StoredFilter
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import Dialect
 
 HEX_LINE_BYTES = 32
@@ -33,7 +36,7 @@ _BYTES = ("u1", (-1,))
 @dataclass(frozen=True, slots=True, repr=False)
 class Dump(Report):
     """One filter of a file. `unverified`: why the footer of an encrypted file may have been replaced,
-    None if it cannot have been."""
+    None if it cannot have been. `requests`: sent to the object store that has the file."""
 
     _rows: ClassVar = ()
 
@@ -41,6 +44,7 @@ class Dump(Report):
     format: Format
     unverified: str | None
     stored: StoredFilter
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
     def place(self) -> Place:
@@ -62,7 +66,8 @@ class Dump(Report):
         return document | stored
 
     def _items(self) -> Iterator[dict[str, Any]]:
-        yield {name: each for name, each in self.to_dict().items() if name != "unverified"}
+        not_of_it = {"unverified", "requests"}
+        yield {name: each for name, each in self.to_dict().items() if name not in not_of_it}
 
     def _num_rows(self) -> int:
         return 1
@@ -149,4 +154,4 @@ def dump(
     group = number_if_given("index_group", index_group)
     with open_file(path, keys, storage_options) as file:
         stored = file.stored_filter(name, part, group, dialect, seed, decrypt, unparsed)
-        return Dump(file.path, file.format, file.unverified, stored)
+        return Dump(file.path, file.format, file.unverified, stored, file.source.requests)

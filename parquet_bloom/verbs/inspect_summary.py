@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import (
@@ -15,13 +16,14 @@ from parquet_bloom.arguments import (
     paths_given,
     threads_given,
 )
-from parquet_bloom.container import UNITS
+from parquet_bloom.container import UNITS, WHERE_KNOWN
 from parquet_bloom.container.threads import threads_for_files
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.verbs.documents import Report, document_of, key_of
 from parquet_bloom.verbs.inspect import inspect_file
 
@@ -56,7 +58,8 @@ class ColumnSummary:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class InspectionSummary(Report):
-    """All files; `columns` in the order in which they were met. Sizes in bytes."""
+    """All files; `columns` in the order in which they were met. Sizes in bytes. `requests`: sent to object
+    stores, None if none of the files is in one."""
 
     _rows: ClassVar = ("columns",)
     _item: ClassVar = ColumnSummary
@@ -69,6 +72,7 @@ class InspectionSummary(Report):
     filter_bytes: int
     filter_share: float
     columns: tuple[ColumnSummary, ...]
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 def inspect_summary(
@@ -148,6 +152,7 @@ class InspectionSummarizer:
     def __init__(self) -> None:
         self._columns: dict[str, _Column] = {}
         self._files = self._with_filters = self._size = self._rows = 0
+        self._requests: Requests | None = None
 
     def add(self, document: dict[str, Any]) -> None:
         """What `pbloom inspect --json` prints about a file."""
@@ -167,6 +172,8 @@ class InspectionSummarizer:
         self._with_filters += any(has_more.values())
         self._size += document["size"]
         self._rows += document["num_rows"]
+        sent = document.get("requests")
+        self._requests = in_all([self._requests, sent and Requests(**sent)])
 
     def summary(self) -> InspectionSummary:
         """Of all files so far."""
@@ -180,6 +187,7 @@ class InspectionSummarizer:
             filter_bytes=sum(each.filter_bytes for each in columns),
             filter_share=_share(sum(each.filter_bytes for each in columns), self._size),
             columns=columns,
+            requests=self._requests,
         )
 
 

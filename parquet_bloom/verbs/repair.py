@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import (
@@ -34,7 +34,7 @@ from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.storage import with_options
 from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
-from parquet_bloom.vocabulary import Format, RepairAction
+from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -104,6 +104,7 @@ def repair(
     rebuild: bool = False,
     fpp: float | None = None,
     max_bytes: int | None = None,
+    layout: FileLayout | None = None,
     in_place: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
@@ -118,8 +119,10 @@ def repair(
 
     By default no value is read, and filters that only values could prove right are dropped.
     drop_bad: look up every stored value, and drop filters with false negatives. rebuild: the same,
-    and build filters again that were dropped, or that are right but confuse readers. Other options
-    as for build. progress: called with (chunks done, chunks in all), first for looking up values,
+    and build filters again that were dropped, or that are right but confuse readers. layout:
+    `replace` writes what is new in the place of the old footer; `append` writes it behind the old
+    file, which stays whole, but for plaintext filters of encrypted columns. By default `append` for
+    what is changed in place behind a URL, else `replace`. Other options as for build. progress: called with (chunks done, chunks in all), first for looking up values,
     then for building filters.
 
     In an ORC file, row_groups are stripes, and nothing points to a filter: without drop_bad or
@@ -136,6 +139,7 @@ def repair(
         rebuild=rebuild,
         fpp=rate_given("fpp", fpp),
         max_bytes=number_if_given("max_bytes", max_bytes),
+        layout=layout,
         threads=threads_given(threads),
     )
     destination = Destination(
@@ -162,6 +166,8 @@ def repair_file(
     target = destination.target(source)
     with open_file(source, keys) as file:
         check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
+        if target.in_place and file.source.is_remote:
+            options = replace(options, usual_layout="append")
         found = diagnosed(file, options, progress)
         change = file.repair(found.repairs(options), options, progress)
         size = write_version(file.source, target, change, destination.verify)

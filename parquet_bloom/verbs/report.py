@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import (
@@ -16,7 +17,7 @@ from parquet_bloom.arguments import (
     rate_given,
     threads_given,
 )
-from parquet_bloom.container import FilterDescription, Place
+from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
 from parquet_bloom.container.room import TO_REPORT, check_room
 from parquet_bloom.dataclass import dataclass
@@ -37,6 +38,7 @@ from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import Format
 
 # The page shows every block of this many filters, and summarizes the others by column.
@@ -91,6 +93,8 @@ class FilterPicture:
 @dataclass(frozen=True, slots=True, repr=False)
 class FileReport(Report):
     """One file. `advice` covers up to MAX_ADVISED columns, or is None for the reason in `no_advice`.
+    `requests`: sent for all of them to the object store that has it; those of `inspection`,
+    `validation` and `advice` are None.
 
     `pictures`: up to MAX_PICTURES of the `num_filters` filters, preferably those with errors and
     warnings, in the order of columns and row groups.
@@ -106,6 +110,7 @@ class FileReport(Report):
     columns: tuple[ColumnSummary, ...]
     pictures: tuple[FilterPicture, ...]
     num_filters: int
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
     def path(self) -> str:
@@ -161,19 +166,21 @@ def report(
             columns=_advised(inspection), parts=options.parts, fpp=target_fpp, threads=threads
         )
         advice, no_advice = _advice(file, advised, progress) if deep else (None, NOT_DEEP)
+        requests = file.source.requests
     chunks = zip(*(part.columns for part in inspection.parts), strict=True)
     summaries = tuple(
         _summary(found, seen.measured.get(position, ())) for position, found in enumerate(chunks)
     )
     return FileReport(
-        inspection=inspection,
-        validation=validation,
-        advice=advice,
+        inspection=replace(inspection, requests=None),
+        validation=replace(validation, requests=None),
+        advice=advice and replace(advice, requests=None),
         no_advice=no_advice,
         deep=deep,
         columns=summaries,
         pictures=seen.pictures(),
         num_filters=sum(column.num_filters for column in summaries),
+        requests=requests,
     )
 
 

@@ -22,6 +22,9 @@ VERBS = {
     "validate --no-deep": lambda path: pb.validate(path, deep=False),
     "validate": pb.validate,
     "build --dry-run": lambda path: pb.build(path, columns=["c3"], dry_run=True, in_place=True),
+    "dump": lambda path: pb.dump(path, "s", 5),
+    "repair --dry-run": lambda path: pb.repair(path, dry_run=True, in_place=True),
+    "strip --dry-run": lambda path: pb.strip(path, dry_run=True, in_place=True),
 }
 
 

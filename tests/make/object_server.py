@@ -199,7 +199,7 @@ class Handler(BaseHTTPRequestHandler):
         if store.has_conditions and asked.if_match not in (None, etag):
             self._send(asked, 412, b"<Error><Code>PreconditionFailed</Code></Error>", headers)
             return
-        status, body = 200, data
+        status, body = 200, memoryview(data)
         if asked.range and store.has_ranges:
             first, _, last = asked.range.removeprefix("bytes=").partition("-")
             if not first and not store.has_suffixes:
@@ -210,7 +210,7 @@ class Handler(BaseHTTPRequestHandler):
             if start >= len(data):
                 self._send(asked, 416, b"<Error><Code>InvalidRange</Code></Error>")
                 return
-            status, body = 206, data[start:end]
+            status, body = 206, body[start:end]
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(data)}"
         self._send(asked, status, body, headers, cut=fault.cut if fault else None)
 
@@ -253,7 +253,7 @@ class Handler(BaseHTTPRequestHandler):
         self,
         asked: Asked,
         status: int,
-        body: bytes,
+        body: bytes | memoryview,
         headers: dict[str, str] | None = None,
         cut: int | None = None,
     ) -> None:

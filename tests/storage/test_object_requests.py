@@ -128,3 +128,30 @@ def test_orc_reads_footers_of_stripes_and_then_filters(server, tmp_path):
     assert findings == pb.validate(path).checked
     dry = {"columns": ["i"], "existing": "replace", "dry_run": True, "in_place": True}
     assert pb.build(url, storage_options=options, **dry).filters == pb.build(path, **dry).filters
+
+
+def test_datafusion_asks_no_less_to_look_up_a_value(server, tmp_path):
+    """By the same filters: the values are in no order, so that nothing else tells where one is."""
+    import datafusion
+    from datafusion.object_store import AmazonS3
+
+    rows = range(20_000)
+    table = pa.table({"s": [f"user-{row * 7919 % 20_000:08d}" for row in rows], "row": rows})
+    pq.write_table(table, tmp_path / "p", row_group_size=1000, use_dictionary=False)
+    pb.build(tmp_path / "p", tmp_path / "a.parquet", columns=["s"], ndv=100_000, verify=False)
+    server.put("lake/a.parquet", (tmp_path / "a.parquet").read_bytes())
+    url = "s3://lake/a.parquet"
+    (result,) = pb.probe(url, "s", ["user-00007919"], storage_options=server.options).results
+    assert result.verdicts.count("maybe") == 1
+    asked = len(server.asked)
+    server.forget()
+    context = datafusion.SessionContext()
+    options = {"region": "x", "access_key_id": "KEY", "secret_access_key": "secret"}
+    store = AmazonS3(bucket_name="lake", endpoint=server.endpoint, allow_http=True, **options)
+    context.register_object_store("s3://", store, "lake")
+    context.register_parquet("t", url)
+    (batch,) = context.sql("SELECT row FROM t WHERE s = 'user-00007919'").collect()
+    assert batch.to_pydict() == {"row": [1]}
+    # The filter of each row group is a request of its own.
+    assert len(server.asked) >= 20 > asked
+    assert server.bytes_down < 20 * (256 << 10) + MIB

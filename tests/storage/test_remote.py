@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pyarrow.fs
 import pytest
 from conftest import FIXTURES
+from make.commands import outcome
 
 import parquet_bloom as pb
 
@@ -57,3 +58,38 @@ def test_an_unknown_scheme_is_an_os_error(monkeypatch):
     monkeypatch.undo()
     with pytest.raises(OSError, match="Unrecognized filesystem type"):
         pb.open("gopher://bucket/f.parquet")
+
+
+@pytest.mark.parametrize(
+    "name", ["hdfs://nn:8020/lake/", "hdfs://nn/lake/*.parquet", "hdfs://nn/lake/day=[12]/a.orc"]
+)
+def test_folders_and_globs_are_not_listed(name):
+    run = outcome("inspect", name, URL)
+    assert run.code == 2
+    assert run.stdout.startswith(f"{URL}: 600 rows")
+    assert run.stderr == (
+        f"pbloom: {name}: folders and globs are not listed on hdfs://: name each file\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (
+            "Unable to load libjvm\\ndlopen(/a) failed\\n",
+            "needs Java, which is not found: set JAVA_HOME",
+        ),
+        (
+            "Unable to load libhdfs: ./libhdfs.so: no such file",
+            "needs libhdfs of Hadoop, which is not found: set HADOOP_HOME or ARROW_LIBHDFS_DIR",
+        ),
+        ("HDFS connection failed\\nmore", "HDFS connection failed"),
+    ],
+)
+def test_what_is_missing_is_said_in_a_line(monkeypatch, said, line):
+    def from_uri(url):
+        raise OSError(said)
+
+    monkeypatch.setattr(pyarrow.fs, "FileSystem", SimpleNamespace(from_uri=from_uri))
+    run = outcome("inspect", URL)
+    assert (run.code, run.complaint) == (2, f"{URL}: {line}")

@@ -62,7 +62,7 @@ def test_repair_makes_what_it_makes_of_a_local_file(store, tmp_path):
     broken = without_lengths(FIXTURE.read_bytes())
     store.put(NAME, broken)
     path = local(tmp_path, broken)
-    there, here = (pb.repair(each, in_place=True) for each in (URL, path))
+    there, here = pb.repair(URL, in_place=True), pb.repair(path, in_place=True, layout="append")
     assert there.output == URL
     assert len(there.repaired) > 0
     assert there.repaired == here.repaired
@@ -164,7 +164,9 @@ TAKERS = {
         pb.build(file, in_place=True, keys=keys, **(BUILD | {"columns": ["int64"]})).notes
     ),
     "strip": lambda file, keys: pb.strip(file, columns=["int64"], in_place=True, keys=keys).left,
-    "repair": lambda file, keys: pb.repair(file, columns=["int64"], in_place=True, keys=keys).left,
+    "repair": lambda file, keys: (
+        pb.repair(file, columns=["int64"], in_place=True, keys=keys, layout="append").left
+    ),
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -99,6 +100,11 @@ class ObjectReplacement(Output):
         self._new_bytes += end - start
         self._pieces.add(Piece(at, self._new_bytes, is_old=False))
         self.size = self._pieces.size
+
+    def will_append_from(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
+        """The store copies what is in the old version."""
+        if source is not self._old:
+            super().will_append_from(source, ranges)
 
     def erase(self, start: int, end: int) -> None:
         end = min(end, self.prefix)
