@@ -21,6 +21,9 @@ TO_ADVISE: Final = 1_200
 TO_CHANGE: Final = 2_400
 TO_REPORT: Final = 6_000
 
+# What advice takes of every column, however many chunks it has.
+OF_COLUMN: Final = 4_000
+
 
 def check_room(
     file: Container, columns: Sequence[Any], parts: Sequence[int] | None, each: int
@@ -32,3 +35,8 @@ def check_room(
     names = 2 * sum(len(column.name) for column in columns)
     chunks = number_of(len(columns) * num_parts, "column chunk")
     check_fits(f"{file.path}: {chunks} take", (len(columns) * each + names) * num_parts)
+
+
+def check_columns_room(file: Container, columns: Sequence[Any], each: int) -> None:
+    """Raise UnsupportedError if `each` bytes for every one of these columns exceed the memory budget."""
+    check_fits(f"{file.path}: {number_of(len(columns), 'column')} take", len(columns) * each)

@@ -229,7 +229,7 @@ def test_columns_that_are_not_there(names, wanted, message):
 def test_a_hundred_thousand_chunks_are_scanned_without_decoding(monkeypatch):
     """Wide files: nothing but the schema goes through generated structs."""
     footer = footer_of(FIXTURES / "pyarrow_types.parquet")
-    monkeypatch.setattr("parquet_bloom.parquet.footer.footer._latest", [(b"", ())])
+    monkeypatch.setattr("parquet_bloom.parquet.footer.schema._latest", [(b"", ())])
     decoded = []
     original = compact.decode
     monkeypatch.setattr(

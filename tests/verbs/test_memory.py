@@ -339,6 +339,18 @@ def test_more_chunks_than_fit(tmp_path: Path, limit: Callable[[int], None], call
     assert not out.exists()
 
 
+def test_advice_about_more_columns_than_fit(tmp_path: Path, limit: Callable[[int], None]) -> None:
+    """Of which there are no chunks."""
+    path = tmp_path / "in.parquet"
+    path.write_bytes(columns(1000))
+    limit(3_999_999)
+    refused = rf"^{path}: 1,000 columns take 4000000 bytes, expected at most 3999999{NO_MORE}$"
+    with pytest.raises(pb.UnsupportedError, match=refused):
+        pb.advise(path)
+    limit(4_000_000)
+    assert len(pb.advise(path).columns) == 1000
+
+
 def test_of_many_chunks_only_filters_are_stripped(
     tmp_path: Path, limit: Callable[[int], None]
 ) -> None:

@@ -31,7 +31,7 @@ from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable, known
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.group_table import ROW_GROUP_FIELDS, GroupTable
 from parquet_bloom.parquet.footer.layout import Layout
-from parquet_bloom.parquet.footer.schema import LeafColumn, leaf_columns
+from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_of
 from parquet_bloom.parquet.sealed.modules import Modules, named
 from parquet_bloom.parquet.sealed.opened_chunks import Edit, Fields, OpenedChunks, Seal
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED, Protection
@@ -52,15 +52,11 @@ _FILE_FIELDS = {
 }
 BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
-# The schema that was decoded last, and its leaves: the files of a folder mostly have the same.
-_latest: list[tuple[bytes, tuple[LeafColumn, ...]]] = [(b"", ())]
-
 # An edited footer is in memory several times: the old and the new one, and those that are compared.
 _COPIES = 6
-# Of each chunk: the numbers that are kept, with room to grow.
-_CHUNK_BYTES = 200
-# Of each element of the schema, decoded, and of the leaf column that it becomes.
-_ELEMENT_BYTES = 1_000
+# Of each chunk: the numbers that are kept, with room to grow; of each element of the schema, decoded,
+# and of the leaf column that it becomes.
+_CHUNK_BYTES, _ELEMENT_BYTES = 200, 1_000
 
 # LogicalType with its member FILE, an empty struct: the header of field 19 takes two bytes.
 _FILE_TYPE = bytes([compact.TYPE_STRUCT, 2 * 19, 0, 0])
@@ -225,22 +221,15 @@ class Footer:
     @read_once
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaf columns. Raises FooterError if the schema is damaged."""
-        start, end = self._fields["schema"]
-        schema = self.raw[start:end]
-        latest, leaves = _latest[0]
-        if latest != schema:
-            leaves = self._leaves_of_schema()
-            _latest[0] = schema, leaves
-        return leaves
-
-    def _leaves_of_schema(self) -> tuple[LeafColumn, ...]:
-        num_elements = len(self._boundaries(self._fields["schema"][0])) - 1
-        elements = number_of(num_elements, "element")
-        check_fits(f"{self.where}: schema: {elements} take", _ELEMENT_BYTES * num_elements)
         try:
-            return leaf_columns(self._decoded(ttypes.SchemaElement, "schema"))
+            return leaves_of(self.raw[slice(*self._fields["schema"])], self._elements)
         except (FooterError, UnsupportedError) as error:
             raise type(error)(f"{self.where}: {error}") from None
+
+    def _elements(self) -> list[ttypes.SchemaElement]:
+        size = len(self._boundaries(self._fields["schema"][0])) - 1
+        check_fits(f"schema: {number_of(size, 'element')} take", _ELEMENT_BYTES * size)
+        return self._decoded(ttypes.SchemaElement, "schema")
 
     @read_once
     def _row_groups(self) -> GroupTable:

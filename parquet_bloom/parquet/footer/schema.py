@@ -8,7 +8,7 @@ Spec: parquet-format, README.md "Nested Encoding", LogicalTypes.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from parquet_bloom.dataclass import dataclass
@@ -61,6 +61,22 @@ class LeafColumn:
     @property
     def logical_type(self) -> str | None:
         return str(self.type.logical) if self.type.logical else None
+
+
+# The schema that was looked at last, and its leaves: the files of a folder mostly have the same.
+_latest: list[tuple[bytes, tuple[LeafColumn, ...]]] = [(b"", ())]
+
+
+def leaves_of(
+    schema: bytes, decode: Callable[[], Sequence[ttypes.SchemaElement]]
+) -> tuple[LeafColumn, ...]:
+    """The leaves of a schema as it is stored, in order; `decode`: gives its elements. Raises as these
+    and leaf_columns do."""
+    latest, leaves = _latest[0]
+    if latest != schema:
+        leaves = leaf_columns(decode())
+        _latest[0] = schema, leaves
+    return leaves
 
 
 def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, ...]:

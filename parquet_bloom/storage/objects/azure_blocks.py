@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.objects.pieces import Piece, Pieces
 
 MOST_BLOCKS: Final = 50_000

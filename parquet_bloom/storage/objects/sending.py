@@ -6,9 +6,9 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import requests
 from parquet_bloom.storage.objects.commit import NewObject, ToldError
