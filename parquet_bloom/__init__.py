@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.advise import advise as advise
     from parquet_bloom.verbs.build import BuildReport as BuildReport
     from parquet_bloom.verbs.build import build as build
+    from parquet_bloom.verbs.build_table import TableBuildReport as TableBuildReport
+    from parquet_bloom.verbs.build_table import build_table as build_table
     from parquet_bloom.verbs.diff import FileDiff as FileDiff
     from parquet_bloom.verbs.diff import FilterDiff as FilterDiff
     from parquet_bloom.verbs.diff import diff as diff
@@ -80,6 +82,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.report import report as report
     from parquet_bloom.verbs.strip import StripReport as StripReport
     from parquet_bloom.verbs.strip import strip as strip
+    from parquet_bloom.verbs.strip_table import TableStripReport as TableStripReport
+    from parquet_bloom.verbs.strip_table import strip_table as strip_table
     from parquet_bloom.verbs.validate import ValidationReport as ValidationReport
     from parquet_bloom.verbs.validate import validate as validate
 
@@ -108,6 +112,7 @@ _NAMES = {
     "values.types": "literal",
     "verbs.advise": "AdviceReport Advisor advise",
     "verbs.build": "BuildReport build",
+    "verbs.build_table": "TableBuildReport build_table",
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
     "verbs.inspect": "FileInspection inspect",
@@ -117,6 +122,7 @@ _NAMES = {
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",
     "verbs.strip": "StripReport strip",
+    "verbs.strip_table": "TableStripReport strip_table",
     "verbs.validate": "ValidationReport validate",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -125,6 +125,17 @@ class Inputs:
         return code
 
 
+def tables(names: tuple[str, ...]) -> Inputs:
+    """The tables that names mean."""
+
+    def find(names: tuple[str, ...]) -> tuple[list[Input], list[OSError]]:
+        from parquet_bloom.storage.paths import expand_tables
+
+        return expand_tables(names, storage_options())
+
+    return Inputs(names, find)
+
+
 class Answers:
     """Where reports go: each becomes a JSON document, or is written in full; of several files, without
     --verbose, a line at most, and a total at the end."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands.completers import file_names, leaf_columns
-from parquet_bloom.commands.inputs import Inputs
+from parquet_bloom.commands.inputs import Inputs, tables
 from parquet_bloom.commands.sections import (
     Decorator,
     columns_option,
@@ -332,7 +332,8 @@ unconditional = files_option(
 def destinations(command: Any) -> Any:
     """Where new versions go: exactly one of -o, --output-dir, --in-place, and --append-in-place of a
     command that has it, or only --dry-run. The command gets its files as `inputs`, and
-    `destination_of`, the Destination of each path."""
+    `destination_of`, the Destination of each path; with tables, whose files stay where they are, what
+    was given is in `of_table`."""
 
     @together(
         files_option(
@@ -350,9 +351,15 @@ def destinations(command: Any) -> Any:
         files: tuple[str, ...], output: Path | None, output_dir: Path | None, in_place: bool,
         overwrite: bool, dry_run: bool, verify: bool, unconditional: bool, **given: Any,
     ) -> Any:  # fmt: skip
+        from dataclasses import replace
+
         from parquet_bloom.options import Destination
         from parquet_bloom.storage.paths import outputs_in, with_parent
 
+        if (of_table := given.get("of_table")) is not None:
+            changes = {"dry_run": dry_run, "verify": verify, "unconditional": unconditional}
+            given["of_table"] = replace(of_table, **changes)
+            return command(inputs=tables(files), destination_of=None, **given)
         inputs = Inputs(files)
         ways = {
             "--output": output is not None,

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.filters.sizing import MAX_BYTES, Size
+from parquet_bloom.filters.sizing import MAX_BYTES, MeasuredFilter, Size
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
@@ -54,16 +54,17 @@ class ParquetBuild(FilterChange, BuildChange):
         plan = plan_of(file, options, lambda chunk: chunk.has_filters)
         replaced = {chunk.key: chunk for chunk in plan.chunks if chunk.has_filters}
         check_end(file, replaced)
-        self._builder = FilterBuilder(file, size, options.threads)
+        sizes = {name: replace(size, fpp=fpp) for name, fpp in options.fpp_of}
+        self._builder = FilterBuilder(file, size, options.threads, sizes)
         new = NewFilters(
             chunks=plan.chunks,
             built=self.built,
-            reason_against=(lambda filter: "") if options.force else size.reason_against,
+            reason_against=_no_reason if options.force else self._builder.reason_against,
             is_shown=options.expose_filter_location,
             progress=progress,
         )
         # A replaced filter goes even if no new one is written: its bytes may be overwritten.
-        if options.append_in_place:
+        if options.append_in_place or options.keeps_ends:
             kept = Kept(file.source.size, is_end=True)
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
@@ -116,6 +117,10 @@ class ParquetBuild(FilterChange, BuildChange):
         return self.file.is_encrypted and any(
             self.file.chunk(each.place.part, each.column).has_crypto_metadata for each in found
         )
+
+
+def _no_reason(chunk: ColumnChunk, filter: MeasuredFilter) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
