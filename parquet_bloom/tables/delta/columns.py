@@ -40,7 +40,7 @@ class Columns:
         # Lists of other writers have other names inside.
         if not self.is_mapped and any(name.startswith(f"{top}.") for top in self._tops()):
             return name
-        raise ColumnError(f"{where}: {no_column(name, list(self.leaves))}")
+        raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
 
     def _tops(self) -> set[str]:
         return {name.partition(".")[0] for name in self.leaves}
