@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from parquet_bloom.rules.policy import Policy as Policy
     from parquet_bloom.rules.policy import read_policy as read_policy
     from parquet_bloom.rules.rule import Severity as Severity
+    from parquet_bloom.tables.open import open_table as open_table
+    from parquet_bloom.tables.table import TableFile as TableFile
     from parquet_bloom.values.types import literal as literal
     from parquet_bloom.verbs.advise import AdviceReport as AdviceReport
     from parquet_bloom.verbs.advise import Advisor as Advisor
@@ -109,6 +111,8 @@ _NAMES = {
     "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",
     "rules.rule": "Severity",
+    "tables.open": "open_table",
+    "tables.table": "TableFile",
     "values.types": "literal",
     "verbs.advise": "AdviceReport Advisor advise",
     "verbs.build": "BuildReport build",

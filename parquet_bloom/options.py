@@ -7,7 +7,7 @@ Every class raises ValueError for impossible values.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -219,7 +219,8 @@ def where_given(where: Any) -> dict[str, tuple[str | None, ...]]:
     TypeError."""
     found = {}
     for name, value in mapping_given("where", where or {}, "values").items():
-        values = (value,) if value is None or isinstance(value, str) else tuple(value)
+        is_one = value is None or isinstance(value, str) or not isinstance(value, Iterable)
+        values = (value,) if is_one else tuple(value)
         if not all(each is None or isinstance(each, str) for each in values):
             raise TypeError(
                 f"where: {name}: {value!r}, expected text, as the table has it, or None"

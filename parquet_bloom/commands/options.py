@@ -28,6 +28,7 @@ from parquet_bloom.commands.sections import (
     together,
     values_option,
 )
+from parquet_bloom.commands.table_views import TableInputs, TableView, table_views
 from parquet_bloom.program import FINE
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, words
 
@@ -246,12 +247,15 @@ def answering(paths: Sequence[str], output: Path, overwrite: bool) -> Iterator[N
 
 
 def answers(command: Any) -> Any:
-    """Where the answer goes. The command gets its files as `inputs`."""
+    """Where the answer goes. The command gets its files, or those of tables, as `inputs`."""
 
+    @table_views
     @answer_options
     @wraps(command)
-    def with_answer(files: tuple[str, ...], output: Path, overwrite: bool, **given: Any) -> None:
-        inputs = Inputs(files)
+    def with_answer(
+        files: tuple[str, ...], view: TableView | None, output: Path, overwrite: bool, **given: Any
+    ) -> None:
+        inputs = Inputs(files) if view is None else TableInputs(files, view)
         with answering([path for path, _ in inputs.files], output, overwrite):
             command(inputs=inputs, **given)
 

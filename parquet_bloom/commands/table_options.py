@@ -1,4 +1,4 @@
-"""Options of commands that take tables of a lake instead of files."""
+"""Options of commands that change tables of a lake instead of files."""
 
 from __future__ import annotations
 
@@ -11,35 +11,9 @@ from click.core import ParameterSource
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.sections import Decorator, table_option, together
-from parquet_bloom.vocabulary import TableChoice, words
+from parquet_bloom.commands.table_views import check_with_tables, kind, where
+from parquet_bloom.vocabulary import TableChoice
 
-
-def _partitions(
-    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        name, is_given, value = text.partition("=")
-        if not is_given or not name:
-            raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE")
-        found[name] = (*found.get(name, ()), value)
-    return found
-
-
-kind = table_option(
-    "--table",
-    "table",
-    type=click.Choice(words(TableChoice)),
-    help="Each FILE is the folder of a table of this kind; auto looks. Its live files are meant.",
-)
-where = table_option(
-    "--where",
-    multiple=True,
-    callback=_partitions,
-    metavar="COLUMN=VALUE",
-    help="Only the files of this partition, with the value as the table has it; repeatable."
-    " __HIVE_DEFAULT_PARTITION__ is null.",
-)
 sole_writer = table_option(
     "--sole-writer",
     is_flag=True,
@@ -88,14 +62,11 @@ def _names(decorator: Decorator) -> list[str]:
 
 def _check(table: TableChoice | None, of_tables: Collection[str], refused: Collection[str]) -> None:
     """Raise UsageError for options that say nothing about a table, or about files."""
+    check_with_tables(table, of_tables)
     context = click.get_current_context()
     for parameter in context.command.params:
-        name = parameter.name or ""
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        if table is None and name in of_tables:
-            raise click.UsageError(f"{parameter.opts[0]}: expected with --table only")
-        if table is not None and name in refused:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if table is not None and is_given and parameter.name in refused:
             raise click.UsageError(f"{parameter.opts[0]}: not with --table")
 
 

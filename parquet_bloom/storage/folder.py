@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Protocol
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.storage import addressed, not_installed
 from parquet_bloom.storage.local_output import NO_FOLDER_SYNC, NO_LINKS, hidden_name
 from parquet_bloom.storage.rename import rename_to_free
-from parquet_bloom.storage.source import is_object, is_url, local_path, naming, tolerating
+from parquet_bloom.storage.source import local_path, naming, tolerating
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +45,6 @@ class Folder(Protocol):
 
     def size_of(self, name: str) -> int:
         """In bytes. Raises FileNotFoundError."""
-
-
-def folder_at(path: str | os.PathLike[str]) -> Folder:
-    """The folder at a path or URL. Raises UnsupportedError for URLs that are only read, OSError."""
-    text = os.fspath(path)
-    if is_object(text):
-        try:
-            from parquet_bloom.storage.address import Address
-            from parquet_bloom.storage.objects.folders import ObjectFolder
-        except ImportError as error:
-            raise not_installed(text, error) from None
-        address = Address.of(addressed(text))
-        if address.kind != "http":
-            return ObjectFolder(address)
-    if is_url(text):
-        scheme = text.partition("://")[0]
-        raise UnsupportedError(
-            f"{text}: a table behind {scheme}:// is not supported, expected a local folder, s3://, gs://"
-            " or az://"
-        )
-    return LocalFolder(text)
 
 
 class LocalFolder:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from parquet_bloom.errors import RewriteError, UnsupportedError
-from parquet_bloom.storage import with_options
-from parquet_bloom.storage.folder import Folder, folder_at
+from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage.folder import Folder
 from parquet_bloom.tables.delta.log import LOG, Log, read_snapshot
 from parquet_bloom.tables.delta.table import DeltaTable
 from parquet_bloom.tables.table import Table
@@ -32,7 +32,7 @@ def open_table(
     check_word("table", kind, TableChoice)
     if version is not None and as_of is not None:
         raise ValueError("version, as_of: expected one of them")
-    folder = folder_at(with_options(where, storage_options))
+    folder = open_folder(with_options(where, storage_options))
     if not folder.has_folder(LOG):
         raise _no_table(folder)
     if as_of is not None:

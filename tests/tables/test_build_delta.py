@@ -82,7 +82,7 @@ def test_query_engines_skip_row_groups(tmp_path):
     destroy_other_groups(table / name, 1)
     assert by_query_builder(table, None, f"id = '{wanted}'") == [(wanted, number)]
     pb.strip_table(table)
-    with pytest.raises(Exception, match="(?i)parquet|decompress|snappy|page|thrift"):
+    with pytest.raises(Exception, match=r"(?i)parquet|decompress|snappy|page|thrift"):
         by_query_builder(table, None, f"id = '{wanted}'")
 
 

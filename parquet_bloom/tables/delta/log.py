@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from parquet_bloom.errors import FormatError, RewriteError
 from parquet_bloom.storage.folder import Entry, Folder
-from parquet_bloom.tables.delta.action import FileKey, decoded, deletion_vector_id
+from parquet_bloom.tables.delta.action import FileKey, check, decoded, deletion_vector_id
 
 LOG: Final = "_delta_log"
 SIDECARS: Final = f"{LOG}/_sidecars"
@@ -125,13 +125,7 @@ class Log:
 
     def _replay(self, name: str, snapshot: Snapshot) -> None:
         for action in self._actions(name):
-            try:
-                snapshot.apply(action)
-            except (AttributeError, KeyError, TypeError):
-                raise FormatError(
-                    f"{self._folder.path}: {LOG}/{name}: an action that is not as the protocol has it:"
-                    f" {json.dumps(action, default=str)[:_SHOWN]}"
-                ) from None
+            snapshot.apply(action)
 
     def _next(self, version: int, target: int) -> tuple[int, str]:
         """The last version and the name of the file to read next. Raises RewriteError at a gap."""
@@ -176,7 +170,7 @@ class Log:
             from parquet_bloom.tables.delta.checkpoint import actions_in
 
             found = actions_in(data, where)
-        for action in found:
+        for action in _checked(found, where):
             if sidecar := action.get("sidecar"):
                 yield from self._in_sidecar(sidecar["path"])
             else:
@@ -191,7 +185,20 @@ class Log:
                 f"{self._folder.path}: the sidecar {name} is not in {SIDECARS}, expected a name"
             )
         where = f"{SIDECARS}/{name}"
-        yield from actions_in(self._folder.read(where), f"{self._folder.path}: {where}")
+        shown = f"{self._folder.path}: {where}"
+        yield from _checked(actions_in(self._folder.read(where), shown), shown)
+
+
+def _checked(actions: Iterable[dict[str, Any]], where: str) -> Iterator[dict[str, Any]]:
+    for action in actions:
+        try:
+            check(action)
+        except (AttributeError, KeyError, TypeError):
+            raise FormatError(
+                f"{where}: an action that is not as the protocol has it:"
+                f" {json.dumps(action, default=str)[:_SHOWN]}"
+            ) from None
+        yield action
 
 
 def _lines(data: bytes, where: str) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from parquet_bloom.errors import FormatError, RewriteError, UnsupportedError
+from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_object
@@ -87,12 +87,7 @@ class DeltaTable:
 
     def files(self) -> Sequence[TableFile]:
         partitions = self._columns.partitions
-        try:
-            found = [self._file(add, partitions) for add in self._snapshot.adds.values()]
-        except (AttributeError, KeyError, TypeError):
-            raise FormatError(
-                f"{self.location}: the log: an `add` that is not as the protocol has it"
-            ) from None
+        found = [self._file(add, partitions) for add in self._snapshot.adds.values()]
         return sorted(found, key=lambda file: file.name)
 
     def _file(self, add: dict[str, Any], partitions: Mapping[str, str]) -> TableFile:
@@ -106,12 +101,12 @@ class DeltaTable:
         return TableFile(
             name=name,
             path=self._folder.path_of(name),
-            size=_whole(add["size"]),
+            size=add["size"],
             # Null may be the empty text, too.
             partition={
                 logical: values.get(physical) or None for physical, logical in partitions.items()
             },
-            num_deleted=_whole((add.get("deletionVector") or {}).get("cardinality", 0)),
+            num_deleted=(add.get("deletionVector") or {}).get("cardinality", 0),
         )
 
     def refusals(self, sole_writer: bool) -> tuple[str, ...]:
@@ -134,12 +129,6 @@ class DeltaTable:
             f"{self.location}: other writers were first {_ATTEMPTS} times: nothing was committed; the"
             " files are appended to, so run it again"
         )
-
-
-def _whole(number: Any) -> int:
-    if type(number) is not int:
-        raise TypeError(number)
-    return number
 
 
 def _refusals(folder: Folder, snapshot: Snapshot, sole_writer: bool) -> Iterator[str]:
