@@ -20,6 +20,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
@@ -87,6 +88,16 @@ class ParquetBuild(FilterChange, BuildChange):
     def compose(self, version: Version) -> None:
         super().compose(version)
         self.notes = tuple(self._notes())
+
+    def erased(self) -> Iterator[Range]:
+        for start, end in super().erased():
+            if self._options.keeps_ends:
+                raise RewriteError(
+                    f"{self.file.path}: bytes {start} to {end - 1} are a plaintext filter of an encrypted"
+                    " column, which has to be overwritten: nothing is, where earlier versions still"
+                    " use it"
+                )
+            yield start, end
 
     def _notes(self) -> Iterator[str]:
         """Source: docs/encryption.md."""

@@ -153,10 +153,11 @@ def build_in_table(
     names, options = _chosen(table, options)
     skipped: list[Sequence[LeftChunk]] = []
 
-    def work(file: TableFile) -> ChangedFile:
-        return _append(file, options, of_table, keys, skipped)
+    def work(file: TableFile, threads: int | None) -> ChangedFile:
+        return _append(file, replace(options, threads=threads), of_table, keys, skipped)
 
-    changed = each_file(files_where(table, of_table.where), work, progress)
+    files_asked = files_where(table, of_table.where)
+    changed = each_file(files_asked, work, options.threads, progress)
     done, files = commit(table, changed, OPERATION, of_table)
     return TableBuildReport(
         path=table.location,

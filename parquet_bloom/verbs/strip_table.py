@@ -86,7 +86,7 @@ def strip_in_table(
     started = time.perf_counter()
     opened_to_change(table, options)
 
-    def work(file: TableFile) -> ChangedFile:
+    def work(file: TableFile, threads: int | None) -> ChangedFile:
         same = ChangedFile(
             file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted
         )
@@ -96,7 +96,7 @@ def strip_in_table(
             first = min(recorded.earlier_ends, default=file.size)
         return same if first == file.size else replace(same, action="taken back", size=first)
 
-    changed = each_file(files_where(table, options.where), work, progress)
+    changed = each_file(files_where(table, options.where), work, None, progress)
     done, files = commit(table, changed, OPERATION, options)
     return TableStripReport(
         path=table.location,

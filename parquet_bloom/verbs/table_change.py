@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final
 
 from parquet_bloom.container import LeftChunk
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.threads import threads_for_files
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.options import TableOptions
-from parquet_bloom.parallel import Progress, of_all
+from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import Committed, NewSize, Table, TableFile
 from parquet_bloom.vocabulary import TableAction
@@ -63,21 +65,29 @@ def opened_to_change(table: Table, options: TableOptions) -> Table:
 
 def each_file(
     files: Sequence[TableFile],
-    work: Callable[[TableFile], ChangedFile],
+    work: Callable[[TableFile, int | None], ChangedFile],
+    threads: int | None,
     progress: Progress | None,
 ) -> list[ChangedFile]:
-    """What `work` made of each file; what it fails of is what became of that file."""
-    show = of_all(progress, files)
-    found = []
-    for done, file in enumerate(files, start=1):
+    """What `work` made of each file, with so many threads; what it fails of is what became of that
+    file. Behind URLs, several files at a time."""
+    at_a_time, of_each = threads_for_files(threads, [file.path for file in files])
+
+    def attempt(file: TableFile) -> ChangedFile:
         try:
-            found.append(work(file))
+            return work(file, of_each)
         except (ParquetBloomError, OSError, MemoryError) as error:
             problem = complaint(error).removeprefix(f"{file.path}: ")
-            found.append(
-                ChangedFile(file.name, "failed", file.size, file.size, 0, file.num_deleted, problem)
+            return ChangedFile(
+                file.name, "failed", file.size, file.size, 0, file.num_deleted, problem
             )
-        show(done)
+
+    show = of_all(progress, files)
+    found = []
+    with closing(work_in_order(files, attempt, lambda _: 0, at_a_time)) as worked:
+        for _, changed in worked:
+            found.append(changed)
+            show(len(found))
     return found
 
 

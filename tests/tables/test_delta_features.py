@@ -362,3 +362,20 @@ def test_a_newer_deletion_vector_is_taken(tmp_path):
     done = found.commit({path: NewSize(size, size + 4)}, "TEST")
     assert (done.version, done.left) == (2, {})
     assert adds(table, 2)[path]["deletionVector"] == inline_vector(range(100))
+
+
+# ------------------------------------------------------------------------------------------------
+# Others who look at commits
+
+
+def test_the_change_data_feed_has_nothing_new(tmp_path):
+    table = make_table(tmp_path / "events")
+    change_data_feed(table)
+
+    def changes():
+        return len(pa.table(Judge(table).load_cdf(starting_version=0).read_all()))
+
+    assert changes() == 900
+    build(table)
+    pb.strip_table(table)
+    assert changes() == 900

@@ -75,7 +75,7 @@ def test_probe(table):
         *("--where", "day=2026-11-01"),
     )
     assert len(only) == 3
-    assert outcome("probe", table, "--table", "auto", "-c", "id", "-v", "nobody").code == 1
+    assert outcome("probe", table, "--table", "auto", "-c", "id", "-v", "no such user").code == 1
 
 
 def test_validate(table):

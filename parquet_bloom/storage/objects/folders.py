@@ -90,7 +90,7 @@ class ObjectFolder:
 
     def read(self, name: str) -> bytes:
         key = f"{self._prefix}{name}"
-        return bytes(self._asked(GET, lambda: bytes(obstore.get(self._store, key).bytes())))
+        return self._asked(GET, lambda: bytes(obstore.get(self._store, key).bytes()), name)
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         key = f"{self._prefix}{name}"
@@ -104,15 +104,15 @@ class ObjectFolder:
 
         kind = PUT + Requests(bytes_up=len(data))
         # If an answer is lost and the request repeated, the file that is there may be this one.
-        return self._asked(kind, put) or self.read(name) == data
+        return self._asked(kind, put, name) or self.read(name) == data
 
-    def path_of(self, name: str) -> str:
+    def path_of(self, name: str) -> Address:
         key = quote(f"{self._prefix}{name}", safe=UNESCAPED)
         return self._address.other(f"{self._address.scheme}://{self._address.host}/{key}")
 
     def size_of(self, name: str) -> int:
         key = f"{self._prefix}{name}"
-        size: int = self._asked(HEAD, lambda: obstore.head(self._store, key))["size"]
+        size: int = self._asked(HEAD, lambda: obstore.head(self._store, key), name)["size"]
         return size
 
     def _pages(self, prefix: str) -> Iterator[Any]:
@@ -120,5 +120,7 @@ class ObjectFolder:
         while page := self._asked(LIST, lambda: next(pages, None)):
             yield page
 
-    def _asked(self, kind: Requests, work: Callable[[], Result]) -> Result:
-        return submit(lambda: ask(self._address, kind, work, Traffic())).result()
+    def _asked(self, kind: Requests, work: Callable[[], Result], name: str = "") -> Result:
+        """The answer about `name` in it."""
+        address = self.path_of(name) if name else self._address
+        return submit(lambda: ask(address, kind, work, Traffic())).result()
