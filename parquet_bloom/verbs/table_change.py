@@ -114,14 +114,18 @@ def commit(
     done = Committed(None)
     if sizes and options.commit and not options.dry_run:
         done = table.commit(sizes, operation)
-    missing = {each.file for each in changed if each.action == "failed"}
-    gone = missing - _live(table) if missing else set()
+    gone = _gone(table, {each.file for each in changed if each.action == "failed"})
     return done, tuple(_after(each, done, gone) for each in changed)
 
 
-def _live(table: Table) -> set[str]:
-    """The names of the files that the table has by now."""
-    return {file.name for file in open_table(table.location, table.kind).files()}
+def _gone(table: Table, failed: set[str]) -> set[str]:
+    """Those of the files that the table does not have any more, as far as it can be read."""
+    if not failed:
+        return set()
+    try:
+        return failed - {file.name for file in open_table(table.location, table.kind).files()}
+    except (ParquetBloomError, OSError):
+        return set()
 
 
 def _after(changed: ChangedFile, done: Committed, gone: set[str]) -> ChangedFile:

@@ -219,6 +219,15 @@ def test_a_rival_deletion_vector(tmp_path, monkeypatch, step):
     assert len(by_query_builder(table)) == 290
 
 
+def test_what_a_rival_has_recorded_stays(tmp_path, monkeypatch):
+    """It has appended a third end to the files, which ours knows nothing of."""
+    rival = Rival(make_table(tmp_path / "events", rows=100), 0)
+    Steps(rival, {3: ["build"]}, monkeypatch).run("build")
+    assert newest(rival.table) == 3
+    for path, size in live(rival.table).items():
+        assert (rival.table / path).stat().st_size == size
+
+
 def test_the_loser_of_two_commits_tries_again(tmp_path, monkeypatch):
     """And again, until others were first too often."""
     table = make_table(tmp_path / "events", commits=1)
