@@ -89,7 +89,6 @@ def build(
     \b
     Example:
       pbloom build events.parquet -c user_id -o events.bloom.parquet
-      pbloom build lake/events --table delta -c user_id
     """
     from dataclasses import replace
 

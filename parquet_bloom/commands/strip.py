@@ -58,7 +58,6 @@ def strip(
     \b
     Example:
       pbloom strip events.bloom.parquet -o events.plain.parquet
-      pbloom strip lake/events --table delta
     """
     from parquet_bloom.options import Selection
     from parquet_bloom.render.changes import summarize_strip, total_stripped, write_strip

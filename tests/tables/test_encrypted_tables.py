@@ -28,7 +28,13 @@ def table_of(folder, path):
         "configuration": {},
     }
     size = (folder / "part-0.parquet").stat().st_size
-    add = {"path": "part-0.parquet", "partitionValues": {}, "size": size, "dataChange": True}
+    add = {
+        "path": "part-0.parquet",
+        "partitionValues": {},
+        "size": size,
+        "modificationTime": 1,
+        "dataChange": True,
+    }
     protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
     write_commit(folder, {"protocol": protocol}, {"metaData": metadata}, {"add": add})
     return folder
