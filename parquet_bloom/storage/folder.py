@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage.local_output import NO_FOLDER_SYNC, NO_LINKS, hidden_name
 from parquet_bloom.storage.rename import rename_to_free

@@ -11,9 +11,10 @@ the new sizes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import TableKind
 
 # Source: Trino, S3InputFile and ParquetPageSourceFactory; reference in docs/tables.md.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from parquet_bloom.arguments import (
@@ -23,6 +23,7 @@ from parquet_bloom.arguments import (
     threads_given,
 )
 from parquet_bloom.container import LeftChunk
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import BuildOptions, Destination, TableOptions, where_given

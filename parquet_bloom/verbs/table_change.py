@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from parquet_bloom.container import LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.threads import threads_for_files
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.options import TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FormatError, no_column
 from parquet_bloom.tables.delta.log import Snapshot
 
