@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz damage faults memory lint bench bench-large docs thrift proto clean writers engines stores
+.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large docs thrift proto clean writers engines stores
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -38,6 +38,10 @@ damage: .venv/dev
 # Each verb that writes, killed or failing at every system call; needs strace. `test` has a short form.
 faults: .venv/installed
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/faults.py
+
+# Delta tables that others change between any two of our steps. `test` has a short form.
+races: .venv/dev
+	PBLOOM_RACES=200 $(BIN)/python -m pytest -q tests/tables/test_delta_races.py
 
 # What every verb takes at most, on every file that would make it take much: into docs/reliability.md.
 memory: .venv/dev

@@ -54,12 +54,16 @@ if TYPE_CHECKING:
     from parquet_bloom.rules.policy import Policy as Policy
     from parquet_bloom.rules.policy import read_policy as read_policy
     from parquet_bloom.rules.rule import Severity as Severity
+    from parquet_bloom.tables.open import open_table as open_table
+    from parquet_bloom.tables.table import TableFile as TableFile
     from parquet_bloom.values.types import literal as literal
     from parquet_bloom.verbs.advise import AdviceReport as AdviceReport
     from parquet_bloom.verbs.advise import Advisor as Advisor
     from parquet_bloom.verbs.advise import advise as advise
     from parquet_bloom.verbs.build import BuildReport as BuildReport
     from parquet_bloom.verbs.build import build as build
+    from parquet_bloom.verbs.build_table import TableBuildReport as TableBuildReport
+    from parquet_bloom.verbs.build_table import build_table as build_table
     from parquet_bloom.verbs.diff import FileDiff as FileDiff
     from parquet_bloom.verbs.diff import FilterDiff as FilterDiff
     from parquet_bloom.verbs.diff import diff as diff
@@ -80,6 +84,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.report import report as report
     from parquet_bloom.verbs.strip import StripReport as StripReport
     from parquet_bloom.verbs.strip import strip as strip
+    from parquet_bloom.verbs.strip_table import TableStripReport as TableStripReport
+    from parquet_bloom.verbs.strip_table import strip_table as strip_table
     from parquet_bloom.verbs.validate import ValidationReport as ValidationReport
     from parquet_bloom.verbs.validate import validate as validate
 
@@ -105,9 +111,12 @@ _NAMES = {
     "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",
     "rules.rule": "Severity",
+    "tables.open": "open_table",
+    "tables.table": "TableFile",
     "values.types": "literal",
     "verbs.advise": "AdviceReport Advisor advise",
     "verbs.build": "BuildReport build",
+    "verbs.build_table": "TableBuildReport build_table",
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
     "verbs.inspect": "FileInspection inspect",
@@ -117,6 +126,7 @@ _NAMES = {
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",
     "verbs.strip": "StripReport strip",
+    "verbs.strip_table": "TableStripReport strip_table",
     "verbs.validate": "ValidationReport validate",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

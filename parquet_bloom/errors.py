@@ -108,12 +108,12 @@ def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
     return [each for name in close for each in by_case[name]][:3]
 
 
-def no_column(name: str, names: Sequence[str]) -> str:
+def no_column(name: str, names: Sequence[str], what: str = "file") -> str:
     """`no column userid; did you mean user_id?`"""
     close = similar(name, names)
     if close:
         return f"no column {name}; did you mean {', '.join(close)}?"
-    return f"no column {name}; the file has {', '.join(names[:5])}{', …' * (len(names) > 5)}"
+    return f"no column {name}; the {what} has {', '.join(names[:5])}{', …' * (len(names) > 5)}"
 
 
 # What Python says.

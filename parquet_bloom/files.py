@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.errors import FormatError, NotSupportedFileError, RewriteError
 from parquet_bloom.parallel import set_aside
 from parquet_bloom.storage import open_source, with_options
+from parquet_bloom.storage.source import Cut
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -21,10 +22,14 @@ def open(
     path: str | os.PathLike[str],
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    *,
+    size: int | None = None,
 ) -> ParquetFile | OrcFile:
     """Open a local path or URL; `keys` for an encrypted Parquet file, `storage_options` for the
     object store behind a URL (see docs/object-stores.md). Both kinds of files have `columns`, `parts`,
     `probe` and `bloom_filter`.
+
+    size: read only the first so many bytes, as readers do that go by the size that a table records.
 
     A local file with the unfinished end that a killed build left is cut back first.
 
@@ -36,11 +41,11 @@ def open(
         raise TypeError(f"keys: a {type(keys).__name__}, {expected}")
     path = with_options(path, storage_options)
     try:
-        return _open(path, keys)
+        return _open(path, keys, size)
     except FormatError:
         if not _recovered(path):
             raise
-    return _open(path, keys)
+    return _open(path, keys, size)
 
 
 def _recovered(path: str | os.PathLike[str]) -> bool:
@@ -52,11 +57,19 @@ def _recovered(path: str | os.PathLike[str]) -> bool:
         raise FormatError(str(error)) from None
 
 
-def _open(path: str | os.PathLike[str], keys: Keys | None) -> ParquetFile | OrcFile:
+def _open(
+    path: str | os.PathLike[str], keys: Keys | None, size: int | None
+) -> ParquetFile | OrcFile:
     source = open_source(path)
     if source.held_ahead:
         set_aside(source.held_ahead)
     try:
+        if size is not None and size != source.size:
+            if size > source.size:
+                raise FormatError(
+                    f"{source.path}: {source.size:,} bytes, expected the {size:,} of its record"
+                )
+            source = Cut(source, size)
         keys = None if keys is None else keys.for_file(source.path)
         return _opened(source, keys)
     except BaseException:

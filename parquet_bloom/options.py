@@ -7,15 +7,22 @@ Every class raises ValueError for impossible values.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.arguments import PATH_OR_URL, path_given
+from parquet_bloom.arguments import PATH_OR_URL, mapping_given, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
-from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, check_word
+from parquet_bloom.vocabulary import (
+    Dialect,
+    Existing,
+    FileLayout,
+    OrcStreams,
+    TableChoice,
+    check_word,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.new_version import Target
@@ -53,7 +60,8 @@ class Destination:
     """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
     overwrite: replace an existing output. verify: read back what was written. unconditional: change
-    objects also in stores that do not honour conditions.
+    objects also in stores that do not honour conditions. in_table: the place of the old one is in a
+    table, which will be told.
     """
 
     output: str | os.PathLike[str] | None = None
@@ -62,6 +70,7 @@ class Destination:
     dry_run: bool = False
     verify: bool = True
     unconditional: bool = False
+    in_table: bool = False
 
     def target(self, source: str | os.PathLike[str]) -> Target:
         """Where that is for one file. Raises RewriteError for an output that must not be written."""
@@ -76,15 +85,18 @@ class Destination:
             self.in_place,
             self.overwrite,
             self.unconditional,
+            self.in_table,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions(Selection):
     """Which filters to add, see verbs.build.build. `dialect`: a legacy one, with its settings.
-    `usual_layout`: that of files in which no end says otherwise, if `layout` is None."""
+    `usual_layout`: that of files in which no end says otherwise, if `layout` is None. `keeps_ends`: with
+    `layout` append, a file is not cut back to its first end. `fpp_of`: by column, before `fpp`."""
 
     fpp: float | None = None
+    fpp_of: tuple[tuple[str, float], ...] = ()
     ndv: int | None = None
     max_bytes: int | None = None
     exact_blocks: bool = False
@@ -94,12 +106,15 @@ class BuildOptions(Selection):
     orc_streams: OrcStreams | None = None
     layout: FileLayout | None = None
     append_in_place: bool = False
+    keeps_ends: bool = False
     usual_layout: FileLayout = "replace"
     dialect: Any = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
         check_sizing(self.fpp, self.max_bytes)
+        for _, fpp in self.fpp_of:
+            check_sizing(fpp, None)
         if self.ndv is not None and self.ndv < 1:
             raise ValueError(f"ndv: {self.ndv}, expected 1 or more")
         check_word("existing", self.existing, Existing)
@@ -109,6 +124,26 @@ class BuildOptions(Selection):
             check_word("layout", self.layout, FileLayout)
         if self.append_in_place and self.layout == "replace":
             raise ValueError("layout: replace, expected append with append_in_place")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """Which files of a table to change, and how, see verbs.build_table.build_table. `where`: the wanted
+    values of partition columns."""
+
+    kind: TableChoice = "auto"
+    where: Mapping[str, tuple[str | None, ...]]
+    min_file_size: int = 0
+    commit: bool = True
+    sole_writer: bool = False
+    dry_run: bool = False
+    verify: bool = True
+    unconditional: bool = False
+
+    def __post_init__(self) -> None:
+        check_word("table", self.kind, TableChoice)
+        if self.min_file_size < 0:
+            raise ValueError(f"min_file_size: {self.min_file_size}, expected 0 or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +212,21 @@ class AdviseOptions(Selection):
     def target_fpp(self) -> float:
         """The rate that filters are sized for."""
         return DEFAULT_FPP if self.fpp is None else self.fpp
+
+
+def where_given(where: Any) -> dict[str, tuple[str | None, ...]]:
+    """The wanted values of partition columns: text or None, or several of them, by column. Raises
+    TypeError."""
+    found = {}
+    for name, value in mapping_given("where", where or {}, "values").items():
+        is_one = value is None or isinstance(value, str) or not isinstance(value, Iterable)
+        values = (value,) if is_one else tuple(value)
+        if not all(each is None or isinstance(each, str) for each in values):
+            raise TypeError(
+                f"where: {name}: {value!r}, expected text, as the table has it, or None"
+            )
+        found[name] = values
+    return found
 
 
 def check_dialect(dialect: Dialect | None, seed: int | None) -> None:

@@ -15,6 +15,16 @@ StoreKind = Literal["s3", "gs", "az", "http"]
 # As texts for people spell them.
 FORMAT_TITLES: Final[dict[Format, str]] = {"parquet": "Parquet", "orc": "ORC"}
 
+# The kinds of tables, and what may be asked for.
+TableKind = Literal["delta"]
+TableChoice = Literal["auto", "delta"]
+
+# What became of a file of a table. `appended before`: by a run that did not commit, or whose commit was
+# taken back.
+TableAction = Literal[
+    "appended", "appended before", "taken back", "unchanged", "too small", "gone", "failed"
+]
+
 # What a filter says about a value: certainly not there, possibly there, or no way to tell.
 Verdict = Literal["absent", "maybe", "unknown"]
 

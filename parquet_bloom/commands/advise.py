@@ -68,12 +68,13 @@ def advise(
     from parquet_bloom.verbs.advise import Advisor
 
     texts = read_value_sample(value_sample, columns or ()) if value_sample else {}
-    sample = {name: list(map(literal, each)) for name, each in texts.items()}
-    advisor = Advisor(AdviseOptions(columns=columns, value_sample=sample or None, **given), keys)
+    sample = {inputs.stored((name,))[0]: list(map(literal, each)) for name, each in texts.items()}
+    stored = columns and inputs.stored(columns)
+    advisor = Advisor(AdviseOptions(columns=stored, value_sample=sample or None, **given), keys)
 
     def work(path: str) -> None:
-        with progress(path) as show:
-            advisor.add(path, show)
+        with progress(path) as show, inputs.open(path, keys) as file:
+            advisor.add_file(file, show)
 
     complaints = inputs.complaints(at_once=as_json or verbose)
     code = inputs.each(work, complaints=complaints)

@@ -20,13 +20,37 @@ from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, columns_option
 from parquet_bloom.commands.store_options import stores
+from parquet_bloom.commands.table_options import (
+    all_sizes,
+    exit_code,
+    in_tables,
+    min_file_size,
+    no_commit,
+    sole_writer,
+)
 
 if TYPE_CHECKING:
-    from parquet_bloom.options import BuildOptions
+    from parquet_bloom.options import BuildOptions, TableOptions
     from parquet_bloom.verbs.build import BuildReport
+    from parquet_bloom.verbs.build_table import TableBuildReport
 
 # The columns to build, None for all; or why a file has none.
 Choice: TypeAlias = "tuple[str, ...] | Exception | None"
+
+# What says nothing about the files of a table: their places, and formats that are not Parquet's own.
+_ONLY_FILES = {
+    *(
+        "output",
+        "output_dir",
+        "in_place",
+        "overwrite",
+        "append_in_place",
+        "layout",
+        "auto",
+        "parts",
+    ),
+    *("orc_streams", "dialect"),
+}
 
 
 @click.command(cls=Command)
@@ -34,6 +58,7 @@ Choice: TypeAlias = "tuple[str, ...] | Exception | None"
 @option.columns()
 @columns_option("--auto", is_flag=True, help="Take the columns that `pbloom advise` recommends.")
 @option.row_groups
+@in_tables(no_commit, sole_writer, min_file_size, all_sizes, refused=_ONLY_FILES)
 @option.destinations
 @append_in_place
 @filters
@@ -49,7 +74,7 @@ Choice: TypeAlias = "tuple[str, ...] | Exception | None"
 def build(
     inputs: Inputs, columns: tuple[str, ...] | None, auto: bool,
     destination_of: option.DestinationOf, keys: GivenKeys,
-    as_json: bool, verbose: bool, **given: Any,
+    of_table: TableOptions | None, as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
 
@@ -57,6 +82,9 @@ def build(
     as the target allows, without your knowing the number of distinct values. What gets no filter is
     reported with the reason. In an ORC file, each index group gets a filter for as many
     values as it has rows.
+
+    With --table, they are appended to the files of tables, each of which then gets one commit that
+    records the new sizes. Without --column, the table's properties say for which columns.
 
     \b
     Example:
@@ -70,9 +98,11 @@ def build(
     from parquet_bloom.verbs.build import build_file
 
     dialect, columns = take_dialect(given, columns)
-    if auto == bool(columns):
+    if auto == bool(columns) and of_table is None:
         raise click.UsageError("expected exactly one of --column and --auto")
     options = BuildOptions(columns=columns, dialect=dialect, **given)
+    if of_table is not None:
+        sys.exit(_build_in_tables(inputs, options, of_table, keys, (as_json, verbose)))
     chosen: Mapping[str, Choice] = dict.fromkeys((path for path, _ in inputs.files), columns)
     if auto:
         chosen = _recommended(inputs, options, keys, at_once=as_json or verbose)
@@ -88,6 +118,37 @@ def build(
     summed = summarize_build, total_built
     answers = Answers(inputs, write_build, summed, as_json=as_json, verbose=verbose)
     sys.exit(answers.each(work))
+
+
+def _build_in_tables(
+    inputs: Inputs,
+    options: BuildOptions,
+    of_table: TableOptions,
+    keys: GivenKeys,
+    shown: tuple[bool, bool],
+) -> int:
+    """The exit code. `shown`: whether as JSON, and whether in full."""
+    from parquet_bloom.render.tables import (
+        summarize_table_build,
+        total_built_in_tables,
+        write_table_build,
+    )
+    from parquet_bloom.render.terminal import progress
+    from parquet_bloom.tables.open import open_table
+    from parquet_bloom.verbs.build_table import build_in_table
+
+    reports: list[TableBuildReport] = []
+
+    def work(path: str) -> TableBuildReport:
+        with progress(path) as show:
+            table = open_table(path, of_table.kind)
+            reports.append(build_in_table(table, options, of_table, keys=keys, progress=show))
+        return reports[-1]
+
+    as_json, verbose = shown
+    summed = summarize_table_build, total_built_in_tables
+    answers = Answers(inputs, write_table_build, summed, as_json=as_json, verbose=verbose)
+    return exit_code(answers.each(work), reports)
 
 
 def _recommended(

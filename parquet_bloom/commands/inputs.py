@@ -48,6 +48,16 @@ class Inputs:
             self.files, self._errors = find(names)
         self._told: set[str] = set()
 
+    def open(self, path: str, keys: Any) -> Any:
+        """One of the files, opened. Raises as files.open."""
+        from parquet_bloom.files import open as open_file
+
+        return open_file(path, keys)
+
+    def stored(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """The names of columns in the files."""
+        return columns
+
     def threads_for(self, threads: int | None) -> tuple[int, int | None]:
         """How many files to read at a time, and how many threads each of them gets."""
         from parquet_bloom.container.threads import threads_for_files
@@ -123,6 +133,17 @@ class Inputs:
                     code = TROUBLE
                 show(done, len(paths))
         return code
+
+
+def tables(names: tuple[str, ...]) -> Inputs:
+    """The tables that names mean."""
+
+    def find(names: tuple[str, ...]) -> tuple[list[Input], list[OSError]]:
+        from parquet_bloom.storage.paths import expand_tables
+
+        return expand_tables(names, storage_options())
+
+    return Inputs(names, find)
 
 
 class Answers:

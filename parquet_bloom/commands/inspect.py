@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 @key_options
 def inspect(
     inputs: Inputs, index_groups: bool, summary: bool, histogram: bool,
-    keys: GivenKeys, as_json: bool, verbose: bool, threads: int | None, **given: Any,
+    columns: tuple[str, ...] | None, keys: GivenKeys, as_json: bool, verbose: bool,
+    threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Show which column chunks have filters, and how good they are.
 
@@ -52,7 +53,6 @@ def inspect(
     """
     if summary + histogram + index_groups > 1:
         raise click.UsageError("expected at most one of --summary, --histogram and --index-groups")
-    from parquet_bloom.files import open as open_file
     from parquet_bloom.options import InspectOptions
     from parquet_bloom.render.inspect import (
         summarize_inspection,
@@ -63,10 +63,11 @@ def inspect(
 
     # Each histogram is drawn while its file is read.
     at_a_time, of_each = (1, threads) if histogram else inputs.threads_for(threads)
-    options = InspectOptions(index_groups=index_groups, threads=of_each, **given)
+    stored = columns and inputs.stored(columns)
+    options = InspectOptions(columns=stored, index_groups=index_groups, threads=of_each, **given)
 
     def work(path: str) -> FileInspection:
-        with open_file(path, keys) as file:
+        with inputs.open(path, keys) as file:
             return inspect_file(file, options)
 
     def draw(path: str) -> FileInspection:
@@ -75,7 +76,7 @@ def inspect(
 
         found: list[FilterOccupancy] = []
         writer = HistogramWriter(path)
-        with open_file(path, keys) as file:
+        with inputs.open(path, keys) as file:
             take = (lambda each, _: found.append(each)) if as_json else writer.take
             report = inspect_occupancy(file, options, take)
         if as_json:

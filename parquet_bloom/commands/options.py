@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands.completers import file_names, leaf_columns
-from parquet_bloom.commands.inputs import Inputs
+from parquet_bloom.commands.inputs import Inputs, tables
 from parquet_bloom.commands.sections import (
     Decorator,
     columns_option,
@@ -28,6 +28,7 @@ from parquet_bloom.commands.sections import (
     together,
     values_option,
 )
+from parquet_bloom.commands.table_views import TableInputs, TableView, table_views
 from parquet_bloom.program import FINE
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, words
 
@@ -246,12 +247,15 @@ def answering(paths: Sequence[str], output: Path, overwrite: bool) -> Iterator[N
 
 
 def answers(command: Any) -> Any:
-    """Where the answer goes. The command gets its files as `inputs`."""
+    """Where the answer goes. The command gets its files, or those of tables, as `inputs`."""
 
+    @table_views
     @answer_options
     @wraps(command)
-    def with_answer(files: tuple[str, ...], output: Path, overwrite: bool, **given: Any) -> None:
-        inputs = Inputs(files)
+    def with_answer(
+        files: tuple[str, ...], view: TableView | None, output: Path, overwrite: bool, **given: Any
+    ) -> None:
+        inputs = Inputs(files) if view is None else TableInputs(files, view)
         with answering([path for path, _ in inputs.files], output, overwrite):
             command(inputs=inputs, **given)
 
@@ -332,7 +336,8 @@ unconditional = files_option(
 def destinations(command: Any) -> Any:
     """Where new versions go: exactly one of -o, --output-dir, --in-place, and --append-in-place of a
     command that has it, or only --dry-run. The command gets its files as `inputs`, and
-    `destination_of`, the Destination of each path."""
+    `destination_of`, the Destination of each path; with tables, whose files stay where they are, what
+    was given is in `of_table`."""
 
     @together(
         files_option(
@@ -350,9 +355,15 @@ def destinations(command: Any) -> Any:
         files: tuple[str, ...], output: Path | None, output_dir: Path | None, in_place: bool,
         overwrite: bool, dry_run: bool, verify: bool, unconditional: bool, **given: Any,
     ) -> Any:  # fmt: skip
+        from dataclasses import replace
+
         from parquet_bloom.options import Destination
         from parquet_bloom.storage.paths import outputs_in, with_parent
 
+        if (of_table := given.get("of_table")) is not None:
+            changes = {"dry_run": dry_run, "verify": verify, "unconditional": unconditional}
+            given["of_table"] = replace(of_table, **changes)
+            return command(inputs=tables(files), destination_of=None, **given)
         inputs = Inputs(files)
         ways = {
             "--output": output is not None,

@@ -55,7 +55,6 @@ def probe(
     Example:
       pbloom probe events.bloom.parquet -c user_id -v 123456
     """
-    from parquet_bloom.files import open as open_file
     from parquet_bloom.options import ProbeOptions
     from parquet_bloom.render.probe import (
         summarize_probe,
@@ -84,10 +83,11 @@ def probe(
     code = FINE
     at_a_time, of_each = inputs.threads_for(threads)
     for column in (names := dict.fromkeys(columns)):
-        options = ProbeOptions(column=column, explain=explain, threads=of_each, **given)
+        (stored,) = inputs.stored((column,))
+        options = ProbeOptions(column=stored, explain=explain, threads=of_each, **given)
 
         def work(path: str, options: ProbeOptions = options) -> ProbeReport:
-            with open_file(path, keys) as file:
+            with inputs.open(path, keys) as file:
                 report = probe_file(file, options)
             absent.append(report.is_absent)
             return report

@@ -24,6 +24,7 @@ SECTIONS: Final = (
     "Filters",
     "Checks",
     "Files",
+    "Tables",
     OUTPUT,
     "Spark",
     GENERAL,
@@ -92,6 +93,7 @@ values_option = partial(click.option, cls=Option, section="Values")
 filters_option = partial(click.option, cls=Option, section="Filters")
 checks_option = partial(click.option, cls=Option, section="Checks")
 files_option = partial(click.option, cls=Option, section="Files")
+table_option = partial(click.option, cls=Option, section="Tables")
 output_option = partial(click.option, cls=Option, section=OUTPUT)
 spark_option = partial(click.option, cls=Option, section="Spark")
 orc_option = partial(click.option, cls=Option, section="ORC")

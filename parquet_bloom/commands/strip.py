@@ -12,15 +12,25 @@ from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, general_option
 from parquet_bloom.commands.store_options import stores
+from parquet_bloom.commands.table_options import exit_code, in_tables, sole_writer
 
 if TYPE_CHECKING:
+    from parquet_bloom.options import TableOptions
     from parquet_bloom.verbs.strip import StripReport
+    from parquet_bloom.verbs.strip_table import TableStripReport
+
+# What says nothing about the files of a table, which are not changed.
+_ONLY_FILES = {
+    *("output", "output_dir", "in_place", "overwrite", "verify", "unconditional"),
+    *("columns", "parts", "threads"),
+}
 
 
 @click.command(cls=Command)
 @option.files
 @option.columns()
 @option.row_groups
+@in_tables(sole_writer, refused=_ONLY_FILES)
 @option.destinations
 @key_options
 @option.as_json
@@ -35,13 +45,15 @@ if TYPE_CHECKING:
 @stores
 def strip(
     inputs: Inputs, destination_of: option.DestinationOf, keys: GivenKeys,
-    as_json: bool, verbose: bool, threads: int | None, **given: Any,
+    of_table: TableOptions | None, as_json: bool, verbose: bool, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
     The footer loses its pointers. The filters' bytes go if nothing but the footer follows them, and
     always in an ORC file. A file that loses all filters that were appended to it is cut back to its
     old size.
+
+    With --table, one commit for each table records the sizes of before, and the bytes stay.
 
     \b
     Example:
@@ -51,6 +63,8 @@ def strip(
     from parquet_bloom.render.changes import summarize_strip, total_stripped, write_strip
     from parquet_bloom.verbs.strip import strip_file
 
+    if of_table is not None:
+        sys.exit(_strip_in_tables(inputs, of_table, keys, (as_json, verbose)))
     selection = Selection(**given)
 
     def work(path: str) -> StripReport:
@@ -60,3 +74,30 @@ def strip(
     answers = Answers(inputs, write_strip, summed, as_json=as_json, verbose=verbose)
     at_a_time, _ = inputs.threads_for(threads)
     sys.exit(answers.each(work, threads=at_a_time))
+
+
+def _strip_in_tables(
+    inputs: Inputs, of_table: TableOptions, keys: GivenKeys, shown: tuple[bool, bool]
+) -> int:
+    """The exit code. `shown`: whether as JSON, and whether in full."""
+    from parquet_bloom.render.tables import (
+        summarize_table_strip,
+        total_stripped_in_tables,
+        write_table_strip,
+    )
+    from parquet_bloom.render.terminal import progress
+    from parquet_bloom.tables.open import open_table
+    from parquet_bloom.verbs.strip_table import strip_in_table
+
+    reports: list[TableStripReport] = []
+
+    def work(path: str) -> TableStripReport:
+        with progress(path) as show:
+            table = open_table(path, of_table.kind)
+            reports.append(strip_in_table(table, of_table, keys=keys, progress=show))
+        return reports[-1]
+
+    as_json, verbose = shown
+    summed = summarize_table_strip, total_stripped_in_tables
+    answers = Answers(inputs, write_table_strip, summed, as_json=as_json, verbose=verbose)
+    return exit_code(answers.each(work), reports)

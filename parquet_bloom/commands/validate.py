@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @key_options
 def validate(
     inputs: Inputs, findings_format: FindingsFormat, as_json: bool, policy: Policy,
-    keys: GivenKeys, verbose: bool, **given: Any,
+    columns: tuple[str, ...] | None, keys: GivenKeys, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
 
@@ -56,7 +56,6 @@ def validate(
     Example:
       pbloom validate events.bloom.parquet --require user_id --max-fpp 0.02
     """
-    from parquet_bloom.files import open as open_file
     from parquet_bloom.options import ValidateOptions
     from parquet_bloom.render.findings import summarize_validation, total_validated
     from parquet_bloom.render.terminal import progress
@@ -64,13 +63,14 @@ def validate(
 
     if as_json and findings_format not in ("text", "json"):
         raise click.UsageError("expected at most one of --json and --format")
-    options = ValidateOptions(policy=policy, **given)
+    stored = columns and inputs.stored(columns)
+    options = ValidateOptions(columns=stored, policy=policy, **given)
     output_format: FindingsFormat = "json" if as_json else findings_format
     reports: list[ValidationReport] = []
     failures: list[Failure] = []
 
     def work(path: str) -> ValidationReport:
-        with progress(path) as show, open_file(path, keys) as file:
+        with progress(path) as show, inputs.open(path, keys) as file:
             reports.append(validate_file(file, options, show))
         return reports[-1]
 

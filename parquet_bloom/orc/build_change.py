@@ -34,7 +34,15 @@ _KINDS: Final = {"utf8": (BLOOM_FILTER_UTF8,), "both": FILTER_KINDS}
 USUAL_STREAMS: Final[OrcStreams] = "utf8"
 
 _PARQUET_ONLY = (
-    *("append_in_place", "max_bytes", "exact_blocks", "expose_filter_location", "layout"),
+    *(
+        "append_in_place",
+        "fpp_of",
+        "keeps_ends",
+        "max_bytes",
+        "exact_blocks",
+        "expose_filter_location",
+        "layout",
+    ),
     "dialect",
 )
 

@@ -14,12 +14,13 @@ from dataclasses import field, replace
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.filters.sizing import MAX_BYTES, Size
+from parquet_bloom.filters.sizing import MAX_BYTES, MeasuredFilter, Size
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
@@ -54,16 +55,17 @@ class ParquetBuild(FilterChange, BuildChange):
         plan = plan_of(file, options, lambda chunk: chunk.has_filters)
         replaced = {chunk.key: chunk for chunk in plan.chunks if chunk.has_filters}
         check_end(file, replaced)
-        self._builder = FilterBuilder(file, size, options.threads)
+        sizes = {name: replace(size, fpp=fpp) for name, fpp in options.fpp_of}
+        self._builder = FilterBuilder(file, size, options.threads, sizes)
         new = NewFilters(
             chunks=plan.chunks,
             built=self.built,
-            reason_against=(lambda filter: "") if options.force else size.reason_against,
+            reason_against=_no_reason if options.force else self._builder.reason_against,
             is_shown=options.expose_filter_location,
             progress=progress,
         )
         # A replaced filter goes even if no new one is written: its bytes may be overwritten.
-        if options.append_in_place:
+        if options.append_in_place or options.keeps_ends:
             kept = Kept(file.source.size, is_end=True)
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
@@ -86,6 +88,16 @@ class ParquetBuild(FilterChange, BuildChange):
     def compose(self, version: Version) -> None:
         super().compose(version)
         self.notes = tuple(self._notes())
+
+    def erased(self) -> Iterator[Range]:
+        for start, end in super().erased():
+            if self._options.keeps_ends:
+                raise RewriteError(
+                    f"{self.file.path}: bytes {start} to {end - 1} are a plaintext filter of an encrypted"
+                    " column, which has to be overwritten: nothing is, where earlier versions still"
+                    " use it"
+                )
+            yield start, end
 
     def _notes(self) -> Iterator[str]:
         """Source: docs/encryption.md."""
@@ -116,6 +128,10 @@ class ParquetBuild(FilterChange, BuildChange):
         return self.file.is_encrypted and any(
             self.file.chunk(each.place.part, each.column).has_crypto_metadata for each in found
         )
+
+
+def _no_reason(chunk: ColumnChunk, filter: MeasuredFilter) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
-from parquet_bloom.filters.sizing import BLOCK_BYTES, Size
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MeasuredFilter, Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.parquet.ahead import pages_ranges
@@ -19,12 +19,19 @@ from parquet_bloom.vocabulary import NO_VALUES
 
 
 class FilterBuilder:
-    """Builds the filters of a file's chunks at one `size`."""
+    """Builds the filters of a file's chunks at one `size`, or at that of their column."""
 
-    def __init__(self, file: OpenFile, size: Size, threads: int | None) -> None:
-        """`threads`: one for each processor if None."""
+    def __init__(
+        self,
+        file: OpenFile,
+        size: Size,
+        threads: int | None,
+        sizes: Mapping[str, Size] | None = None,
+    ) -> None:
+        """`threads`: one for each processor if None. `sizes`: by column, before `size`."""
         self._file = file
         self._size = size
+        self._sizes = sizes or {}
         self._threads = threads
 
     def built(self, chunks: Sequence[ColumnChunk]) -> Generator[Built]:
@@ -34,8 +41,15 @@ class FilterBuilder:
             self._file.source.will_read(pages_ranges(self._file, chunks))
         return work_in_order(chunks, self._try, self._room, self._threads)
 
+    def reason_against(self, chunk: ColumnChunk, filter: MeasuredFilter) -> str:
+        """Why the chunk's filter should not be written; empty if it should."""
+        return self._size_of(chunk).reason_against(filter)
+
+    def _size_of(self, chunk: ColumnChunk) -> Size:
+        return self._sizes.get(chunk.leaf.name, self._size)
+
     def _room(self, chunk: ColumnChunk) -> int:
-        file, size = self._file, self._size
+        file, size = self._file, self._size_of(chunk)
         filter = BLOCK_BYTES * size.blocks_for(size.ndv or self._max_values(chunk))
         return filter + pages_room(file.source, file.footer, chunk)
 
@@ -48,7 +62,7 @@ class FilterBuilder:
             lambda: chunk_runs(self._file.source, self._file.footer, chunk),
             chunk.leaf.type,
             self._max_values(chunk),
-            self._size,
+            self._size_of(chunk),
         )
         return filter or NO_VALUES
 

@@ -42,10 +42,11 @@ class ParquetRepair(FilterChange, RepairChange):
             check_end(file, places)
         if is_appended:
             check_last(file, places)
+        builder = TolerantFilterBuilder(file, size, options.threads)
         new = NewFilters(
             chunks=repairs.rebuilt,
-            built=TolerantFilterBuilder(file, size, options.threads).built,
-            reason_against=size.reason_against,
+            built=builder.built,
+            reason_against=builder.reason_against,
             progress=progress,
         )
         kept = Kept(file.source.size if is_appended else file.footer.start)

@@ -119,7 +119,7 @@ class NewFilters:
 
     chunks: Sequence[ColumnChunk]
     built: Callable[[Sequence[ColumnChunk]], Generator[Built]]
-    reason_against: Callable[[MeasuredFilter], str]
+    reason_against: Callable[[ColumnChunk, MeasuredFilter], str]
     is_shown: bool = False
     progress: Progress | None = None
 
@@ -173,7 +173,7 @@ class FilterChange(ParquetChange):
         progress = of_all(self._new.progress, self._new.chunks)
         done = count(1)
         for chunk, filter in built:
-            reason = filter if isinstance(filter, str) else self._new.reason_against(filter)
+            reason = filter if isinstance(filter, str) else self._new.reason_against(chunk, filter)
             if isinstance(filter, str) or reason:
                 self.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
             else:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage.source import LocalSource, Source, is_object, is_url, local_path
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.folder import Folder
 
 # The extra that brings what reads there; web servers need nothing more than any of them.
 _EXTRAS = {"s3": "s3", "gs": "gcs", "az": "azure", "http": "s3"}
@@ -35,6 +39,31 @@ def open_source(path: str | os.PathLike[str]) -> Source:
 
         return RemoteSource(text)
     return LocalSource(local_path(text), text)
+
+
+def open_folder(path: str | os.PathLike[str]) -> Folder:
+    """The folder at a path, or the URL of one in an object store. Raises UnsupportedError for other URLs,
+    behind which nobody can make a file only if there is none, OSError."""
+    text = os.fspath(path)
+    if is_object(text):
+        from parquet_bloom.storage.address import Address
+
+        address = Address.of(text)
+        if address.kind != "http":
+            try:
+                from parquet_bloom.storage.objects.folders import ObjectFolder
+            except ImportError as error:
+                raise not_installed(address, error) from None
+            return ObjectFolder(address)
+    if is_url(text):
+        scheme = text.partition("://")[0]
+        raise UnsupportedError(
+            f"{text}: a table behind {scheme}:// is not supported, expected a local folder, s3://, gs://"
+            " or az://"
+        )
+    from parquet_bloom.storage.folder import LocalFolder
+
+    return LocalFolder(text)
 
 
 def with_options(

@@ -21,7 +21,7 @@ from parquet_bloom.storage.source import OBJECT_SCHEMES
 from parquet_bloom.vocabulary import StoreKind
 
 # Not escaped in the URL of a key. An asterisk in a key would be taken for a glob.
-_UNESCAPED = "/:@!$&'(),;=+"
+UNESCAPED = "/:@!$&'(),;=+"
 
 # What pyarrow calls it in the query of a URL, and obstore as an option.
 _PYARROW_OPTIONS = {"access_key": "access_key_id", "secret_key": "secret_access_key"}
@@ -63,7 +63,7 @@ class Address(str):
 
     def found(self, key: str, listed: Listed) -> Self:
         """An object of the same store, with what a listing says of it."""
-        copy = self.other(f"{self.scheme}://{self.host}/{quote(key, safe=_UNESCAPED)}")
+        copy = self.other(f"{self.scheme}://{self.host}/{quote(key, safe=UNESCAPED)}")
         copy.listed = listed
         return copy
 

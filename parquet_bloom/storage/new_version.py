@@ -225,9 +225,10 @@ def resolve_target(
     in_place: bool,
     overwrite: bool,
     unconditional: bool = False,
+    in_table: bool = False,
 ) -> Target:
     """Where to write. Raises RewriteError unless exactly one of `output` and `in_place` is given, and
-    for a place that must not be written."""
+    for a place that must not be written. `in_table`: in place, by somebody who tells the table."""
     where = os.fspath(source)
     if (output is None) == (not in_place):
         raise RewriteError(f"{where}: expected either an output or in_place")
@@ -235,11 +236,13 @@ def resolve_target(
         if is_url(where):
             url = addressed(where)
             _check_written_to(url)
-            check_not_in_table(url)
+            if not in_table:
+                check_not_in_table(url)
             return Target(url, overwrite=True, in_place=True, unconditional=unconditional)
         target = local_path(where)
-        check_not_in_table(target)
-        recover_first(target)
+        if not in_table:
+            check_not_in_table(target)
+            recover_first(target)
         return Target(str(target), overwrite=True, in_place=True)
     return output_target(output, [] if is_url(where) else [local_path(where)], overwrite)
 

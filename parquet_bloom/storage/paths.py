@@ -49,6 +49,21 @@ def expand(
     return inputs, errors
 
 
+def expand_tables(
+    names: Iterable[str], options: Mapping[str, str] | None = None
+) -> tuple[list[Input], list[OSError]]:
+    """The same, but each name is that of a table, whose folder is not looked into."""
+    inputs: list[Input] = []
+    errors: list[OSError] = []
+    for name in names:
+        if not name:
+            errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a table"))
+            continue
+        path = os.fspath(with_options(name.rstrip("/") or name, options))
+        inputs.append(Input(path, Path(Path(path).name)))
+    return inputs, errors
+
+
 def _shown(name: str) -> str:
     """Without what must not be shown."""
     return str(with_options(name, {}))

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 KNOWN_FOR = 60
 
 _ADVICE = {
-    "Delta Lake": "set the writer's Bloom filter properties for new files, or write copies with -o",
+    "Delta Lake": "change the table with --table (build_table, strip_table), which tells it, or write"
+    " copies with -o",
     "Iceberg": "set write.parquet.bloom-filter-enabled.column.NAME or write.orc.bloom.filter.columns"
     " for new files, or write copies with -o",
     "Hudi": "set the writer's Bloom filter options for new files, or write copies with -o",

@@ -31,7 +31,7 @@ from parquet_bloom.legacy.change import build_change
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
-from parquet_bloom.storage.new_version import check_appendable, detached, write_version
+from parquet_bloom.storage.new_version import Target, check_appendable, detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
 
@@ -188,23 +188,41 @@ def build_file(
         check_appendable(path)
     target = replace(destination.target(path), is_appended=options.append_in_place)
     with open_file(path, keys) as file:
-        check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
-        if target.in_place and file.source.is_remote:
-            options = replace(options, usual_layout="append")
-        change = build_change(file, options, progress)
-        if filters is not None:
-            change.take(filters(file, change.planned))
-        size = write_version(file.source, target, change, destination.verify)
-        return BuildReport(
-            path=file.path,
-            format=file.format,
-            output=target.name,
-            filters=tuple(sorted(change.filters, key=lambda built: built.place.part)),
-            skipped=tuple(sorted(change.skipped, key=lambda skip: skip.place.part)),
-            bytes_added=size - file.source.size,
-            size_before=file.source.size,
-            size_after=size,
-            seconds=time.perf_counter() - started,
-            notes=(*change.notes, *detached(file.source, target, change)),
-            requests=file.source.requests,
-        )
+        report = _build(file, options, target, destination.verify, progress, filters)
+        return replace(report, seconds=time.perf_counter() - started)
+
+
+def build_opened(file: Container, options: BuildOptions, destination: Destination) -> BuildReport:
+    """As build, of a file that is open."""
+    return _build(file, options, destination.target(file.path), destination.verify)
+
+
+def _build(
+    file: Container,
+    options: BuildOptions,
+    target: Target,
+    verify: bool,
+    progress: Progress | None = None,
+    filters: TakeFilters | None = None,
+) -> BuildReport:
+    started = time.perf_counter()
+    check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
+    if target.in_place and file.source.is_remote:
+        options = replace(options, usual_layout="append")
+    change = build_change(file, options, progress)
+    if filters is not None:
+        change.take(filters(file, change.planned))
+    size = write_version(file.source, target, change, verify)
+    return BuildReport(
+        path=file.path,
+        format=file.format,
+        output=target.name,
+        filters=tuple(sorted(change.filters, key=lambda built: built.place.part)),
+        skipped=tuple(sorted(change.skipped, key=lambda skip: skip.place.part)),
+        bytes_added=size - file.source.size,
+        size_before=file.source.size,
+        size_after=size,
+        seconds=time.perf_counter() - started,
+        notes=(*change.notes, *detached(file.source, target, change)),
+        requests=file.source.requests,
+    )

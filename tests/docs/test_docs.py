@@ -37,6 +37,7 @@ from parquet_bloom.rules.finding import Finding
 from parquet_bloom.values.literals import TYPES
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
+from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.documents import key_of
 from parquet_bloom.verbs.inspect import FileInspection
@@ -45,6 +46,8 @@ from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.recover import RecoveryReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import StripReport
+from parquet_bloom.verbs.strip_table import TableStripReport
+from parquet_bloom.verbs.table_change import ChangedFile, SkippedColumn
 from parquet_bloom.verbs.validate import Checked, ValidationReport
 
 README = (ROOT / "README.md").read_text()
@@ -143,6 +146,7 @@ def keys_of(field, report):
     ("section", "reports"),
     {
         "build": (BuildReport, BuiltFilters, LeftChunk),
+        "build --table": (TableBuildReport, ChangedFile, SkippedColumn),
         "inspect": (
             FileInspection,
             PartDescription,
@@ -159,6 +163,7 @@ def keys_of(field, report):
         "probe": (ProbeReport, ProbedValue, Answer, Explanation),
         "dump --format json": (StoredFilter,),
         "strip": (StripReport, RemovedFilters, LeftChunk),
+        "strip --table": (TableStripReport,),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
         "diff": (FileDiff, FilterDiff, FilterDescription),
         "recover": (RecoveryReport,),

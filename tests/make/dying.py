@@ -1,6 +1,7 @@
 """Builds that die: before and after any call that touches the disk, a process ends.
 
     python -m make.dying links|no-links SOURCE [OUTPUT]
+    python -m make.dying table TABLE
 
 Reads the number of a call, two for each, from a line of stdin, and answers with the exit code of a
 build that was to die there. The process that forks is this one, which has one thread and no locks
@@ -9,6 +10,7 @@ that somebody might hold: that of the tests has threads of Arrow's, and maybe a 
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -27,12 +29,14 @@ DEAD = 9
 
 @contextmanager
 def builds(
-    source: Path, output: Path | None, links: bool = True
+    source: Path, output: Path | None = None, links: bool = True, is_table: bool = False
 ) -> Iterator[Callable[[int], bool]]:
     """Gives a function that builds, in place without an output, and dies at the given step; it
-    answers whether the build lived to its end. `links`: whether the file system has hard links."""
+    answers whether the build lived to its end. `links`: whether the file system has hard links.
+    `is_table`: whether the source is a table."""
     paths = map(str, filter(None, (source, output)))
-    command = [sys.executable, "-m", "make.dying", "links" if links else "no-links", *paths]
+    way = "table" if is_table else "links" if links else "no-links"
+    command = [sys.executable, "-m", "make.dying", way, *paths]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -54,7 +58,7 @@ def no_link(*_: Any, **__: Any) -> None:
     raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
-def build_and_die(step: int, source: str, output: str | None = None) -> None:
+def build_and_die(step: int, way: str, source: str, output: str | None = None) -> None:
     left = [step]
 
     def die() -> None:
@@ -76,23 +80,33 @@ def build_and_die(step: int, source: str, output: str | None = None) -> None:
     # Whose calls Python does not have.
     for call in ("exchange", "rename_to_free"):
         setattr(local_output, call, dying(getattr(local_output, call)))
-    pb.build(source, output, columns=["a"], in_place=output is None, threads=1)
+    if way == "table":
+        build_in(source)
+    else:
+        pb.build(source, output, columns=["a"], in_place=output is None, threads=1)
+
+
+def build_in(table: str) -> None:
+    pb.build_table(table, columns=["id"], min_file_size=0, threads=1)
 
 
 def main() -> None:
-    links, *paths = sys.argv[1:]
-    if links == "no-links":
+    way, *paths = sys.argv[1:]
+    if way == "no-links":
         os.link = no_link
     # So that no child has to import what a build imports.
     with TemporaryDirectory() as folder:
-        pb.build(paths[0], Path(folder) / "out.parquet", columns=["a"], threads=1)
+        if way == "table":
+            build_in(shutil.copytree(paths[0], f"{folder}/table"))
+        else:
+            pb.build(paths[0], Path(folder) / "out.parquet", columns=["a"], threads=1)
     assert threading.active_count() == 1
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                build_and_die(int(line), *paths)
+                build_and_die(int(line), way, *paths)
                 code = 0
             finally:
                 os._exit(code)

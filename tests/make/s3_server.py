@@ -132,7 +132,9 @@ class WritingHandler(Handler):
 
     def _problem(self, name: str) -> tuple[int, str, dict[str, str]] | None:
         """Why the conditions of a request that writes do not hold."""
-        wanted = self.headers.get("If-Match")
+        wanted, is_new = self.headers.get("If-Match"), self.headers.get("If-None-Match") == "*"
+        if is_new and name in self.store.objects and not self.store.is_lax:
+            return _error(412, "PreconditionFailed")
         if wanted is None or self.store.is_lax:
             return None
         if name not in self.store.objects:

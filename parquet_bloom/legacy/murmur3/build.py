@@ -36,7 +36,15 @@ from parquet_bloom.storage.new_version import Version
 from parquet_bloom.vocabulary import NO_VALUES
 
 _NOT_SUPPORTED = (
-    *("append_in_place", "exact_blocks", "expose_filter_location", "force", "layout"),
+    *(
+        "append_in_place",
+        "fpp_of",
+        "keeps_ends",
+        "exact_blocks",
+        "expose_filter_location",
+        "force",
+        "layout",
+    ),
     "orc_streams",
 )
 

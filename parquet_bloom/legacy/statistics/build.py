@@ -34,7 +34,15 @@ from parquet_bloom.vocabulary import NO_VALUES
 MAX_FOOTER_BYTES = (1 << 31) - 1
 
 _NOT_SUPPORTED = (
-    *("append_in_place", "exact_blocks", "expose_filter_location", "force", "layout"),
+    *(
+        "append_in_place",
+        "fpp_of",
+        "keeps_ends",
+        "exact_blocks",
+        "expose_filter_location",
+        "force",
+        "layout",
+    ),
     "orc_streams",
 )
 _IN_DIALECT = ("fpp", "ndv", "max_bytes")

@@ -1,4 +1,5 @@
-"""What is in a folder of an object store, which is a prefix of keys: a few small listings."""
+"""What is in a folder of an object store, which is a prefix of keys: a few small listings, and small
+files that are read and made whole."""
 
 from __future__ import annotations
 
@@ -6,22 +7,26 @@ import errno
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import obstore
+from obstore.exceptions import AlreadyExistsError
 
-from parquet_bloom.storage.address import Address, Listed
+from parquet_bloom.storage.address import UNESCAPED, Address, Listed
+from parquet_bloom.storage.folder import Entry
 from parquet_bloom.storage.local_output import Leftover, is_left
 from parquet_bloom.storage.objects.requests import Result, ask, submit
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.traffic import Requests, Traffic
 
-HEAD, LIST, PUT = Requests(head=1), Requests(list=1), Requests(put=1)
+GET, HEAD, LIST, PUT = Requests(get=1), Requests(head=1), Requests(list=1), Requests(put=1)
 
 
 class ObjectFolder:
-    """A prefix of whole segments."""
+    """A Folder; a prefix of whole segments."""
 
     def __init__(self, address: Address) -> None:
+        self.path: str = address
         self._address = address
         self._prefix = f"{key}/" if (key := address.key.strip("/")) else ""
         self._store = store_of(address)
@@ -64,10 +69,58 @@ class ObjectFolder:
                 errno.EACCES, "removing was refused", str(self._address)
             ) from None
 
+    def entries(self, name: str) -> list[Entry]:
+        prefix = f"{self._prefix}{name}"
+
+        def all_pages() -> Any:
+            return obstore.list_with_delimiter(self._store, prefix)["objects"]
+
+        found = self._asked(LIST, all_pages)
+        return sorted(
+            (
+                Entry(
+                    meta["path"].rpartition("/")[2],
+                    meta["size"],
+                    int(meta["last_modified"].timestamp() * 1000),
+                )
+                for meta in found
+            ),
+            key=lambda entry: entry.name,
+        )
+
+    def read(self, name: str) -> bytes:
+        key = f"{self._prefix}{name}"
+        return self._asked(GET, lambda: bytes(obstore.get(self._store, key).bytes()), name)
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        key = f"{self._prefix}{name}"
+
+        def put() -> bool:
+            try:
+                obstore.put(self._store, key, data, mode="create", use_multipart=False)
+            except AlreadyExistsError:
+                return False
+            return True
+
+        kind = PUT + Requests(bytes_up=len(data))
+        # If an answer is lost and the request repeated, the file that is there may be this one.
+        return self._asked(kind, put, name) or self.read(name) == data
+
+    def path_of(self, name: str) -> Address:
+        key = quote(f"{self._prefix}{name}", safe=UNESCAPED)
+        return self._address.other(f"{self._address.scheme}://{self._address.host}/{key}")
+
+    def size_of(self, name: str) -> int:
+        key = f"{self._prefix}{name}"
+        size: int = self._asked(HEAD, lambda: obstore.head(self._store, key), name)["size"]
+        return size
+
     def _pages(self, prefix: str) -> Iterator[Any]:
         pages = iter(obstore.list(self._store, prefix))
         while page := self._asked(LIST, lambda: next(pages, None)):
             yield page
 
-    def _asked(self, kind: Requests, work: Callable[[], Result]) -> Result:
-        return submit(lambda: ask(self._address, kind, work, Traffic())).result()
+    def _asked(self, kind: Requests, work: Callable[[], Result], name: str = "") -> Result:
+        """The answer about `name` in it."""
+        address = self.path_of(name) if name else self._address
+        return submit(lambda: ask(address, kind, work, Traffic())).result()

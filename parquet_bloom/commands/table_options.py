@@ -1,0 +1,91 @@
+"""Options of commands that change tables of a lake instead of files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import wraps
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from parquet_bloom.commands import options as option
+from parquet_bloom.commands.sections import Decorator, table_option, together
+from parquet_bloom.commands.table_views import check_with_tables, kind, where
+from parquet_bloom.vocabulary import TableChoice
+
+sole_writer = table_option(
+    "--sole-writer",
+    is_flag=True,
+    help="Nobody else writes to the table meanwhile; needed on S3.",
+)
+no_commit = table_option(
+    "--no-commit",
+    "commit",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Do not record the new sizes yet; the next run does.",
+)
+min_file_size = table_option(
+    "--min-file-size",
+    callback=option.any_size,
+    metavar="SIZE",
+    help="Leave smaller files as they are; see docs/tables.md.  [default: 4MiB]",
+)
+all_sizes = table_option("--all-sizes", is_flag=True, help="Take files of any size.")
+
+
+def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
+    """With --table, the command gets the TableOptions as `of_table`, else None. `refused`: the
+    parameters that are only about files."""
+
+    def add(command: Any) -> Any:
+        @together(kind, where, *options)
+        @wraps(command)
+        def with_tables(table: TableChoice | None, **given: Any) -> Any:
+            names = {name for each in options for name in _names(each)}
+            of_tables = {name: given.pop(name) for name in ("where", *names)}
+            _check(table, set(of_tables), refused)
+            return command(of_table=_options(table, of_tables), **given)
+
+        return with_tables
+
+    return add
+
+
+def _names(decorator: Decorator) -> list[str]:
+    def probe() -> None: ...
+
+    return [parameter.name for parameter in decorator(probe).__click_params__]
+
+
+def _check(table: TableChoice | None, of_tables: Collection[str], refused: Collection[str]) -> None:
+    """Raise UsageError for options that say nothing about a table, or about files."""
+    check_with_tables(table, of_tables)
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if table is not None and is_given and parameter.name in refused:
+            raise click.UsageError(f"{parameter.opts[0]}: not with --table")
+
+
+def _options(table: TableChoice | None, given: dict[str, Any]) -> Any:
+    if table is None:
+        return None
+    from parquet_bloom.options import TableOptions
+    from parquet_bloom.verbs.build_table import MIN_FILE_SIZE
+
+    all_sizes, least = given.pop("all_sizes", False), given.pop("min_file_size", None)
+    if all_sizes and least is not None:
+        raise click.UsageError("expected at most one of --min-file-size and --all-sizes")
+    size = 0 if all_sizes else MIN_FILE_SIZE if least is None else least
+    return TableOptions(kind=table, min_file_size=size, **given)
+
+
+def exit_code(code: int, reports: Collection[Any]) -> int:
+    """TROUBLE if the change of any file failed."""
+    from parquet_bloom.program import TROUBLE
+
+    failed = any(file.action == "failed" for report in reports for file in report.files)
+    return TROUBLE if failed else code

@@ -1,0 +1,184 @@
+"""The live files of tables as the input files of a command that reads."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from parquet_bloom.commands.inputs import Inputs
+from parquet_bloom.commands.sections import table_option, together
+from parquet_bloom.commands.store_options import storage_options
+from parquet_bloom.vocabulary import TableChoice, words
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.paths import Input
+    from parquet_bloom.tables.table import Table, TableFile
+
+
+class TableView(NamedTuple):
+    """Which files of which version of tables."""
+
+    kind: TableChoice
+    version: int | None
+    as_of: datetime | None
+    where: Mapping[str, tuple[str, ...]]
+
+
+def partitions(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """The values that are wanted of each column."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, is_given, value = text.partition("=")
+        if not is_given or not name:
+            raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE")
+        found[name] = (*found.get(name, ()), value)
+    return found
+
+
+def _moment(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
+    try:
+        return None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: expected a time, such as 2026-11-22T06:00Z") from None
+
+
+kind = table_option(
+    "--table",
+    "table",
+    type=click.Choice(words(TableChoice)),
+    help="Each FILE is the folder of a table of this kind; auto looks. Its live files are meant.",
+)
+where = table_option(
+    "--where",
+    multiple=True,
+    callback=partitions,
+    metavar="COLUMN=VALUE",
+    help="Only the files of this partition, with the value as the table has it; repeatable."
+    " __HIVE_DEFAULT_PARTITION__ is null.",
+)
+
+
+def check_with_tables(table: TableChoice | None, of_tables: Iterable[str]) -> None:
+    """Raise UsageError for options that say nothing without --table."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if table is None and is_given and parameter.name in of_tables:
+            raise click.UsageError(f"{parameter.opts[0]}: expected with --table only")
+
+
+def table_views(command: Any) -> Any:
+    """With --table, the input files are the live files of tables; the command gets a TableView as
+    `view`, else None."""
+
+    @together(
+        kind,
+        where,
+        table_option(
+            "--version",
+            "version",
+            type=click.IntRange(0),
+            metavar="N",
+            help="As it was in this version.  [default: the newest]",
+        ),
+        table_option(
+            "--as-of",
+            callback=_moment,
+            metavar="TIME",
+            help="As it was then: 2026-11-20, 2026-11-20T06:00Z; UTC unless it says otherwise.",
+        ),
+    )
+    @wraps(command)
+    def with_view(
+        table: TableChoice | None,
+        where: Mapping[str, tuple[str, ...]],
+        version: int | None,
+        as_of: datetime | None,
+        **given: Any,
+    ) -> Any:
+        check_with_tables(table, ("where", "version", "as_of"))
+        if version is not None and as_of is not None:
+            raise click.UsageError("expected at most one of --version and --as-of")
+        view = None if table is None else TableView(table, version, as_of, where)
+        return command(view=view, **given)
+
+    return with_view
+
+
+class TableInputs(Inputs):
+    """The live files of tables, each as long as its table says."""
+
+    def __init__(self, names: tuple[str, ...], view: TableView) -> None:
+        self._view = view
+        self._tables: list[Table] = []
+        self._recorded: dict[str, TableFile] = {}
+        super().__init__(names, self._find)
+        self._tell_deleted()
+
+    def open(self, path: str, keys: Any) -> Any:
+        from parquet_bloom.files import open as open_file
+
+        return open_file(path, keys, size=self._recorded[path].size)
+
+    def stored(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """As the files call columns of the tables. Raises ColumnError."""
+        from parquet_bloom.errors import ColumnError
+
+        for table, other in zip(self._tables, self._tables[1:], strict=False):
+            for name in columns:
+                if table.physical(name) != other.physical(name):
+                    raise ColumnError(
+                        f"{other.location}: column {name}: its files call it otherwise than those of"
+                        f" {table.location}: expected one table at a time"
+                    )
+        first = self._tables[:1]
+        return tuple(table.physical(name) for table in first for name in columns) or columns
+
+    def _find(self, names: tuple[str, ...]) -> tuple[list[Input], list[OSError]]:
+        from parquet_bloom.errors import ParquetBloomError
+        from parquet_bloom.storage.paths import Input, expand_tables
+
+        found, errors = expand_tables(names, storage_options())
+        inputs = []
+        for name, _ in found:
+            try:
+                files = self._files_of(name)
+            except OSError as error:
+                errors.append(error)
+            except ParquetBloomError as error:
+                problem = str(error).removeprefix(f"{name}: ")
+                errors.append(OSError(errno.EINVAL, problem, name))
+            else:
+                self._recorded |= {file.path: file for file in files}
+                inputs += [Input(file.path, Path(file.name)) for file in files]
+        return inputs, errors
+
+    def _files_of(self, name: str) -> tuple[TableFile, ...]:
+        from parquet_bloom.tables.open import open_table
+        from parquet_bloom.tables.partitions import files_where
+
+        view = self._view
+        table = open_table(name, view.kind, version=view.version, as_of=view.as_of)
+        self._tables.append(table)
+        return files_where(table, view.where)
+
+    def _tell_deleted(self) -> None:
+        """Filters know rows that a table has deleted without rewriting their file."""
+        deleted = [file.num_deleted for file in self._recorded.values() if file.num_deleted]
+        if deleted:
+            from parquet_bloom.container import number_of
+            from parquet_bloom.render.terminal import complain
+
+            rows, files = number_of(sum(deleted), "row"), number_of(len(deleted), "file")
+            complain(
+                f"{rows} of {files} are deleted by deletion vectors: filters know them all the same"
+            )

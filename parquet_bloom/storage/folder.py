@@ -1,0 +1,121 @@
+"""Folders whose small files are read whole and whose new ones must not be there before: the logs of
+tables, local or in an object store."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.storage.local_output import NO_FOLDER_SYNC, NO_LINKS, hidden_name
+from parquet_bloom.storage.rename import rename_to_free
+from parquet_bloom.storage.source import local_path, naming, tolerating
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file directly in a folder. `modified`: in milliseconds since 1970."""
+
+    name: str
+    size: int
+    modified: int
+
+
+class Folder(Protocol):
+    """A folder, by path or URL. Names are relative to it, with `/` between their parts. Methods raise
+    OSError."""
+
+    path: str
+
+    def has_folder(self, name: str) -> bool: ...
+    def entries(self, name: str) -> list[Entry]:
+        """The files in its folder `name`, sorted by name; none if there is no such folder."""
+
+    def read(self, name: str) -> bytes:
+        """A whole file. Raises FileNotFoundError."""
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Make a file, whole or not at all; False if there is one."""
+
+    def path_of(self, name: str) -> str:
+        """The path or URL of a file in it, to be opened."""
+
+    def size_of(self, name: str) -> int:
+        """In bytes. Raises FileNotFoundError."""
+
+
+class LocalFolder:
+    """A local Folder."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._root = local_path(path)
+
+    def has_folder(self, name: str) -> bool:
+        return (self._root / name).is_dir()
+
+    def entries(self, name: str) -> list[Entry]:
+        found = []
+        with suppress(FileNotFoundError):
+            for each in os.scandir(self._root / name):
+                # One may be removed meanwhile.
+                with suppress(FileNotFoundError):
+                    if each.is_file():
+                        status = each.stat()
+                        modified = status.st_mtime_ns // 1_000_000
+                        found.append(Entry(each.name, status.st_size, modified))
+        return sorted(found, key=lambda entry: entry.name)
+
+    def read(self, name: str) -> bytes:
+        return (self._root / name).read_bytes()
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        target = self._root / name
+        temporary = target.with_name(hidden_name(target.name))
+        with naming(target):
+            try:
+                self._write(temporary, data)
+                is_made = self._link(temporary, target)
+            finally:
+                temporary.unlink(missing_ok=True)
+            if is_made:
+                _sync(target.parent)
+        return is_made
+
+    def _write(self, temporary: Path, data: bytes) -> None:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _link(self, temporary: Path, target: Path) -> bool:
+        try:
+            with tolerating(NO_LINKS):
+                os.link(temporary, target)
+                return True
+            if rename_to_free(temporary, target):
+                return True
+        except FileExistsError:
+            return False
+        raise UnsupportedError(
+            f"{target}: the file system has neither hard links nor renames that overwrite nothing, so"
+            " that what others write there could be lost: not written"
+        )
+
+    def path_of(self, name: str) -> str:
+        return str(self._root / name)
+
+    def size_of(self, name: str) -> int:
+        return os.stat(self._root / name).st_size
+
+
+def _sync(folder: Path) -> None:
+    with tolerating(NO_FOLDER_SYNC):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

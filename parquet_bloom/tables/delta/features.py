@@ -1,0 +1,116 @@
+"""What a Delta table must not have if its files are to be recorded anew: what this program does not
+know, what somebody else keeps in step with the log, and what a copy of its records would lose.
+
+Spec: PROTOCOL.md, "Table Features", "Valid Feature Names in Table Features".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from parquet_bloom.tables.delta.action import PARSED
+from parquet_bloom.tables.delta.log import Snapshot
+
+# What a reader has to know of to find the live files and what is in them.
+_READ: Final = {
+    "columnMapping",
+    "deletionVectors",
+    "timestampNtz",
+    "typeWidening",
+    "typeWidening-preview",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+    "variantType",
+    "variantType-preview",
+}
+# What a writer has to know of, and a new record of a file that is live anyway does not break.
+_WRITTEN: Final = _READ | {
+    "allowColumnDefaults",
+    "appendOnly",
+    "changeDataFeed",
+    "checkConstraints",
+    "clustering",
+    "domainMetadata",
+    "generatedColumns",
+    "identityColumns",
+    "inCommitTimestamp",
+    "invariants",
+    "rowTracking",
+}
+_READER_VERSIONS: Final = (1, 2, 3)
+_WRITER_VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7)
+
+_THROUGH_CATALOG: Final = ("delta.coordinatedCommits", "delta.catalogManaged")
+_ICEBERG: Final = ("delta.enableIcebergCompat", "delta.universalFormat.enabledFormats")
+
+
+def unreadable(snapshot: Snapshot) -> Iterator[str]:
+    """Why nobody here can say what is live."""
+    protocol = snapshot.protocol
+    if protocol.get("minReaderVersion") not in _READER_VERSIONS:
+        yield f"its protocol needs readers of version {protocol.get('minReaderVersion')}, expected up to 3"
+    if unknown := sorted(set(protocol.get("readerFeatures") or ()) - _READ):
+        yield f"its readers need {_features(unknown)}, which pbloom does not know"
+
+
+def unwritable(snapshot: Snapshot) -> Iterator[str]:
+    """Why nothing should be committed to it, besides what is unreadable."""
+    protocol, configuration = snapshot.protocol, snapshot.configuration
+    if protocol.get("minWriterVersion") not in _WRITER_VERSIONS:
+        yield f"its protocol needs writers of version {protocol.get('minWriterVersion')}, expected up to 7"
+    features = set(protocol.get("writerFeatures") or ())
+    if unknown := sorted(features - _WRITTEN - set(protocol.get("readerFeatures") or ())):
+        yield f"its writers need {_features(unknown)}, which pbloom does not know"
+    if any(name.startswith(_THROUGH_CATALOG) for name in configuration):
+        yield "its commits go through a catalog, which pbloom cannot ask"
+    if any(
+        name.startswith(_ICEBERG) and value not in ("false", "")
+        for name, value in configuration.items()
+    ):
+        yield (
+            "it is an Iceberg table, too (UniForm), whose metadata would keep the old sizes: drop"
+            " delta.universalFormat.enabledFormats and delta.enableIcebergCompat… first"
+        )
+    if _has_timestamps(snapshot) and snapshot.in_commit_timestamp is None:
+        yield (
+            f"the time of version {snapshot.version:,}, which the next one has to follow, is not in its"
+            " commit: let another writer commit first"
+        )
+    yield from _lost(snapshot)
+
+
+def _lost(snapshot: Snapshot) -> Iterator[str]:
+    """What a copy of the records of its files could not keep, or would be about another table's."""
+    adds = snapshot.adds.values()
+    if any(add.get("stats") is None and add.get(PARSED) is not None for add in adds):
+        yield (
+            "its checkpoint has statistics as structs only, which would be lost: set"
+            " delta.checkpoint.writeStatsAsJson to true, and let its writer make a checkpoint"
+        )
+    outside = next((path for path, _ in snapshot.adds if is_outside(path)), None)
+    if outside is not None:
+        yield (
+            f"its file {outside} is outside of its folder, as in a shallow clone: build the filters in"
+            " the table that owns it"
+        )
+    seen: set[str] = set()
+    for path, _ in snapshot.adds:
+        if path in seen:
+            yield f"its file {path} has two live records, expected one"
+            return
+        seen.add(path)
+
+
+def is_outside(path: str) -> bool:
+    """Whether a decoded path leads out of the table's folder."""
+    return path.startswith(("/", "file:")) or "://" in path or ".." in path.split("/")
+
+
+def _has_timestamps(snapshot: Snapshot) -> bool:
+    return snapshot.configuration.get("delta.enableInCommitTimestamps") == "true"
+
+
+def _features(names: list[str]) -> str:
+    noun = "the feature" if len(names) == 1 else "the features"
+    return f"{noun} {', '.join(names)}"

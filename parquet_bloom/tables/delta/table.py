@@ -1,0 +1,189 @@
+"""A Delta table as a Table.
+
+Only `size` and `dataChange` of an `add` change in a commit; everything else, known here or not, is
+written as it was read. To commit a file again by its path and deletion vector is legal, and with
+`dataChange` false its rows count as they were.
+
+Spec: PROTOCOL.md, "Add File and Remove File", "Row Tracking", "In-Commit Timestamps".
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.parallel import read_once
+from parquet_bloom.storage.folder import Folder
+from parquet_bloom.storage.source import is_object
+from parquet_bloom.tables.delta.action import decoded
+from parquet_bloom.tables.delta.columns import Columns, columns_of
+from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
+from parquet_bloom.tables.delta.log import Snapshot, commit_name, read_snapshot
+from parquet_bloom.tables.properties import wanted_of
+from parquet_bloom.tables.table import Committed, NewSize, TableFile, Wanted
+from parquet_bloom.vocabulary import TableKind
+
+# Other writers may win so often.
+_ATTEMPTS: Final = 16
+
+_READERS: Final = (
+    "deltalake's QueryBuilder (DataFusion) and Sail use the filters once the new sizes are committed",
+    "deltalake's own datasets, Polars, chDB and Daft read the same rows, and do not use them",
+    (
+        "Spark and Delta Kernel open a file by its recorded size, so that they should use them then; not"
+        " tried"
+    ),
+)
+
+GONE: Final = "is not in the table any more"
+SHORTER: Final = "is shorter by now than it was, or not there"
+OTHERS: Final = "others have recorded another size meanwhile"
+
+
+class DeltaTable:
+    """A Table."""
+
+    kind: Final[TableKind] = "delta"
+    readers: Final = _READERS
+
+    def __init__(self, folder: Folder, version: int | None = None) -> None:
+        """Raises UnsupportedError for a table that cannot be read here, FormatError, RewriteError for a
+        log with gaps, OSError."""
+        self._folder = folder
+        self._snapshot = read_snapshot(folder, version)
+        if reasons := list(unreadable(self._snapshot)):
+            raise UnsupportedError(f"{self.location}: {'; '.join(reasons)}")
+
+    @property
+    def location(self) -> str:
+        return self._folder.path
+
+    @property
+    def version(self) -> int:
+        return self._snapshot.version
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        return self._columns.leaves
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        return tuple(self._columns.partitions.values())
+
+    @property
+    def wanted(self) -> Wanted:
+        return wanted_of(self._snapshot.configuration, self.columns)
+
+    @read_once
+    def _columns(self) -> Columns:
+        return columns_of(self._snapshot, self.location)
+
+    def physical(self, column: str) -> str:
+        return self._columns.physical(self.location, column)
+
+    def files(self) -> Sequence[TableFile]:
+        partitions = self._columns.partitions
+        found = [self._file(add, partitions) for add in self._snapshot.adds.values()]
+        return sorted(found, key=lambda file: file.name)
+
+    def _file(self, add: dict[str, Any], partitions: Mapping[str, str]) -> TableFile:
+        name = decoded(add["path"])
+        if is_outside(name):
+            raise RewriteError(
+                f"{self.location}: its file {name} is outside of its folder, as in a shallow clone:"
+                " expected files of its own"
+            )
+        values = add.get("partitionValues") or {}
+        return TableFile(
+            name=name,
+            path=self._folder.path_of(name),
+            size=add["size"],
+            # Null may be the empty text, too.
+            partition={
+                logical: values.get(physical) or None for physical, logical in partitions.items()
+            },
+            num_deleted=(add.get("deletionVector") or {}).get("cardinality", 0),
+        )
+
+    def refusals(self, sole_writer: bool) -> tuple[str, ...]:
+        return tuple(_refusals(self._folder, self._snapshot, sole_writer))
+
+    def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
+        for _ in range(_ATTEMPTS):
+            # What is live may have changed since this table was read.
+            snapshot = read_snapshot(self._folder)
+            if reasons := [*unreadable(snapshot), *unwritable(snapshot)]:
+                raise RewriteError(f"{self.location}: changed meanwhile: {'; '.join(reasons)}")
+            adds, left = _recorded_anew(self._folder, snapshot, sizes)
+            if not adds:
+                return Committed(None, left)
+            version = snapshot.version + 1
+            data = _commit_of(snapshot, adds, operation)
+            if self._folder.put_if_absent(commit_name(version), data):
+                return Committed(version, left)
+        raise RewriteError(
+            f"{self.location}: other writers were first {_ATTEMPTS} times: nothing was committed; the"
+            " files are appended to, so run it again"
+        )
+
+
+def _refusals(folder: Folder, snapshot: Snapshot, sole_writer: bool) -> Iterator[str]:
+    yield from unwritable(snapshot)
+    if folder.path.startswith("s3") and is_object(folder.path) and not sole_writer:
+        yield (
+            "on S3, Spark's usual log store can overwrite what others commit at the same time: see to it"
+            " that nobody else writes meanwhile, and use sole_writer"
+        )
+
+
+def _recorded_anew(
+    folder: Folder, snapshot: Snapshot, sizes: Mapping[str, NewSize]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The `add` of each file with its new size, and why others are left out."""
+    live = {path: add for (path, _), add in snapshot.adds.items()}
+    adds, left = [], {}
+    for name, size in sizes.items():
+        add = live.get(name)
+        if add is None:
+            left[name] = GONE
+        elif add["size"] == size.new:
+            continue
+        elif add["size"] != size.old:
+            left[name] = OTHERS
+        elif not _is_as_long(folder, name, size.new):
+            left[name] = SHORTER
+        else:
+            adds.append({"add": {**add, "size": size.new, "dataChange": False}})
+    return adds, left
+
+
+def _is_as_long(folder: Folder, name: str, size: int) -> bool:
+    """Whether the file still has so many bytes. Objects are not asked one by one: they were replaced on a
+    condition."""
+    if is_object(folder.path):
+        return True
+    try:
+        return folder.size_of(name) >= size
+    except FileNotFoundError:
+        return False
+
+
+def _commit_of(snapshot: Snapshot, adds: Sequence[dict[str, Any]], operation: str) -> bytes:
+    now = int(time.time() * 1000)
+    info: dict[str, Any] = {
+        "timestamp": now,
+        "operation": operation,
+        "operationParameters": {},
+        "isBlindAppend": False,
+        "engineInfo": "parquet-bloom",
+        "txnId": str(uuid.uuid4()),
+    }
+    if snapshot.configuration.get("delta.enableInCommitTimestamps") == "true":
+        assert snapshot.in_commit_timestamp is not None
+        info = {"inCommitTimestamp": max(now, snapshot.in_commit_timestamp + 1), **info}
+    lines = [{"commitInfo": info}, *adds]
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()

@@ -1,0 +1,41 @@
+"""Which files of a table are wanted, by the values of partition columns as the table has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from parquet_bloom.errors import ColumnError, RewriteError, similar
+from parquet_bloom.tables.table import Table, TableFile
+
+# What null is called, as in the names of folders.
+NULL: Final = "__HIVE_DEFAULT_PARTITION__"
+_SHOWN: Final = 5
+
+
+def files_where(table: Table, where: Mapping[str, Sequence[str | None]]) -> tuple[TableFile, ...]:
+    """The live files whose partitions have one of the values for each column of `where`. Raises
+    ColumnError for another column, RewriteError if no file has any of the values."""
+    files = table.files()
+    for column, wanted in where.items():
+        if column not in table.partition_columns:
+            raise ColumnError(f"{table.location}: {_no_partition(column, table.partition_columns)}")
+        there = {file.partition.get(column) for file in files}
+        values = {None if value == NULL else value for value in wanted}
+        if values.isdisjoint(there):
+            known = sorted(NULL if value is None else value for value in there)
+            shown = ", ".join(known[:_SHOWN]) + ", …" * (len(known) > _SHOWN)
+            asked = ", ".join(sorted(NULL if value is None else value for value in values))
+            raise RewriteError(
+                f"{table.location}: {column}={asked}: no live file, expected {shown or 'none at all'}"
+            )
+        files = [file for file in files if file.partition.get(column) in values]
+    return tuple(files)
+
+
+def _no_partition(column: str, columns: Sequence[str]) -> str:
+    if not columns:
+        return f"no partition column {column}; the table is not partitioned"
+    close = similar(column, columns)
+    hint = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(columns)}"
+    return f"no partition column {column}; {hint}"

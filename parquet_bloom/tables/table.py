@@ -1,0 +1,99 @@
+"""What a table is to a verb, whichever kind it is.
+
+    | the old file, whole     | filters | new footer |
+    0            recorded size                     size
+
+A table records the size of each file. Something is appended to its files, so that they are right for
+readers that go by the recorded size, and for those that go by the size itself. Then one commit records
+the new sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Final, Protocol
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.vocabulary import TableKind
+
+# Source: Trino, S3InputFile and ParquetPageSourceFactory; reference in docs/tables.md.
+TRINO: Final = (
+    "Trino fails on files up to 3 MB (parquet.small-file-threshold) that are longer than their record,"
+    " so in versions of the table before the commit; on HDFS, on all of them"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A live data file. `name`: as the table has it; `path`: to be opened; `size`: as recorded, in
+    bytes; `partition`: the text of each partition column's value, None for null, by logical name;
+    `num_deleted`: rows that a deletion vector marks as deleted, which are still in the file."""
+
+    name: str
+    path: str
+    size: int
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+    num_deleted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NewSize:
+    """What to record of a file: `new` bytes in place of `old`."""
+
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What became of a commit. `version`: that it made; None if there was nothing to say any more.
+    `left`: why files were left out, by name."""
+
+    version: int | None
+    left: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns that a table's properties want filters for, by logical name, with the false positive
+    rate for each, None for the usual one."""
+
+    columns: Mapping[str, float | None]
+
+
+class Table(Protocol):
+    """A table at one version."""
+
+    @property
+    def kind(self) -> TableKind: ...
+    @property
+    def location(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The leaf columns of the data files: the table's dotted name of each, and the file's."""
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]: ...
+    @property
+    def wanted(self) -> Wanted: ...
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Which engines see filters in such a table, in sentences."""
+
+    def files(self) -> Sequence[TableFile]:
+        """The live files, in the order of their names. Raises RewriteError for files that only another
+        table would have."""
+
+    def physical(self, column: str) -> str:
+        """The file's dotted name for the table's. Raises ColumnError."""
+
+    def refusals(self, sole_writer: bool) -> tuple[str, ...]:
+        """What stands in the way of a commit, and what to do, in words. `sole_writer`: nobody else
+        commits meanwhile."""
+
+    def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
+        """Record sizes, by name of file, in one new version, whatever others have committed since this
+        one was read. Raises RewriteError, OSError."""

@@ -1,0 +1,79 @@
+"""docs/tables.md: its commands are run, its figures and reasons are those of the code."""
+
+import re
+import subprocess
+import sys
+
+import pyarrow as pa
+from conftest import ROOT
+from deltalake import DeltaTable, write_deltalake
+from make.documents import blocks, without_times
+
+from parquet_bloom.tables.delta.table import _READERS
+from parquet_bloom.tables.table import TRINO
+from parquet_bloom.verbs.build_table import MIN_FILE_SIZE
+
+PAGE = (ROOT / "docs" / "tables.md").read_text()
+
+
+def make_events(folder):
+    """Two commits of two partitions each, whose files have names that can be printed."""
+    for commit in range(2):
+        numbers = [2 * number + commit for number in range(2000)]
+        rows = pa.table(
+            {
+                "user_id": [f"user-{number:08}" for number in numbers],
+                "amount": pa.array(numbers, pa.int64()),
+                "day": [f"2026-11-{number // 2 % 2 + 1:02}" for number in numbers],
+            }
+        )
+        write_deltalake(folder, rows, partition_by=["day"], mode="append")
+    log = sorted((folder / "_delta_log").glob("*.json"))
+    for number, commit in enumerate(log):
+        text = commit.read_text()
+        for name in re.findall(r'"path":"(day=[^"]+)"', text):
+            short = f"{name.partition('/')[0]}/part-{number}.parquet"
+            (folder / name).rename(folder / short)
+            text = text.replace(name, short)
+        commit.write_text(text)
+    assert len(DeltaTable(folder).file_uris()) == 4
+
+
+def shown(text):
+    """Without times and sizes, which another writer makes otherwise."""
+    return re.sub(r"[\d.]+ (KiB|%)", r"# \1", without_times(text))
+
+
+def test_its_commands_are_run(tmp_path):
+    (tmp_path / "lake").mkdir()
+    make_events(tmp_path / "lake" / "events")
+    for block in blocks(PAGE, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, expected = part.partition("\n")
+            program, *arguments = command.split()
+            assert program == "pbloom"
+            run = subprocess.run(
+                [sys.executable, "-m", "parquet_bloom", *arguments],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert shown(run.stdout) == shown(expected)
+
+
+def test_its_first_command_is_right():
+    assert "    pbloom build lake/events --table delta -c user_id\n" in PAGE
+
+
+def test_what_it_says_of_sizes():
+    assert MIN_FILE_SIZE == 4 << 20
+    assert "below 4 MiB" in PAGE
+    assert "up to 3 MB" in TRINO
+    assert "up to 3 MB" in PAGE
+
+
+def test_it_names_the_readers_that_a_dry_run_names():
+    for sentence in _READERS:
+        for name in ("QueryBuilder", "Sail", "Polars", "chDB", "Daft", "Spark", "Delta Kernel"):
+            assert name not in sentence or name in PAGE

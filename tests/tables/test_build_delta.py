@@ -1,0 +1,358 @@
+"""Filters in Delta tables: what is appended, what is committed, what a second run finds, and how it is
+undone; whoever reads the table meanwhile finds the same rows."""
+
+import json
+
+import pytest
+from make.commands import files_in, outcome
+from make.delta_tables import (
+    actions,
+    adds,
+    build,
+    configure,
+    destroy_other_groups,
+    live,
+    make_table,
+    newest,
+    rows_of,
+)
+from oracle.delta_readers import by_query_builder, rows_at
+
+import parquet_bloom as pb
+from parquet_bloom.tables.delta.table import DeltaTable
+from parquet_bloom.tables.open import open_table
+
+NOT_COMMITTED = "the new sizes are not committed: run it again to commit them"
+
+
+@pytest.fixture
+def table(tmp_path):
+    return make_table(tmp_path / "events", partition_by=["day"])
+
+
+def all_rows(count=900):
+    found = rows_of(0, count)
+    return sorted(zip(found["id"].to_pylist(), found["n"].to_pylist(), strict=True))
+
+
+def test_build_appends_and_commits(table):
+    before, sizes = files_in(table), live(table)
+    report = build(table)
+    assert (report.table, report.version, report.committed) == ("delta", 2, 3)
+    assert {file.action for file in report.files} == {"appended"}
+    assert {file.file: file.size for file in report.files} == live(table)
+    after = files_in(table)
+    for name, size in sizes.items():
+        # Cut to its old size, each file is what it was.
+        assert after[name][:size] == before[name]
+        assert len(after[name]) == live(table)[name] > size
+    assert sorted(after.keys() - before.keys()) == ["_delta_log/00000000000000000003.json"]
+    assert all(after[name] == before[name] for name in before if name.startswith("_delta_log"))
+
+
+def test_only_size_and_data_change_differ(table):
+    old = adds(table, 0) | adds(table, 1) | adds(table, 2)
+    build(table)
+    info, *rest = actions(table, 3)
+    assert info["commitInfo"]["operation"] == "ADD BLOOM FILTERS"
+    new = adds(table, 3)
+    assert len(rest) == len(new) == len(old) == 6
+    for path, add in new.items():
+        expected = old[path] | {"size": live(table)[path], "dataChange": False}
+        assert list(add.items()) == list(expected.items())
+
+
+def test_every_version_has_its_rows(table):
+    build(table, commit=False)
+    assert rows_at(table) == all_rows()
+    build(table)
+    build(table, columns=["n"])
+    pb.strip_table(table)
+    assert newest(table) == 5
+    for version in range(6):
+        assert rows_at(table, version) == all_rows(min(900, 300 * (version + 1)))
+
+
+def test_query_engines_skip_row_groups(tmp_path):
+    table = make_table(tmp_path / "events", commits=1)
+    (name,) = live(table)
+    build(table)
+    # Row 150 is in the second of three row groups, whose ids are in no order.
+    wanted, number = rows_of(150, 1)["id"][0].as_py(), 150
+    destroy_other_groups(table / name, 1)
+    assert by_query_builder(table, None, f"id = '{wanted}'") == [(wanted, number)]
+    pb.strip_table(table)
+    with pytest.raises(Exception, match=r"(?i)parquet|decompress|snappy|page|thrift"):
+        by_query_builder(table, None, f"id = '{wanted}'")
+
+
+def test_dry_run_writes_nothing(table):
+    before = files_in(table)
+    report = build(table, dry_run=True)
+    assert files_in(table) == before
+    assert (report.committed, report.num_filters) == (None, 12)
+    assert report.bytes_added > 0
+    assert [note.partition(" ")[0] for note in report.notes] == [
+        "deltalake's",
+        "deltalake's",
+        "Spark",
+        "Trino",
+    ]
+
+
+def test_a_second_run_commits_and_a_third_does_nothing(table):
+    first = build(table, commit=False)
+    assert first.committed is None
+    assert NOT_COMMITTED in first.notes
+    appended = files_in(table)
+    second = build(table)
+    assert (second.committed, second.num_filters) == (3, 0)
+    assert {file.action for file in second.files} == {"appended before"}
+    committed = files_in(table)
+    assert {name: data for name, data in committed.items() if name in appended} == appended
+    third = build(table)
+    assert (third.committed, third.version) == (None, 3)
+    assert {file.action for file in third.files} == {"unchanged"}
+    assert files_in(table) == committed
+
+
+def test_other_columns_make_a_third_end(table):
+    build(table)
+    sizes = live(table)
+    before = files_in(table)
+    build(table, columns=["n"])
+    after = files_in(table)
+    for name, size in sizes.items():
+        assert after[name][:size] == before[name]
+        with pb.open(table / name) as file:
+            assert file.earlier_ends[-1] == size
+            assert len(file.earlier_ends) == 2
+
+
+def test_strip_commits_the_old_sizes_and_leaves_the_bytes(table):
+    sizes = live(table)
+    build(table)
+    build(table, columns=["n"])
+    before = files_in(table)
+    report = pb.strip_table(table)
+    assert (report.version, report.committed) == (4, 5)
+    assert {file.action for file in report.files} == {"taken back"}
+    assert live(table) == sizes
+    after = files_in(table)
+    assert all(after[name] == before[name] for name in before)
+    assert actions(table, 5)[0]["commitInfo"]["operation"] == "REMOVE BLOOM FILTERS"
+    again = pb.strip_table(table)
+    assert (again.committed, {file.action for file in again.files}) == (None, {"unchanged"})
+    assert build(table).committed == 6
+    assert files_in(table)[next(iter(sizes))] == before[next(iter(sizes))]
+
+
+def test_strip_dry_run(table):
+    build(table)
+    before = files_in(table)
+    assert pb.strip_table(table, dry_run=True).committed is None
+    assert files_in(table) == before
+
+
+def test_where(table):
+    report = build(table, where={"day": "2026-11-01"})
+    assert len(report.files) == 3
+    assert all(file.file.startswith("day=2026-11-01/") for file in report.files)
+    assert len(adds(table, 3)) == 3
+    assert len(build(table, where={"day": ["2026-11-01", "2026-11-02"]}).files) == 6
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ({"day": "2026-11-03"}, "day=2026-11-03: no live file, expected 2026-11-01, 2026-11-02"),
+        ({"day": None}, "day=__HIVE_DEFAULT_PARTITION__: no live file, expected 2026-11-01, 2026-"),
+        ({"days": "x"}, "no partition column days; did you mean day?"),
+        ({"id": "x"}, "no partition column id; there are day"),
+    ],
+)
+def test_where_nothing_is(table, where, problem):
+    with pytest.raises(pb.ParquetBloomError) as raised:
+        build(table, where=where)
+    assert str(raised.value).startswith(f"{table}: {problem}")
+
+
+def test_small_files_are_left(table):
+    report = pb.build_table(table, columns="id")
+    assert report.committed is None
+    file = report.files[0]
+    assert (file.action, file.reason) == (
+        "too small",
+        f"{file.recorded:,} bytes, fewer than 4,194,304",
+    )
+
+
+def test_properties_name_the_columns(tmp_path):
+    table = make_table(tmp_path / "events", commits=1)
+    configure(
+        table,
+        {
+            "parquet.bloom.filter.enabled#id": "true",
+            "parquet.bloom.filter.fpp#id": "0.2",
+            "write.parquet.bloom-filter-enabled.column.n": "true",
+            "write.parquet.bloom-filter-enabled.column.day": "false",
+        },
+    )
+    report = pb.build_table(table, min_file_size=0)
+    assert report.columns == ("id", "n")
+    with pb.open(table / report.files[0].file) as file:
+        sizes = {name: file.bloom_filter(0, name).num_bytes for name in ("id", "n")}
+    assert sizes == {"id": 64, "n": 256}
+
+
+def test_without_columns_and_properties(table):
+    with pytest.raises(pb.UnsupportedError) as raised:
+        pb.build_table(table)
+    assert str(raised.value) == (
+        f"{table}: its properties name no column, such as parquet.bloom.filter.enabled#NAME=true:"
+        " expected the names of columns"
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        ("idd", "no column idd; did you mean id?"),
+        ("day", "column day: is a partition column, whose values are not in the files"),
+    ],
+)
+def test_columns_that_are_not_in_the_files(table, column, problem):
+    with pytest.raises(pb.ColumnError) as raised:
+        build(table, columns=[column])
+    assert str(raised.value) == f"{table}: {problem}"
+
+
+def test_files_from_before_a_column(tmp_path):
+    table = make_table(tmp_path / "events", commits=1)
+    from deltalake import write_deltalake
+
+    more = rows_of(300, 10).append_column("late", [list(range(10))])
+    write_deltalake(table, more, mode="append", schema_mode="merge")
+    report = build(table, columns=["late"])
+    assert sorted((file.action, file.reason) for file in report.files) == [
+        ("appended", None),
+        ("unchanged", "has none of these columns"),
+    ]
+
+
+def test_classic_checkpoints(table):
+    from deltalake import DeltaTable as Judge
+
+    Judge(table).create_checkpoint()
+    before = adds(table, 0) | adds(table, 1) | adds(table, 2)
+    report = build(table)
+    assert report.committed == 3
+    for path, add in adds(table, 3).items():
+        # A checkpoint does not tell null from nothing.
+        known = {name: value for name, value in before[path].items() if value is not None}
+        assert add == known | {"size": live(table)[path], "dataChange": False}
+    Judge(table).create_checkpoint()
+    assert build(table).committed is None
+    assert rows_at(table) == all_rows()
+
+
+def test_a_broken_file_does_not_keep_others(table):
+    name = min(live(table))
+    (table / name).write_bytes(b"PAR1 nothing")
+    report = build(table)
+    assert report.committed == 3
+    assert [file.file for file in report.files if file.action == "failed"] == [name]
+    assert len(adds(table, 3)) == 5
+
+
+def test_a_file_of_another_size_is_refused(table):
+    name = min(live(table))
+    size = live(table)[name]
+    with open(table / name, "ab") as file:
+        file.write((table / name).read_bytes()[-size:])
+    report = build(table)
+    failed = next(file for file in report.files if file.file == name)
+    assert (failed.action, failed.reason) == (
+        "failed",
+        (
+            f"{2 * size:,} bytes, expected the {size:,} that the table records, or these and filters that"
+            " were appended"
+        ),
+    )
+    assert name not in adds(table, 3)
+
+
+def test_plain_in_place_is_refused(table):
+    with pytest.raises(pb.RewriteError, match="belongs to the Delta Lake table"):
+        pb.build(table / min(live(table)), columns=["id"], in_place=True)
+
+
+def test_versions(table):
+    build(table)
+    found = open_table(table, "delta", version=0)
+    assert isinstance(found, DeltaTable)
+    assert (found.version, len(found.files())) == (0, 2)
+    with pytest.raises(pb.RewriteError) as raised:
+        open_table(table, version=4)
+    assert str(raised.value) == f"{table}: no version 4, expected 0 to 3"
+
+
+# ------------------------------------------------------------------------------------------------
+# The command
+
+
+def test_command(table):
+    result = outcome("build", table, "--table", "auto", "-c", "id", "--all-sizes")
+    assert result.code == 0, result
+    line, note = result.stdout.splitlines()
+    assert line.startswith(f"{table}: 6 files: 6 appended; 12 filters, ")
+    assert "; version 3 records it, " in line
+    assert note.startswith("note: Trino fails on files up to 3 MB")
+    result = outcome("build", table, "--table", "delta", "-c", "id", "--all-sizes", "--json")
+    document = json.loads(result.stdout)
+    assert document["committed"] is None
+    assert document["skipped"] == [
+        {"column": "id", "reason": "has a filter already", "num_chunks": 12}
+    ]
+    result = outcome("strip", table, "--table", "auto")
+    assert result.code == 0
+    assert result.stdout.startswith(f"{table}: 6 files: 6 taken back; ")
+    assert "; version 4 records it, " in result.stdout
+
+
+def test_command_tells_what_failed(table):
+    name = min(live(table))
+    (table / name).write_bytes(b"")
+    result = outcome("build", table, "--table", "auto", "-c", "id", "--all-sizes")
+    assert result.code == 2
+    assert f"{name}: failed: " in result.stdout
+
+
+def test_command_on_several_tables(table, tmp_path):
+    other = make_table(tmp_path / "other", commits=1)
+    result = outcome("build", table, other, tmp_path, "--table", "auto", "-c", "id", "--all-sizes")
+    assert result.code == 2
+    assert (
+        result.complaint == f"{tmp_path}: no _delta_log in it, expected the folder of a Delta table"
+    )
+    assert "3 files: 2 committed, 1 failed" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--table", "auto", "-c", "id", "--in-place"), "--in-place: not with --table"),
+        (("--table", "auto", "--auto"), "--auto: not with --table"),
+        (("-c", "id", "--in-place", "--no-commit"), "--no-commit: expected with --table only"),
+        (("-c", "id", "--in-place", "--where", "a=b"), "--where: expected with --table only"),
+        (
+            ("--table", "auto", "--all-sizes", "--min-file-size", "1MiB"),
+            "expected at most one of --min-file-size and --all-sizes",
+        ),
+        (("--table", "auto", "--where", "a"), "'a': expected COLUMN=VALUE"),
+    ],
+)
+def test_command_takes_tables_or_files(table, arguments, problem):
+    result = outcome("build", table, *arguments)
+    assert result.code == 2
+    assert result.stderr.rstrip().endswith(problem)

@@ -1,0 +1,39 @@
+"""A run in a Delta table that is killed at any step: the table is right, the next run does what is left,
+and the one after it nothing."""
+
+import shutil
+
+from make.delta_tables import build, live, make_table, newest
+from make.dying import builds
+from oracle.delta_readers import by_dataset, by_query_builder
+
+MOST_STEPS = 500
+
+
+def test_killed_at_every_step(tmp_path):
+    table, original = tmp_path / "events", tmp_path / "original"
+    make_table(original, commits=2, rows=100)
+    expected = by_query_builder(original)
+    shutil.copytree(original, table)
+    versions = set()
+    with builds(table, is_table=True) as dies_at:
+        for step in range(MOST_STEPS):
+            is_done = dies_at(step)
+            versions.add(newest(table))
+            assert by_query_builder(table) == by_dataset(table) == expected
+            again = build(table)
+            assert {file.action for file in again.files} <= {
+                "appended",
+                "appended before",
+                "unchanged",
+            }
+            assert newest(table) == 2
+            assert build(table).committed is None
+            assert by_query_builder(table) == by_dataset(table) == expected
+            assert all((table / path).stat().st_size == size for path, size in live(table).items())
+            if is_done:
+                break
+            shutil.rmtree(table)
+            shutil.copytree(original, table)
+    assert step > 40
+    assert versions == {1, 2}

@@ -1,0 +1,250 @@
+"""Others write to a Delta table between any two of our steps: no row and no file is lost, nothing comes
+back, and what is recorded is there.
+
+PBLOOM_RACES: how many random interleavings; `make races` has 200.
+"""
+
+import os
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable as Judge
+from deltalake import write_deltalake
+from deltalake.exceptions import DeltaError
+from make.delta_tables import (
+    build,
+    current_adds,
+    delete_rows,
+    inline_vector,
+    live,
+    make_table,
+    newest,
+    rows_of,
+    with_features,
+)
+from oracle.delta_readers import by_query_builder, rows_at
+
+import parquet_bloom as pb
+from parquet_bloom.options import BuildOptions, TableOptions
+from parquet_bloom.storage.folder import LocalFolder
+from parquet_bloom.tables.open import open_table
+from parquet_bloom.verbs.build_table import build_in_table
+from parquet_bloom.verbs.strip_table import strip_in_table
+
+NUM_RACES = int(os.environ.get("PBLOOM_RACES", "10"))
+
+
+class Rival:
+    """Another writer, and what rows there must be after it: `rows` by `n`."""
+
+    def __init__(self, table: Path, seed: int) -> None:
+        self.table, self.random = table, random.Random(seed)
+        self.rows = {n: name for name, n in by_query_builder(table)}
+        self.next = len(self.rows)
+        self.done: list[str] = []
+
+    def move(self, name: str) -> None:
+        self.done.append(name)
+        getattr(self, name)()
+
+    def append(self) -> None:
+        rows = rows_of(self.next, 50)
+        write_deltalake(self.table, rows, mode="append")
+        self.rows |= dict(zip(rows["n"].to_pylist(), rows["id"].to_pylist(), strict=True))
+        self.next += 50
+
+    def delete(self) -> None:
+        left = self.random.randrange(7)
+        Judge(self.table).delete(f"n % 7 = {left}")
+        self.rows = {n: name for n, name in self.rows.items() if n % 7 != left}
+
+    def delete_all(self) -> None:
+        Judge(self.table).delete()
+        self.rows = {}
+
+    def update(self) -> None:
+        left = self.random.randrange(5)
+        Judge(self.table).update(predicate=f"n % 5 = {left}", updates={"id": "'changed'"})
+        self.rows = {n: "changed" if n % 5 == left else name for n, name in self.rows.items()}
+
+    def merge(self) -> None:
+        numbers = self.random.sample(range(self.next), 20)
+        source = pa.table(
+            {"id": ["merged"] * 20, "n": pa.array(numbers, pa.int64()), "day": ["2026-11-01"] * 20}
+        )
+        merge = Judge(self.table).merge(source, "s.n = t.n", source_alias="s", target_alias="t")
+        merge.when_matched_update_all().when_not_matched_insert_all().execute()
+        self.rows |= dict.fromkeys(numbers, "merged")
+
+    def optimize(self) -> None:
+        Judge(self.table).optimize.compact()
+
+    def checkpoint(self) -> None:
+        Judge(self.table).create_checkpoint()
+
+    def vacuum(self) -> None:
+        Judge(self.table).vacuum(0, dry_run=False, enforce_retention_duration=False)
+
+    def build(self) -> None:
+        build(self.table, columns=["n"])
+
+    def strip(self) -> None:
+        pb.strip_table(self.table)
+
+    def check(self) -> None:
+        """What the table has, and that each live file is as long as it says."""
+        assert rows_at(self.table) == sorted((name, n) for n, name in self.rows.items()), self.done
+        for path, size in live(self.table).items():
+            with pb.open(self.table / path) as file:
+                assert size in (file.source.size, *file.earlier_ends), self.done
+        again = build(self.table)
+        assert {file.action for file in again.files} <= {"appended", "appended before", "unchanged"}
+        assert rows_at(self.table) == sorted((name, n) for n, name in self.rows.items()), self.done
+
+
+MOVES = (
+    *("append", "delete", "delete_all", "update", "merge", "optimize", "checkpoint", "vacuum"),
+    *("build", "strip"),
+)
+
+
+class Steps:
+    """Lets a rival move between the steps of a run: when the table was read, after each file, right
+    before a commit, and afterwards."""
+
+    def __init__(self, rival: Rival, moves: dict[int, list[str]], monkeypatch) -> None:
+        self.rival, self._moves, self._step, self._moving = rival, moves, 0, False
+        put = LocalFolder.put_if_absent
+
+        def put_later(folder: LocalFolder, name: str, data: bytes) -> bool:
+            # The rival's own commits are not ours.
+            if not self._moving:
+                self.step()
+            return put(folder, name, data)
+
+        monkeypatch.setattr(LocalFolder, "put_if_absent", put_later)
+
+    def step(self, *_: object) -> None:
+        self._moving = True
+        for move in self._moves.pop(self._step, ()):
+            self.rival.move(move)
+        self._moving = False
+        self._step += 1
+
+    def run(self, verb: str) -> None:
+        table = open_table(self.rival.table)
+        self.step()
+        options = TableOptions(where={})
+        if verb == "strip":
+            strip_in_table(table, options, progress=self.step)
+        else:
+            build_in_table(table, BuildOptions(columns=("id",)), options, progress=self.step)
+        # Where nothing was committed, there were fewer steps.
+        while self._moves:
+            self.step()
+
+
+# When the table was read; after the first and the last file; before the commit; after it.
+STEPS = (0, 1, 3, 4, 5)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("move", MOVES)
+def test_one_rival(tmp_path, monkeypatch, move, step):
+    rival = Rival(make_table(tmp_path / "events", rows=100), step)
+    Steps(rival, {step: [move]}, monkeypatch).run("build")
+    rival.check()
+
+
+@pytest.mark.parametrize("seed", range(NUM_RACES))
+def test_random_rivals(tmp_path, monkeypatch, seed):
+    chosen = random.Random(f"races {seed}")
+    rival = Rival(make_table(tmp_path / "events", rows=100), seed)
+    if chosen.random() < 0.5:
+        build(rival.table, commit=chosen.random() < 0.5)
+    moves: dict[int, list[str]] = {}
+    for _ in range(chosen.randint(1, 5)):
+        moves.setdefault(chosen.randrange(7), []).append(chosen.choice(MOVES))
+    Steps(rival, moves, monkeypatch).run(chosen.choice(["build", "build", "strip"]))
+    rival.check()
+
+
+@pytest.mark.parametrize("move", ["append", "delete", "update", "optimize"])
+def test_a_rival_that_has_read_an_older_version(tmp_path, move):
+    """It may fail, as it had with any other commit in between; if not, nothing is lost."""
+    table = make_table(tmp_path / "events", rows=100)
+    before, old = rows_at(table), Judge(table)
+    build(table)
+    work = {
+        "append": lambda: write_deltalake(old, rows_of(1000, 1), mode="append"),
+        "delete": lambda: old.delete("n = 5"),
+        "update": lambda: old.update(predicate="n = 5", updates={"id": "'changed'"}),
+        "optimize": old.optimize.compact,
+    }
+    (lost,) = [row for row in before if row[1] == 5]
+    (added,) = [(row["id"], row["n"]) for row in rows_of(1000, 1).select(["id", "n"]).to_pylist()]
+    expected = {
+        "append": [*before, added],
+        "delete": [row for row in before if row != lost],
+        "update": [("changed", 5) if row == lost else row for row in before],
+        "optimize": before,
+    }
+    try:
+        work[move]()
+    except DeltaError:
+        assert rows_at(table) == before
+    else:
+        assert rows_at(table) == sorted(expected[move])
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_rival_deletion_vector(tmp_path, monkeypatch, step):
+    table = make_table(tmp_path / "events", rows=100)
+    with_features(
+        table, reader=["deletionVectors"], configuration={"delta.enableDeletionVectors": "true"}
+    )
+    path = min(live(table))
+
+    class Deleting(Rival):
+        def vector(self) -> None:
+            delete_rows(self.table, path, inline_vector(range(10)))
+
+    rival = Deleting(table, 0)
+    Steps(rival, {step: ["vector"]}, monkeypatch).run("build")
+    assert current_adds(table)[path]["deletionVector"] == inline_vector(range(10))
+    assert len(by_query_builder(table)) == 290
+    assert build(table).committed in (None, newest(table))
+    assert len(by_query_builder(table)) == 290
+
+
+def test_what_a_rival_has_recorded_stays(tmp_path, monkeypatch):
+    """It has appended a third end to the files, which ours knows nothing of."""
+    rival = Rival(make_table(tmp_path / "events", rows=100), 0)
+    Steps(rival, {3: ["build"]}, monkeypatch).run("build")
+    assert newest(rival.table) == 3
+    for path, size in live(rival.table).items():
+        assert (rival.table / path).stat().st_size == size
+
+
+def test_the_loser_of_two_commits_tries_again(tmp_path, monkeypatch):
+    """And again, until others were first too often."""
+    table = make_table(tmp_path / "events", commits=1)
+    rival = Rival(table, 0)
+    put = LocalFolder.put_if_absent
+
+    def put_later(folder: LocalFolder, name: str, data: bytes) -> bool:
+        rival.move("append")
+        return put(folder, name, data)
+
+    monkeypatch.setattr(LocalFolder, "put_if_absent", put_later)
+    with pytest.raises(pb.RewriteError) as raised:
+        build(table)
+    assert str(raised.value) == (
+        f"{table}: other writers were first 16 times: nothing was committed; the files are appended to,"
+        " so run it again"
+    )
+    assert len(rival.done) == 16
+    monkeypatch.undo()
+    rival.check()

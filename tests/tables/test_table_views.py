@@ -1,0 +1,176 @@
+"""The read verbs on tables: live files, as long as a version records, columns by the table's names."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from make.commands import outcome
+from make.delta_tables import (
+    build,
+    inline_vector,
+    live,
+    make_table,
+    newest,
+    rewrite_log,
+    rows_of,
+    with_features,
+)
+
+import parquet_bloom as pb
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Six files in two partitions; version 3 has filters."""
+    table = make_table(tmp_path_factory.mktemp("views") / "events", partition_by=["day"])
+    build(table)
+    return table
+
+
+def documents(*arguments):
+    result = outcome(*arguments, "--json")
+    assert result.code in (0, 1), result
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def wanted(n):
+    return rows_of(n, 1)["id"][0].as_py()
+
+
+@pytest.mark.parametrize(("version", "filters"), [(2, 0), (3, 12)])
+def test_a_file_is_as_long_as_the_version_records(table, version, filters):
+    (found,) = documents("inspect", table, "--table", "auto", "--summary", "--version", version)
+    assert (found["files"], found["num_filters"]) == (6, filters)
+    sizes = {each["size"] for each in documents("inspect", table, "--table", "auto")}
+    assert sizes == set(live(table).values())
+    before = documents("inspect", table, "--table", "auto", "--version", 2)
+    assert sum(each["size"] for each in before) == found["size"] or version == 3
+
+
+def test_older_versions_have_fewer_files(table):
+    found = documents("inspect", table, "--table", "delta", "--version", 0)
+    assert len(found) == 2
+
+
+def test_as_of(table):
+    now = datetime.now(UTC)
+    arguments = ("inspect", table, "--table", "auto", "--summary", "--as-of")
+    assert documents(*arguments, (now + timedelta(hours=1)).isoformat())[0]["num_filters"] == 12
+    result = outcome(*arguments, "2020-01-01")
+    assert result.code == 2
+    assert result.complaint.startswith(
+        f"{table}: no version as of 2020-01-01T00:00:00+00:00, expected "
+    )
+
+
+def test_probe(table):
+    found = documents("probe", table, "--table", "auto", "-c", "id", "-v", wanted(5))
+    verdicts = [each["results"][0]["verdict"] for each in found]
+    assert len(verdicts) == 6
+    assert verdicts.count("absent") >= 4
+    holder = next(each for each in found if each["results"][0]["verdict"] == "maybe")
+    assert "day=2026-11-02" in holder["path"]
+    only = documents(
+        *("probe", table, "--table", "auto", "-c", "id", "-v", wanted(5)),
+        *("--where", "day=2026-11-01"),
+    )
+    assert len(only) == 3
+    assert outcome("probe", table, "--table", "auto", "-c", "id", "-v", "no such user").code == 1
+
+
+def test_validate(table):
+    found = documents("validate", table, "--table", "auto", "--no-config", "--require", "id")
+    assert [each["ok"] for each in found] == [True] * 6
+    before = (
+        "validate",
+        table,
+        "--table",
+        "auto",
+        "--no-config",
+        "--require",
+        "id",
+        "--version",
+        2,
+    )
+    assert [each["ok"] for each in documents(*before)] == [False] * 6
+
+
+def test_advise(table):
+    found = documents("advise", table, "--table", "auto", "-c", "id")
+    assert [each["files"] for each in found] == [6] * 6
+    assert [column["already"] for each in found for column in each["columns"]] == [2] * 6
+
+
+def test_python(table):
+    found = pb.open_table(table, version=2)
+    file = found.files()[0]
+    assert isinstance(file, pb.TableFile)
+    with pb.open(file.path, size=file.size) as opened:
+        assert {answer.verdict for answer in opened.probe("id", "nobody")} == {"unknown"}
+    with pb.open(file.path) as opened:
+        assert {answer.verdict for answer in opened.probe("id", "nobody")} == {"absent"}
+    with pytest.raises(pb.FormatError, match="expected the 1,000,000 of its record"):
+        pb.open(file.path, size=1_000_000)
+
+
+def test_deleted_rows_are_counted(tmp_path):
+    table = make_table(tmp_path / "events", commits=2)
+    with_features(table, reader=["deletionVectors"])
+    rewrite_log(
+        table,
+        lambda action: (
+            {"add": action["add"] | {"deletionVector": inline_vector({1, 2})}}
+            if "add" in action
+            else action
+        ),
+    )
+    result = outcome("inspect", table, "--table", "auto", "--summary")
+    assert result.code == 0
+    assert result.complaint == (
+        "4 rows of 2 files are deleted by deletion vectors: filters know them all the same"
+    )
+
+
+@pytest.mark.parametrize("verb", ["inspect", "probe", "validate", "advise"])
+def test_a_partition_column_is_not_in_the_files(table, verb):
+    value = ("-v", "x") if verb == "probe" else ()
+    result = outcome(verb, table, "--table", "auto", "-c", "day", *value)
+    assert result.code == 2
+    assert result.complaint == (
+        f"{table}: column day: is a partition column, whose values are not in the files"
+    )
+
+
+def test_one_bad_table_among_others(table, tmp_path):
+    result = outcome("inspect", tmp_path, table, "--table", "auto", "--summary", "--json")
+    assert result.code == 2
+    assert (
+        result.complaint == f"{tmp_path}: no _delta_log in it, expected the folder of a Delta table"
+    )
+    assert json.loads(result.stdout)["files"] == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--version", "1"), "--version: expected with --table only"),
+        (("--as-of", "2026-11-20"), "--as-of: expected with --table only"),
+        (("--where", "a=b"), "--where: expected with --table only"),
+        (
+            ("--table", "auto", "--version", "1", "--as-of", "2026-11-20"),
+            "expected at most one of --version and --as-of",
+        ),
+        (
+            ("--table", "auto", "--as-of", "now"),
+            "'now': expected a time, such as 2026-11-22T06:00Z",
+        ),
+    ],
+)
+def test_options_that_go_together(table, arguments, problem):
+    result = outcome("inspect", table, *arguments)
+    assert result.code == 2
+    assert result.stderr.rstrip().endswith(problem)
+
+
+def test_nothing_was_written(table):
+    assert newest(table) == 3
