@@ -128,9 +128,15 @@ def popcount(words: _Words) -> int: ...
 def fpp(words: _Words) -> float:
     """The share of random hashes that the filter finds, computed from its bits."""
 
-def uses_avx2() -> bool: ...
-def use_avx2(wanted: bool) -> None:
-    """Choose the code path of insert and check for the whole process (tests, benchmarks)."""
+CODE_PATHS: tuple[str, ...]
+"""`any` processor, `AVX2`, `AVX-512`: each has what those before it have."""
+
+def code_path() -> str:
+    """The one that is used: the last one that this processor has, until another is chosen."""
+
+def choose_code_path(name: str) -> None:
+    """Use this one in the whole process (tests, benchmarks). Raises ValueError if the processor lacks
+    it."""
 
 def insert_fixed(words: _Words, values: _Bytes, width: int) -> int:
     """Insert PLAIN values of `width` bytes; returns their number."""

@@ -11,6 +11,10 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int64_t, uint8_t, uint
 
 
 cdef extern from "kernel.h" nogil:
+    ctypedef enum code_path_t "enum code_path":
+        NUM_CODE_PATHS
+    code_path_t c_code_path "code_path"()
+    int c_choose_code_path "choose_code_path"(code_path_t wanted)
     uint64_t c_xxh64 "xxh64"(const uint8_t *data, size_t size)
     void c_xxh64_fixed "xxh64_fixed"(
         const uint8_t *values, size_t count, size_t width, uint64_t *hashes)
@@ -69,14 +73,13 @@ cdef extern from "kernel.h" nogil:
         const uint32_t *words, uint64_t num_blocks, uint64_t factor, uint32_t *folded)
     uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks)
     double split_block_fpp(const uint32_t *words, uint64_t num_blocks)
-    int split_block_use_avx2(int wanted)
-    int split_block_uses_avx2()
     void plain_insert_fixed(
         const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks)
     int64_t plain_insert_byte_array(
         const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks)
     int64_t plain_count_byte_array(const uint8_t *data, size_t size)
-    void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes)
+    size_t plain_hash_byte_array(
+        const uint8_t *data, size_t size, size_t *at, size_t room, uint64_t *hashes)
     void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts)
     int plain_float_specials(const uint8_t *values, size_t count, size_t width)
     int64_t levels_count_hybrid(
@@ -553,13 +556,19 @@ def fpp(const uint32_t[::1] words not None):
     return answer
 
 
-def uses_avx2():
-    return bool(split_block_uses_avx2())
+# In the order of enum code_path.
+CODE_PATHS = ("any", "AVX2", "AVX-512")
+if len(CODE_PATHS) != NUM_CODE_PATHS:
+    raise ImportError("parquet_bloom.native._kernel: CODE_PATHS and kernel.h disagree")
 
 
-def use_avx2(bint wanted):
-    if split_block_use_avx2(wanted) != 0:
-        raise ValueError("AVX2: this processor lacks it")
+def code_path():
+    return CODE_PATHS[c_code_path()]
+
+
+def choose_code_path(name):
+    if c_choose_code_path(<code_path_t><int>CODE_PATHS.index(name)) != 0:
+        raise ValueError(f"{name}: this processor lacks it")
 
 
 def insert_fixed(uint32_t[::1] words not None, const uint8_t[::1] values not None, size_t width):
@@ -596,11 +605,12 @@ def hash_byte_array(const uint8_t[::1] data not None):
     import numpy as np
 
     cdef int64_t count = count_byte_array(data)
+    cdef size_t at = 0
     hashes = np.empty(count, np.uint64)
     cdef uint64_t[::1] out = hashes
     if count:
         with nogil:
-            plain_hash_byte_array(&data[0], count, &out[0])
+            plain_hash_byte_array(&data[0], data.shape[0], &at, count, &out[0])
     return hashes
 
 

@@ -16,6 +16,17 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* ---- processor.c: which instructions are used ------------------------------------------------ */
+
+/* A path has what the paths before it have. */
+enum code_path { ANY_PROCESSOR, WITH_AVX2, WITH_AVX512, NUM_CODE_PATHS };
+
+/* The last one that this machine has, until another is chosen. */
+enum code_path code_path(void);
+
+/* Returns 0, or -1 if this machine lacks it. */
+int choose_code_path(enum code_path wanted);
+
 /* ---- xxh64.c: XXH64 with seed 0 ------------------------------------------------------------- */
 
 uint64_t xxh64(const uint8_t *data, size_t size);
@@ -96,15 +107,6 @@ static inline uint64_t block_index(uint64_t hash, uint64_t num_blocks) {
     return ((hash >> 32) * num_blocks) >> 32;
 }
 
-/* Filters outgrow the near caches: prefetch a block some hashes before it is used. */
-static inline void split_block_prefetch(const uint32_t *words, uint64_t num_blocks, uint64_t hash) {
-    __builtin_prefetch(words + WORDS_PER_BLOCK * block_index(hash, num_blocks), 1);
-}
-
-/* Insert hashes whose blocks have been prefetched. */
-void split_block_insert_prefetched(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
-                                   size_t count);
-
 void split_block_insert(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count);
 void split_block_check(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
                        size_t count, uint8_t *found);
@@ -118,10 +120,6 @@ uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks);
 
 /* Probability that a random hash is found: the mean over blocks of the product of the words' fills. */
 double split_block_fpp(const uint32_t *words, uint64_t num_blocks);
-
-/* Select the code path: 0 = any processor, 1 = AVX2. Returns 0, or -1 if this machine lacks it. */
-int split_block_use_avx2(int wanted);
-int split_block_uses_avx2(void);
 
 /* ---- plain_pages.c: values of PLAIN pages straight into a filter ---------------------------- */
 
@@ -137,10 +135,13 @@ int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *word
 /* Only count them; returns the same. */
 int64_t plain_count_byte_array(const uint8_t *data, size_t size);
 
-/* Hash `count` length-prefixed values, counted by plain_count_byte_array. */
-void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes);
+/* Hash up to `room` length-prefixed values from byte *start on, which advances. Returns their number,
+ * less than `room` only at the end of `data` or before a value that runs past it. */
+size_t plain_hash_byte_array(const uint8_t *data, size_t size, size_t *start, size_t room,
+                             uint64_t *hashes);
 
-/* Their starts, after the lengths, and the start of the value that would come next: count + 1. */
+/* The starts of `count` values, counted by plain_count_byte_array, after their lengths, and the start of
+ * the value that would come next: count + 1. */
 void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts);
 
 /* Floating-point values that are equal or unordered although their bytes differ. */
