@@ -94,6 +94,12 @@ cdef extern from "kernel.h" nogil:
     int delta_start(const uint8_t *data, size_t size, delta_state *state)
     int64_t delta_next(
         const uint8_t *data, size_t size, delta_state *state, uint64_t *values, int64_t room)
+    int64_t c_delta_end "delta_end"(const uint8_t *data, size_t size)
+    int64_t c_delta_join "delta_join"(
+        const uint8_t *suffixes, size_t size, const int64_t *prefix_lengths,
+        const int64_t *suffix_lengths, size_t count, uint8_t *values, size_t room, int64_t *starts)
+    void c_join_streams "join_streams"(
+        const uint8_t *streams, size_t count, size_t width, uint8_t *values)
     struct orc_integer_runs:
         int version, is_signed
         int64_t at, next, count
@@ -145,6 +151,10 @@ cdef extern from "kernel.h" nogil:
     int64_t thrift_chunks(
         const uint8_t *data, int64_t size, int64_t start, chunk_span *chunks, int64_t room,
         int64_t *where)
+    struct page_header_t "page_header":
+        int64_t type
+    int64_t thrift_page_header(
+        const uint8_t *data, int64_t size, int64_t start, page_header_t *header, int64_t *where)
     struct byte_range:
         int64_t start, end, reach
     int64_t layout_pages(
@@ -187,6 +197,17 @@ CHUNK_FIELDS = (
 )
 if 8 * len(CHUNK_FIELDS) != sizeof(chunk_span):
     raise ImportError("parquet_bloom.native._kernel: CHUNK_FIELDS and kernel.h disagree")
+
+# The members of struct page_header in order, all int64.
+PAGE_HEADER_FIELDS = (
+    "type", "uncompressed_page_size", "compressed_page_size", "crc", "num_values", "encoding",
+    "definition_level_encoding", "repetition_level_encoding",
+    "definition_levels_byte_length", "repetition_levels_byte_length", "is_compressed",
+)
+cdef enum:
+    _PAGE_HEADER_FIELDS = 11
+if len(PAGE_HEADER_FIELDS) != _PAGE_HEADER_FIELDS or 8 * _PAGE_HEADER_FIELDS != sizeof(page_header_t):
+    raise ImportError("parquet_bloom.native._kernel: PAGE_HEADER_FIELDS and kernel.h disagree")
 
 # Far more fields than any struct of the format has, unknown ones included.
 cdef enum:
@@ -498,6 +519,18 @@ def k_hash_check_wide(
     return found.view(np.bool_)
 
 
+# Of a line of the cache: no block lies in two of them.
+cdef enum:
+    _ALIGNMENT = 64
+
+
+def clear_words(uint64_t num_blocks):
+    memory = bytearray(32 * num_blocks + _ALIGNMENT - 1)
+    cdef const uint8_t[::1] view = memory
+    cdef Py_ssize_t start = -<Py_ssize_t>&view[0] % _ALIGNMENT
+    return memoryview(memory)[start : start + 32 * num_blocks].cast("I")
+
+
 def insert_value(uint32_t[::1] words not None, const uint8_t[::1] value not None):
     cdef uint64_t num_blocks = _num_blocks(words)
     cdef uint64_t hash = c_xxh64(_bytes(value), value.shape[0])
@@ -706,6 +739,47 @@ cdef class DeltaDecoder:
         return values[:decoded]
 
 
+def delta_end(const uint8_t[::1] data not None):
+    cdef int64_t end
+    with nogil:
+        end = c_delta_end(_bytes(data), data.shape[0])
+    if end < 0:
+        raise ValueError("DELTA_BINARY_PACKED: the bytes end too early")
+    return end
+
+
+def delta_join(
+        const uint8_t[::1] suffixes not None, const int64_t[::1] prefix_lengths not None,
+        const int64_t[::1] suffix_lengths not None, int64_t room):
+    import numpy as np
+
+    cdef size_t count = prefix_lengths.shape[0]
+    cdef int64_t end
+    if <size_t>suffix_lengths.shape[0] != count:
+        raise ValueError(f"suffix_lengths: {suffix_lengths.shape[0]}, expected {count}")
+    values, starts = np.empty(room, np.uint8), np.zeros(count + 1, np.int64)
+    cdef uint8_t[::1] out = values
+    cdef int64_t[::1] begins = starts
+    if count:
+        with nogil:
+            end = c_delta_join(
+                _bytes(suffixes), suffixes.shape[0], &prefix_lengths[0], &suffix_lengths[0],
+                count, <uint8_t *>_bytes(out), room, &begins[0])
+        if end < 0:
+            raise ValueError("DELTA_BYTE_ARRAY: a prefix or suffix that is not there")
+    return values, starts
+
+
+def join_streams(const uint8_t[::1] streams not None, size_t width):
+    cdef size_t count = _num_fixed(streams, width)
+    values = bytearray(streams.shape[0])
+    cdef uint8_t[::1] out = values
+    if count:
+        with nogil:
+            c_join_streams(&streams[0], count, width, &out[0])
+    return values
+
+
 cdef int64_t _orc(int64_t answer, str what) except -1:
     if answer == ORC_DAMAGED:
         raise ValueError(f"{what} is damaged")
@@ -900,6 +974,18 @@ def struct_end(const uint8_t[::1] data not None, int64_t start=0):
     with nogil:
         answer = thrift_struct_end(_bytes(data), data.shape[0], start, &where)
     return _scanned(answer, where)
+
+
+def page_header(const uint8_t[::1] data not None, int64_t start=0):
+    cdef int64_t where = 0, answer
+    cdef page_header_t header
+    cdef const int64_t *fields = <const int64_t *>&header
+    _start(data, start)
+    answer = thrift_page_header(_bytes(data), data.shape[0], start, &header, &where)
+    _scanned(answer, where)
+    return [
+        None if fields[i] == INT64_MIN else fields[i] for i in range(_PAGE_HEADER_FIELDS)
+    ], answer
 
 
 def fields(const uint8_t[::1] data not None, int64_t start=0):

@@ -185,6 +185,23 @@ int delta_start(const uint8_t *data, size_t size, struct delta_state *state);
 int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, uint64_t *values,
                    int64_t room);
 
+/* The end of the integers that `data` begins with: of DELTA_LENGTH_BYTE_ARRAY, where the bytes of the
+ * values begin. -1 if the header is impossible or the data ends too early. */
+int64_t delta_end(const uint8_t *data, size_t size);
+
+/* Put `count` values together, each of as many bytes of the one before it as `prefix_lengths` says and
+ * its own from `suffixes`; where they start, and where the last one ends: count + 1. Returns the end, or
+ * -1 if a prefix is longer than the value before, or a value runs past the end of `suffixes` or does not
+ * fit `room`. */
+int64_t delta_join(const uint8_t *suffixes, size_t size, const int64_t *prefix_lengths,
+                   const int64_t *suffix_lengths, size_t count, uint8_t *values, size_t room,
+                   int64_t *starts);
+
+/* ---- byte_streams.c: BYTE_STREAM_SPLIT -------------------------------------------------------- */
+
+/* Put `count` values of `width` bytes together from as many streams of a byte of each. */
+void join_streams(const uint8_t *streams, size_t count, size_t width, uint8_t *values);
+
 /* ---- orc_runs.c: the run-length encodings of ORC --------------------------------------------- */
 
 enum {
@@ -316,6 +333,28 @@ struct chunk_span {
 /* Every column chunk of the RowGroup.columns list at `start`; returns as thrift_elements does. */
 int64_t thrift_chunks(const uint8_t *data, int64_t size, int64_t start, struct chunk_span *chunks,
                       int64_t room, int64_t *where);
+
+/* Of types of pages. */
+enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2, DATA_PAGE_V2 = 3 };
+
+/* The struct in a PageHeader that belongs to its type. */
+struct page_details {
+    int64_t num_values, encoding;
+    int64_t definition_level_encoding, repetition_level_encoding;         /* of DATA_PAGE */
+    int64_t definition_levels_byte_length, repetition_levels_byte_length; /* of DATA_PAGE_V2 */
+    int64_t is_compressed;
+};
+#define NO_PAGE_DETAILS (struct page_details){ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT}
+
+/* A PageHeader; ABSENT for what is not there. */
+struct page_header {
+    int64_t type, uncompressed_page_size, compressed_page_size, crc;
+    struct page_details details;
+};
+
+/* The header of a page at `start`. Returns its end, or a SCAN_ error. */
+int64_t thrift_page_header(const uint8_t *data, int64_t size, int64_t start,
+                           struct page_header *header, int64_t *where);
 
 /* ---- layout.c: byte ranges in order of their starts, and which overlap ------------------------- */
 

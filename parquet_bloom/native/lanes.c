@@ -144,7 +144,7 @@ LANES_INLINE lanes hash_all(const struct eight *values) {
     return avalanche(hash_rest(plus(hash, length), left, words));
 }
 
-/* Values of so many bytes are hashed as quickly by themselves. */
+/* Values of so many bytes, a power of two, are hashed as quickly by themselves. */
 enum { LONG = 64 };
 
 /* Hash eight values, in the order in which they lie in a buffer up to `end`, of which nothing else is
