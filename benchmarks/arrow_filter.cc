@@ -1,6 +1,6 @@
 // Times the split block Bloom filter of Arrow C++, for kernel.py.
 //
-//   arrow_filter FILE WIDTH      FILE: PLAIN values of WIDTH bytes (8), or length-prefixed (0)
+//   arrow_filter FILE WIDTH      FILE: PLAIN integers of WIDTH bytes (4 or 8), or strings (0)
 //
 // Each line on stdin, "insert BYTES" or "check BYTES", is answered by one line: nanoseconds per
 // value into or from a filter of BYTES bytes, in the faster of the ways that the library offers:
@@ -30,6 +30,7 @@ double NanosecondsPerValue(size_t count, Work work) {
   return spent.count() / static_cast<double>(count);
 }
 
+uint64_t HashOne(const Filter& filter, int32_t value) { return filter.Hash(value); }
 uint64_t HashOne(const Filter& filter, int64_t value) { return filter.Hash(value); }
 uint64_t HashOne(const Filter& filter, const parquet::ByteArray& value) {
   return filter.Hash(&value);
@@ -85,18 +86,23 @@ void Serve(const std::vector<Value>& values) {
               << std::endl;
 }
 
+template <typename Value>
+void ServeIntegers(const std::vector<char>& data) {
+  std::vector<Value> values(data.size() / sizeof(Value));
+  std::memcpy(values.data(), data.data(), values.size() * sizeof(Value));
+  Serve(values);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   std::ifstream in(argv[1], std::ios::binary);
   std::vector<char> data{std::istreambuf_iterator<char>(in), {}};
-  if (std::string(argv[2]) == "8") {
-    std::vector<int64_t> values(data.size() / sizeof(int64_t));
-    std::memcpy(values.data(), data.data(), values.size() * sizeof(int64_t));
-    Serve(values);
-    return 0;
-  }
+  std::string width = argv[2];
+  if (width == "4") ServeIntegers<int32_t>(data);
+  if (width == "8") ServeIntegers<int64_t>(data);
+  if (width != "0") return 0;
   std::vector<parquet::ByteArray> values;
   uint32_t length;
   for (size_t at = 0; at + sizeof length <= data.size(); at += sizeof length + length) {

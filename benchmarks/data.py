@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 from pyarrow import orc
@@ -30,6 +31,36 @@ def write_events(rows: int, file: Path) -> None:
     """Ten columns of the usual kinds; `id` is a unique string."""
     rng = np.random.default_rng(SEED)
     pq.write_table(events(rng, rows), file, compression="zstd")
+
+
+def write_encodings(rows: int, file: Path) -> None:
+    """Unique values of more kinds and encodings, without dictionaries."""
+    rng = np.random.default_rng(SEED)
+    ids = unique_ids(rng, rows)
+    columns = {
+        "short": (mixed_strings(rng, rows, 6, 30), "PLAIN"),
+        "long": (mixed_strings(rng, rows, 20, 200), "PLAIN"),
+        "int32": (rng.permutation(rows).astype(np.int32), "PLAIN"),
+        "delta": (np.cumsum(rng.integers(1, 10_000_000, rows)), "DELTA_BINARY_PACKED"),
+        "lengths": (ids, "DELTA_LENGTH_BYTE_ARRAY"),
+        "prefixes": (ids.take(pa.compute.sort_indices(ids)), "DELTA_BYTE_ARRAY"),
+        "streams": (rng.gamma(2.0, 20.0, rows), "BYTE_STREAM_SPLIT"),
+    }
+    pq.write_table(
+        pa.table({name: values for name, (values, _) in columns.items()}),
+        file,
+        compression="zstd",
+        use_dictionary=False,
+        column_encoding={name: encoding for name, (_, encoding) in columns.items()},
+    )
+
+
+def mixed_strings(rng: np.random.Generator, rows: int, least: int, most: int) -> pa.StringArray:
+    """Strings of `least` to `most` random letters."""
+    lengths = rng.integers(least, most + 1, rows)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    letters = rng.integers(ord("a"), ord("z") + 1, offsets[-1], np.uint8)
+    return pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(letters))
 
 
 def write_gcm_events(rows: int, file: Path) -> None:
@@ -179,6 +210,7 @@ def write_small_files(count: int, folder: Path) -> None:
 
 KINDS: dict[str, Callable[[int, Path], None]] = {
     "chunks": write_chunks,
+    "encodings": write_encodings,
     "events": write_events,
     "events-ctr": write_ctr_events,
     "events-gcm": write_gcm_events,

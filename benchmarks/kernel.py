@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.data import SEED, unique_ids
+from benchmarks.data import ID_BYTES, SEED
 from parquet_bloom.native import _kernel
 
 NUM_VALUES = 1_000_000
@@ -29,11 +29,23 @@ SOURCE = Path(__file__).with_name("arrow_filter.cc")
 Bytes = np.ndarray
 
 
+Values = Literal["int32", "int64", "equal strings", "short strings", "long strings"]
+
+# The bytes of a value; 0 for strings.
+WIDTHS: dict[Values, int] = {"int32": 4, "int64": 8}
+# The shortest and the longest string.
+LENGTHS: dict[Values, tuple[int, int]] = {
+    "equal strings": (ID_BYTES, ID_BYTES),
+    "short strings": (6, 30),
+    "long strings": (20, 200),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """`nanoseconds` per value: those of each round, by contender."""
 
-    values: Literal["int64", "string"]
+    values: Values
     verb: Literal["insert", "check"]
     num_bytes: int
     nanoseconds: dict[str, list[float]] = field(default_factory=dict)
@@ -45,43 +57,62 @@ CASES = [
     Case("int64", "insert", 1 << 20),
     Case("int64", "insert", 2 << 20),
     Case("int64", "insert", 8 << 20),
-    Case("string", "insert", 2 << 20),
+    Case("int32", "insert", 2 << 20),
+    Case("equal strings", "insert", 2 << 20),
+    Case("short strings", "insert", 2 << 20),
+    Case("long strings", "insert", 2 << 20),
     Case("int64", "check", 2 << 20),
-    Case("string", "check", 2 << 20),
+    Case("equal strings", "check", 2 << 20),
+    Case("short strings", "check", 2 << 20),
 ]
 
 
-def plain_values(values: str) -> Bytes:
-    """NUM_VALUES as PLAIN encodes them, one row each; strings have 25 bytes after their length."""
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """NUM_VALUES as PLAIN encodes them, and every second one of them."""
+
+    all: Bytes
+    half: Bytes
+
+
+def plain_values(values: Values) -> Plain:
     rng = np.random.default_rng(SEED)
-    if values == "int64":
-        return rng.integers(0, 1 << 60, NUM_VALUES).view(np.uint8).reshape(NUM_VALUES, 8)
-    text = np.frombuffer(unique_ids(rng, NUM_VALUES).buffers()[2], np.uint8)
-    rows = text.reshape(NUM_VALUES, -1)
-    lengths = np.full(NUM_VALUES, rows.shape[1], np.uint32).view(np.uint8)
-    return np.hstack([lengths.reshape(NUM_VALUES, 4), rows])
+    if values in WIDTHS:
+        rows = rng.integers(0, 256, (NUM_VALUES, WIDTHS[values]), np.uint8)
+        return Plain(rows.ravel(), rows[::2].ravel())
+    shortest, longest = LENGTHS[values]
+    lengths = rng.integers(shortest, longest + 1, NUM_VALUES)
+    return Plain(byte_arrays(rng, lengths), byte_arrays(rng, lengths[::2]))
 
 
-def insert(words: np.ndarray, values: str, plain: Bytes) -> None:
-    if values == "int64":
-        _kernel.insert_fixed(words, plain, 8)
+def byte_arrays(rng: np.random.Generator, lengths: np.ndarray) -> Bytes:
+    """Random strings of these lengths, each after its length."""
+    ends = np.cumsum(lengths + 4)
+    data = rng.integers(0, 256, ends[-1], np.uint8)
+    for place in range(4):
+        data[ends - lengths - 4 + place] = lengths >> 8 * place & 0xFF
+    return data
+
+
+def insert(words: np.ndarray, values: Values, plain: Bytes) -> None:
+    if values in WIDTHS:
+        _kernel.insert_fixed(words, plain, WIDTHS[values])
     else:
         _kernel.insert_byte_array(words, plain)
 
 
-def check(words: np.ndarray, values: str, plain: Bytes) -> None:
-    hashes = _kernel.xxh64_fixed(plain, 8) if values == "int64" else _kernel.hash_byte_array(plain)
+def check(words: np.ndarray, values: Values, plain: Bytes) -> None:
+    width = WIDTHS.get(values)
+    hashes = _kernel.xxh64_fixed(plain, width) if width else _kernel.hash_byte_array(plain)
     _kernel.check(words, hashes)
 
 
-def time_pbloom(case: Case, rows: Bytes) -> float:
-    words = np.zeros(case.num_bytes // 4, np.uint32)
-    words.fill(0)  # so that no page of it is touched for the first time while the clock runs
-    plain = rows.ravel()
+def time_pbloom(case: Case, plain: Plain) -> float:
+    words = np.frombuffer(_kernel.clear_words(case.num_bytes // 32), np.uint32)
     if case.verb == "insert":
-        return nanoseconds(lambda: insert(words, case.values, plain))
-    insert(words, case.values, rows[::2].ravel())
-    return nanoseconds(lambda: check(words, case.values, plain))
+        return nanoseconds(lambda: insert(words, case.values, plain.all))
+    insert(words, case.values, plain.half)
+    return nanoseconds(lambda: check(words, case.values, plain.all))
 
 
 def nanoseconds(work: Callable[[], None]) -> float:
@@ -90,14 +121,19 @@ def nanoseconds(work: Callable[[], None]) -> float:
     return (time.perf_counter_ns() - started) / NUM_VALUES
 
 
-def time_baseline(case: Case, rows: Bytes) -> float:
-    """pbloom on a processor without AVX2."""
-    used = _kernel.uses_avx2()
-    _kernel.use_avx2(False)
+def timed_paths(case: Case, plain: Plain) -> dict[str, float]:
+    """pbloom on the code path of this processor, and on each of those before it."""
+    used = _kernel.code_path()
+    paths = _kernel.CODE_PATHS[: 1 + _kernel.CODE_PATHS.index(used)]
     try:
-        return time_pbloom(case, rows)
+        return {path: time_on(path, case, plain) for path in paths}
     finally:
-        _kernel.use_avx2(used)
+        _kernel.choose_code_path(used)
+
+
+def time_on(path: str, case: Case, plain: Plain) -> float:
+    _kernel.choose_code_path(path)
+    return time_pbloom(case, plain)
 
 
 def compile_arrow(folder: str) -> str:
@@ -113,11 +149,13 @@ def compile_arrow(folder: str) -> str:
 
 
 @contextmanager
-def arrow(program: str, folder: str, values: str, rows: Bytes) -> Iterator[Callable[[Case], float]]:
+def arrow(
+    program: str, folder: str, values: Values, plain: Plain
+) -> Iterator[Callable[[Case], float]]:
     """Asks a running arrow_filter."""
     file = f"{folder}/{values}"
-    rows.tofile(file)
-    command = [program, file, "8" if values == "int64" else "0"]
+    plain.all.tofile(file)
+    command = [program, file, str(WIDTHS.get(values, 0))]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     ) as process:
@@ -137,18 +175,15 @@ def measure(rounds: int) -> list[Case]:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         program = compile_arrow(folder)
-        rows = {values: plain_values(values) for values in ("int64", "string")}
+        plain = {case.values: plain_values(case.values) for case in CASES}
         ask = {
-            values: stack.enter_context(arrow(program, folder, values, plain))
-            for values, plain in rows.items()
+            values: stack.enter_context(arrow(program, folder, values, each))
+            for values, each in plain.items()
         }
         for _ in range(rounds):
             for case in CASES:
-                times = {
-                    "Arrow C++": ask[case.values](case),
-                    "pbloom": time_pbloom(case, rows[case.values]),
-                    "pbloom without AVX2": time_baseline(case, rows[case.values]),
-                }
+                times = timed_paths(case, plain[case.values])
+                times["Arrow C++"] = ask[case.values](case)
                 for name, spent in times.items():
                     case.nanoseconds.setdefault(name, []).append(spent)
     return CASES

@@ -50,13 +50,15 @@ class SplitBlockBloomFilter:
         """A filter of `num_blocks` blocks (1 <= num_blocks < 2^31) with every bit clear."""
         if not 1 <= num_blocks < 1 << 31:
             raise FilterError(f"number of blocks: {num_blocks}, expected 1 to 2^31 - 1")
-        return cls(memoryview(bytearray(num_blocks * BLOCK_BYTES)).cast(WORD_FORMAT))
+        return cls(_kernel.clear_words(num_blocks))
 
     @classmethod
     def from_bytes(cls, bitset: bytes | bytearray | memoryview) -> Self:
         """Copy a stored bitset. Raises FilterError unless it is whole blocks."""
         _check_blocks(len(bitset))
-        return cls(memoryview(bytearray(bitset)).cast(WORD_FORMAT))
+        words = _kernel.clear_words(len(bitset) // BLOCK_BYTES)
+        words.cast("B")[:] = bitset
+        return cls(words)
 
     @property
     def words(self) -> NDArray[np.uint32]:

@@ -114,6 +114,10 @@ def k_hash_insert_wide(
 def k_hash_check_wide(
     words: _LongWords, num_bits: int, num_hashes: int, hashes: NDArray[np.uint64]
 ) -> NDArray[np.bool_]: ...
+def clear_words(num_blocks: int) -> memoryview:
+    """The words of a filter without bits, uint32, at a multiple of 64 bytes in memory: a block is in
+    one line of the cache."""
+
 def insert_value(words: _Words, value: _Bytes) -> None:
     """Insert the hash of one value's stored bytes."""
 
@@ -128,9 +132,15 @@ def popcount(words: _Words) -> int: ...
 def fpp(words: _Words) -> float:
     """The share of random hashes that the filter finds, computed from its bits."""
 
-def uses_avx2() -> bool: ...
-def use_avx2(wanted: bool) -> None:
-    """Choose the code path of insert and check for the whole process (tests, benchmarks)."""
+CODE_PATHS: tuple[str, ...]
+"""`any` processor, `AVX2`, `AVX-512`: each has what those before it have."""
+
+def code_path() -> str:
+    """The one that is used: the last one that this processor has, until another is chosen."""
+
+def choose_code_path(name: str) -> None:
+    """Use this one in the whole process (tests, benchmarks). Raises ValueError if the processor lacks
+    it."""
 
 def insert_fixed(words: _Words, values: _Bytes, width: int) -> int:
     """Insert PLAIN values of `width` bytes; returns their number."""
@@ -174,6 +184,21 @@ class DeltaDecoder:
 
     def __iter__(self) -> Iterator[NDArray[np.uint64]]: ...
     def __next__(self) -> NDArray[np.uint64]: ...
+
+def delta_end(data: _Bytes) -> int:
+    """The end of the DELTA_BINARY_PACKED integers that `data` begins with."""
+
+def delta_join(
+    suffixes: _Bytes,
+    prefix_lengths: NDArray[np.int64],
+    suffix_lengths: NDArray[np.int64],
+    room: int,
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The values of DELTA_BYTE_ARRAY one after the other, in `room` bytes; and their starts, and the
+    end of the last one."""
+
+def join_streams(streams: _Bytes, width: int) -> bytearray:
+    """The values of BYTE_STREAM_SPLIT, of `width` bytes each."""
 
 class OrcIntegers:
     """ORC's run-length encoding of integers, `version` 1 or 2, over the parts of a stream."""
@@ -226,6 +251,12 @@ def orc_picked(
 
 def struct_end(data: _Bytes, start: int = 0) -> int:
     """The end of the Thrift struct at `start`. Raises ScanError, as do all functions below."""
+
+PAGE_HEADER_FIELDS: tuple[str, ...]
+
+def page_header(data: _Bytes, start: int = 0) -> tuple[list[int | None], int]:
+    """The PAGE_HEADER_FIELDS of the PageHeader at `start`, None for what is not there, and its end. From
+    num_values on, they are those of the struct that belongs to its type."""
 
 def fields(data: _Bytes, start: int = 0) -> list[tuple[int, int, int, int, int]]:
     """The fields of the struct at `start`: (id, type, start of the header, start of the value,

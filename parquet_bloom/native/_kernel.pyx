@@ -11,6 +11,10 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int64_t, uint8_t, uint
 
 
 cdef extern from "kernel.h" nogil:
+    ctypedef enum code_path_t "enum code_path":
+        NUM_CODE_PATHS
+    code_path_t c_code_path "code_path"()
+    int c_choose_code_path "choose_code_path"(code_path_t wanted)
     uint64_t c_xxh64 "xxh64"(const uint8_t *data, size_t size)
     void c_xxh64_fixed "xxh64_fixed"(
         const uint8_t *values, size_t count, size_t width, uint64_t *hashes)
@@ -69,14 +73,13 @@ cdef extern from "kernel.h" nogil:
         const uint32_t *words, uint64_t num_blocks, uint64_t factor, uint32_t *folded)
     uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks)
     double split_block_fpp(const uint32_t *words, uint64_t num_blocks)
-    int split_block_use_avx2(int wanted)
-    int split_block_uses_avx2()
     void plain_insert_fixed(
         const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks)
     int64_t plain_insert_byte_array(
         const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks)
     int64_t plain_count_byte_array(const uint8_t *data, size_t size)
-    void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes)
+    size_t plain_hash_byte_array(
+        const uint8_t *data, size_t size, size_t *at, size_t room, uint64_t *hashes)
     void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts)
     int plain_float_specials(const uint8_t *values, size_t count, size_t width)
     int64_t levels_count_hybrid(
@@ -91,6 +94,12 @@ cdef extern from "kernel.h" nogil:
     int delta_start(const uint8_t *data, size_t size, delta_state *state)
     int64_t delta_next(
         const uint8_t *data, size_t size, delta_state *state, uint64_t *values, int64_t room)
+    int64_t c_delta_end "delta_end"(const uint8_t *data, size_t size)
+    int64_t c_delta_join "delta_join"(
+        const uint8_t *suffixes, size_t size, const int64_t *prefix_lengths,
+        const int64_t *suffix_lengths, size_t count, uint8_t *values, size_t room, int64_t *starts)
+    void c_join_streams "join_streams"(
+        const uint8_t *streams, size_t count, size_t width, uint8_t *values)
     struct orc_integer_runs:
         int version, is_signed
         int64_t at, next, count
@@ -142,6 +151,10 @@ cdef extern from "kernel.h" nogil:
     int64_t thrift_chunks(
         const uint8_t *data, int64_t size, int64_t start, chunk_span *chunks, int64_t room,
         int64_t *where)
+    struct page_header_t "page_header":
+        int64_t type
+    int64_t thrift_page_header(
+        const uint8_t *data, int64_t size, int64_t start, page_header_t *header, int64_t *where)
     struct byte_range:
         int64_t start, end, reach
     int64_t layout_pages(
@@ -184,6 +197,17 @@ CHUNK_FIELDS = (
 )
 if 8 * len(CHUNK_FIELDS) != sizeof(chunk_span):
     raise ImportError("parquet_bloom.native._kernel: CHUNK_FIELDS and kernel.h disagree")
+
+# The members of struct page_header in order, all int64.
+PAGE_HEADER_FIELDS = (
+    "type", "uncompressed_page_size", "compressed_page_size", "crc", "num_values", "encoding",
+    "definition_level_encoding", "repetition_level_encoding",
+    "definition_levels_byte_length", "repetition_levels_byte_length", "is_compressed",
+)
+cdef enum:
+    _PAGE_HEADER_FIELDS = 11
+if len(PAGE_HEADER_FIELDS) != _PAGE_HEADER_FIELDS or 8 * _PAGE_HEADER_FIELDS != sizeof(page_header_t):
+    raise ImportError("parquet_bloom.native._kernel: PAGE_HEADER_FIELDS and kernel.h disagree")
 
 # Far more fields than any struct of the format has, unknown ones included.
 cdef enum:
@@ -495,6 +519,18 @@ def k_hash_check_wide(
     return found.view(np.bool_)
 
 
+# Of a line of the cache: no block lies in two of them.
+cdef enum:
+    _ALIGNMENT = 64
+
+
+def clear_words(uint64_t num_blocks):
+    memory = bytearray(32 * num_blocks + _ALIGNMENT - 1)
+    cdef const uint8_t[::1] view = memory
+    cdef Py_ssize_t start = -<Py_ssize_t>&view[0] % _ALIGNMENT
+    return memoryview(memory)[start : start + 32 * num_blocks].cast("I")
+
+
 def insert_value(uint32_t[::1] words not None, const uint8_t[::1] value not None):
     cdef uint64_t num_blocks = _num_blocks(words)
     cdef uint64_t hash = c_xxh64(_bytes(value), value.shape[0])
@@ -553,13 +589,19 @@ def fpp(const uint32_t[::1] words not None):
     return answer
 
 
-def uses_avx2():
-    return bool(split_block_uses_avx2())
+# In the order of enum code_path.
+CODE_PATHS = ("any", "AVX2", "AVX-512")
+if len(CODE_PATHS) != NUM_CODE_PATHS:
+    raise ImportError("parquet_bloom.native._kernel: CODE_PATHS and kernel.h disagree")
 
 
-def use_avx2(bint wanted):
-    if split_block_use_avx2(wanted) != 0:
-        raise ValueError("AVX2: this processor lacks it")
+def code_path():
+    return CODE_PATHS[c_code_path()]
+
+
+def choose_code_path(name):
+    if c_choose_code_path(<code_path_t><int>CODE_PATHS.index(name)) != 0:
+        raise ValueError(f"{name}: this processor lacks it")
 
 
 def insert_fixed(uint32_t[::1] words not None, const uint8_t[::1] values not None, size_t width):
@@ -596,11 +638,12 @@ def hash_byte_array(const uint8_t[::1] data not None):
     import numpy as np
 
     cdef int64_t count = count_byte_array(data)
+    cdef size_t at = 0
     hashes = np.empty(count, np.uint64)
     cdef uint64_t[::1] out = hashes
     if count:
         with nogil:
-            plain_hash_byte_array(&data[0], count, &out[0])
+            plain_hash_byte_array(&data[0], data.shape[0], &at, count, &out[0])
     return hashes
 
 
@@ -694,6 +737,47 @@ cdef class DeltaDecoder:
         if decoded < 0:
             raise ValueError("DELTA_BINARY_PACKED: the bytes end too early")
         return values[:decoded]
+
+
+def delta_end(const uint8_t[::1] data not None):
+    cdef int64_t end
+    with nogil:
+        end = c_delta_end(_bytes(data), data.shape[0])
+    if end < 0:
+        raise ValueError("DELTA_BINARY_PACKED: the bytes end too early")
+    return end
+
+
+def delta_join(
+        const uint8_t[::1] suffixes not None, const int64_t[::1] prefix_lengths not None,
+        const int64_t[::1] suffix_lengths not None, int64_t room):
+    import numpy as np
+
+    cdef size_t count = prefix_lengths.shape[0]
+    cdef int64_t end
+    if <size_t>suffix_lengths.shape[0] != count:
+        raise ValueError(f"suffix_lengths: {suffix_lengths.shape[0]}, expected {count}")
+    values, starts = np.empty(room, np.uint8), np.zeros(count + 1, np.int64)
+    cdef uint8_t[::1] out = values
+    cdef int64_t[::1] begins = starts
+    if count:
+        with nogil:
+            end = c_delta_join(
+                _bytes(suffixes), suffixes.shape[0], &prefix_lengths[0], &suffix_lengths[0],
+                count, <uint8_t *>_bytes(out), room, &begins[0])
+        if end < 0:
+            raise ValueError("DELTA_BYTE_ARRAY: a prefix or suffix that is not there")
+    return values, starts
+
+
+def join_streams(const uint8_t[::1] streams not None, size_t width):
+    cdef size_t count = _num_fixed(streams, width)
+    values = bytearray(streams.shape[0])
+    cdef uint8_t[::1] out = values
+    if count:
+        with nogil:
+            c_join_streams(&streams[0], count, width, &out[0])
+    return values
 
 
 cdef int64_t _orc(int64_t answer, str what) except -1:
@@ -890,6 +974,18 @@ def struct_end(const uint8_t[::1] data not None, int64_t start=0):
     with nogil:
         answer = thrift_struct_end(_bytes(data), data.shape[0], start, &where)
     return _scanned(answer, where)
+
+
+def page_header(const uint8_t[::1] data not None, int64_t start=0):
+    cdef int64_t where = 0, answer
+    cdef page_header_t header
+    cdef const int64_t *fields = <const int64_t *>&header
+    _start(data, start)
+    answer = thrift_page_header(_bytes(data), data.shape[0], start, &header, &where)
+    _scanned(answer, where)
+    return [
+        None if fields[i] == INT64_MIN else fields[i] for i in range(_PAGE_HEADER_FIELDS)
+    ], answer
 
 
 def fields(const uint8_t[::1] data not None, int64_t start=0):

@@ -1,4 +1,4 @@
-/* DELTA_BINARY_PACKED integers (parquet-format, Encodings.md).
+/* DELTA_BINARY_PACKED integers, and what DELTA_BYTE_ARRAY makes of them (parquet-format, Encodings.md).
  *
  *   header   | block size | miniblocks per block | number of values | first value (zigzag) |
  *   block    | least delta (zigzag) | bit width of each miniblock | miniblock | miniblock | ...
@@ -88,4 +88,42 @@ int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, 
     }
     state->at = b.at - data;
     return next - values;
+}
+
+int64_t delta_end(const uint8_t *data, size_t size) {
+    struct delta_state state;
+    if (delta_start(data, size, &state) != 0) return -1;
+    struct bytes b = {data + state.at, data + size, 0};
+    int64_t per_miniblock = state.block / state.miniblocks;
+    /* The first value is in the header. */
+    for (int64_t left = state.count - 1; left > 0;) {
+        read_varint(&b);
+        const uint8_t *widths = b.at;
+        if (b.bad || b.end - b.at < state.miniblocks) return -1;
+        b.at += state.miniblocks;
+        for (int64_t m = 0; m < state.miniblocks && left > 0; m++, left -= per_miniblock) {
+            int64_t whole = per_miniblock / 8 * widths[m];
+            if (widths[m] > 64 || b.end - b.at < whole) return -1;
+            b.at += whole;
+        }
+    }
+    return b.at - data;
+}
+
+int64_t delta_join(const uint8_t *suffixes, size_t size, const int64_t *prefix_lengths,
+                   const int64_t *suffix_lengths, size_t count, uint8_t *values, size_t room,
+                   int64_t *starts) {
+    int64_t end = 0, before = 0, left = (int64_t)size;
+    for (size_t i = 0; i < count; i++) {
+        int64_t prefix = prefix_lengths[i], suffix = suffix_lengths[i];
+        if (prefix < 0 || prefix > end - before || suffix < 0 || suffix > left ||
+            prefix + suffix > (int64_t)room - end)
+            return -1;
+        if (prefix) memcpy(values + end, values + before, (size_t)prefix);
+        if (suffix) memcpy(values + end + prefix, suffixes + size - left, (size_t)suffix);
+        starts[i] = before = end;
+        end += prefix + suffix;
+        left -= suffix;
+    }
+    return starts[count] = end;
 }

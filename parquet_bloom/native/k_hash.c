@@ -76,7 +76,7 @@ static void next_avx2(struct walk *walk, struct divisor by) { next_any(walk, by)
 
 /* The faster way on this machine; numbers of eight at a time are shifted by 32 or more. */
 static void (*next_for(struct divisor by))(struct walk *, struct divisor) {
-    return by.shift >= 32 && split_block_uses_avx2() ? next_avx2 : next_any;
+    return by.shift >= 32 && code_path() >= WITH_AVX2 ? next_avx2 : next_any;
 }
 
 INLINE void set_bit(uint64_t *words, uint64_t bit) {
@@ -277,9 +277,9 @@ WANG_PATH(wang_logical_avx2, logical, )
 #endif
 
 void wang(const int64_t *values, size_t count, uint64_t *hashes) {
-    (split_block_uses_avx2() ? wang_avx2 : wang_any)(values, count, hashes);
+    (code_path() >= WITH_AVX2 ? wang_avx2 : wang_any)(values, count, hashes);
 }
 
 void wang_logical(const int64_t *values, size_t count, uint64_t *hashes) {
-    (split_block_uses_avx2() ? wang_logical_avx2 : wang_logical_any)(values, count, hashes);
+    (code_path() >= WITH_AVX2 ? wang_logical_avx2 : wang_logical_any)(values, count, hashes);
 }

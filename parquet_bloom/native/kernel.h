@@ -16,6 +16,17 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* ---- processor.c: which instructions are used ------------------------------------------------ */
+
+/* A path has what the paths before it have. */
+enum code_path { ANY_PROCESSOR, WITH_AVX2, WITH_AVX512, NUM_CODE_PATHS };
+
+/* The last one that this machine has, until another is chosen. */
+enum code_path code_path(void);
+
+/* Returns 0, or -1 if this machine lacks it. */
+int choose_code_path(enum code_path wanted);
+
 /* ---- xxh64.c: XXH64 with seed 0 ------------------------------------------------------------- */
 
 uint64_t xxh64(const uint8_t *data, size_t size);
@@ -96,15 +107,6 @@ static inline uint64_t block_index(uint64_t hash, uint64_t num_blocks) {
     return ((hash >> 32) * num_blocks) >> 32;
 }
 
-/* Filters outgrow the near caches: prefetch a block some hashes before it is used. */
-static inline void split_block_prefetch(const uint32_t *words, uint64_t num_blocks, uint64_t hash) {
-    __builtin_prefetch(words + WORDS_PER_BLOCK * block_index(hash, num_blocks), 1);
-}
-
-/* Insert hashes whose blocks have been prefetched. */
-void split_block_insert_prefetched(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
-                                   size_t count);
-
 void split_block_insert(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count);
 void split_block_check(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
                        size_t count, uint8_t *found);
@@ -118,10 +120,6 @@ uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks);
 
 /* Probability that a random hash is found: the mean over blocks of the product of the words' fills. */
 double split_block_fpp(const uint32_t *words, uint64_t num_blocks);
-
-/* Select the code path: 0 = any processor, 1 = AVX2. Returns 0, or -1 if this machine lacks it. */
-int split_block_use_avx2(int wanted);
-int split_block_uses_avx2(void);
 
 /* ---- plain_pages.c: values of PLAIN pages straight into a filter ---------------------------- */
 
@@ -137,10 +135,13 @@ int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *word
 /* Only count them; returns the same. */
 int64_t plain_count_byte_array(const uint8_t *data, size_t size);
 
-/* Hash `count` length-prefixed values, counted by plain_count_byte_array. */
-void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes);
+/* Hash up to `room` length-prefixed values from byte *start on, which advances. Returns their number,
+ * less than `room` only at the end of `data` or before a value that runs past it. */
+size_t plain_hash_byte_array(const uint8_t *data, size_t size, size_t *start, size_t room,
+                             uint64_t *hashes);
 
-/* Their starts, after the lengths, and the start of the value that would come next: count + 1. */
+/* The starts of `count` values, counted by plain_count_byte_array, after their lengths, and the start of
+ * the value that would come next: count + 1. */
 void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts);
 
 /* Floating-point values that are equal or unordered although their bytes differ. */
@@ -183,6 +184,23 @@ int delta_start(const uint8_t *data, size_t size, struct delta_state *state);
  * or -1 if the data ends too early. */
 int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, uint64_t *values,
                    int64_t room);
+
+/* The end of the integers that `data` begins with: of DELTA_LENGTH_BYTE_ARRAY, where the bytes of the
+ * values begin. -1 if the header is impossible or the data ends too early. */
+int64_t delta_end(const uint8_t *data, size_t size);
+
+/* Put `count` values together, each of as many bytes of the one before it as `prefix_lengths` says and
+ * its own from `suffixes`; where they start, and where the last one ends: count + 1. Returns the end, or
+ * -1 if a prefix is longer than the value before, or a value runs past the end of `suffixes` or does not
+ * fit `room`. */
+int64_t delta_join(const uint8_t *suffixes, size_t size, const int64_t *prefix_lengths,
+                   const int64_t *suffix_lengths, size_t count, uint8_t *values, size_t room,
+                   int64_t *starts);
+
+/* ---- byte_streams.c: BYTE_STREAM_SPLIT -------------------------------------------------------- */
+
+/* Put `count` values of `width` bytes together from as many streams of a byte of each. */
+void join_streams(const uint8_t *streams, size_t count, size_t width, uint8_t *values);
 
 /* ---- orc_runs.c: the run-length encodings of ORC --------------------------------------------- */
 
@@ -315,6 +333,28 @@ struct chunk_span {
 /* Every column chunk of the RowGroup.columns list at `start`; returns as thrift_elements does. */
 int64_t thrift_chunks(const uint8_t *data, int64_t size, int64_t start, struct chunk_span *chunks,
                       int64_t room, int64_t *where);
+
+/* Of types of pages. */
+enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2, DATA_PAGE_V2 = 3 };
+
+/* The struct in a PageHeader that belongs to its type. */
+struct page_details {
+    int64_t num_values, encoding;
+    int64_t definition_level_encoding, repetition_level_encoding;         /* of DATA_PAGE */
+    int64_t definition_levels_byte_length, repetition_levels_byte_length; /* of DATA_PAGE_V2 */
+    int64_t is_compressed;
+};
+#define NO_PAGE_DETAILS (struct page_details){ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT}
+
+/* A PageHeader; ABSENT for what is not there. */
+struct page_header {
+    int64_t type, uncompressed_page_size, compressed_page_size, crc;
+    struct page_details details;
+};
+
+/* The header of a page at `start`. Returns its end, or a SCAN_ error. */
+int64_t thrift_page_header(const uint8_t *data, int64_t size, int64_t start,
+                           struct page_header *header, int64_t *where);
 
 /* ---- layout.c: byte ranges in order of their starts, and which overlap ------------------------- */
 

@@ -3,13 +3,16 @@
  *   fixed width   | value | value | ...                          INT32 ... FIXED_LEN_BYTE_ARRAY
  *   BYTE_ARRAY    | uint32 length | bytes | uint32 length | ...  hashed without the length
  */
-#include "kernel.h"
+#include "xxh64.h"
+
+/* So many values are hashed before they are inserted: their hashes stay in the nearest cache. */
+enum { HASHED = 1024, MOST_PAUSE = 64 };
 
 void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
                         uint64_t num_blocks) {
-    uint64_t hashes[BATCH];
+    uint64_t hashes[HASHED];
     for (size_t n; count > 0; values += n * width, count -= n) {
-        n = count < BATCH ? count : BATCH;
+        n = count < HASHED ? count : HASHED;
         xxh64_fixed(values, n, width, hashes);
         split_block_insert(words, num_blocks, hashes, n);
     }
@@ -30,13 +33,22 @@ int64_t plain_count_byte_array(const uint8_t *data, size_t size) {
     return count;
 }
 
-void plain_hash_byte_array(const uint8_t *data, size_t count, uint64_t *hashes) {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t length;
-        memcpy(&length, data, 4);
-        hashes[i] = xxh64(data + 4, length);
-        data += 4 + (size_t)length;
-    }
+size_t plain_hash_byte_array(const uint8_t *data, size_t size, size_t *start, size_t room,
+                             uint64_t *hashes) {
+    int has_lanes = code_path() == WITH_AVX512;
+    uint32_t length;
+    size_t n = 0, pause = LANES, next;
+    do {
+        /* Where lanes are of no use, try them less and less often. */
+        size_t hashed = 0;
+        if (has_lanes) hashed = lanes_hash_byte_array(data, size, start, room - n, hashes + n);
+        pause = hashed > 0 ? LANES : pause < MOST_PAUSE ? 2 * pause : pause;
+        n += hashed;
+        next = room - n < pause ? room : n + pause;
+        for (; n < next && value_fits(data, size, *start, &length); *start += 4 + (size_t)length)
+            hashes[n++] = xxh64(data + *start + 4, length);
+    } while (n < room && n == next);
+    return n;
 }
 
 void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts) {
@@ -52,22 +64,15 @@ void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts)
 
 int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
                                 uint64_t num_blocks) {
-    uint64_t hashes[BATCH];
-    size_t at = 0, n = 0;
+    uint64_t hashes[HASHED];
+    size_t at = 0, n = HASHED;
     int64_t total = 0;
-    uint32_t length;
-    for (; at < size; at += 4 + (size_t)length) {
-        if (!value_fits(data, size, at, &length)) return -1 - (int64_t)at;
-        hashes[n] = xxh64(data + at + 4, length);
-        split_block_prefetch(words, num_blocks, hashes[n++]);
-        if (n == BATCH) {
-            split_block_insert_prefetched(words, num_blocks, hashes, n);
-            total += (int64_t)n;
-            n = 0;
-        }
+    while (n == HASHED) {
+        n = plain_hash_byte_array(data, size, &at, HASHED, hashes);
+        split_block_insert(words, num_blocks, hashes, n);
+        total += (int64_t)n;
     }
-    split_block_insert_prefetched(words, num_blocks, hashes, n);
-    return total + (int64_t)n;
+    return at < size ? -1 - (int64_t)at : total;
 }
 
 /* Without its sign bit, a float is zero if no bit is set, and NaN if it exceeds infinity. */

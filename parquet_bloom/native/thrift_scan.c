@@ -305,3 +305,70 @@ int64_t thrift_chunks(const uint8_t *data, int64_t size, int64_t start, struct c
     for (int64_t i = 0; i < count && !c.error; i++) scan_column_chunk(&c, &chunks[i]);
     return finish(&c, count, where);
 }
+
+/* As generated readers do, ignore a field of another type. */
+INLINE int64_t read_i32(struct cursor *c, int type) {
+    if (type != I32) {
+        skip_value(c, type, 1);
+        return ABSENT;
+    }
+    int64_t value = read_zigzag(c);
+    return value >= INT32_MIN && value <= INT32_MAX ? value : fail(c, SCAN_MALFORMED);
+}
+
+static struct page_details scan_page_details(struct cursor *c, int64_t page_type) {
+    struct page_details found = NO_PAGE_DETAILS;
+    int64_t id = 0;
+    int type;
+    while (read_field_header(c, &id, &type)) {
+        int is_v2 = page_type == DATA_PAGE_V2;
+        if (id == 1)
+            found.num_values = read_i32(c, type);
+        else if (id == (is_v2 ? 4 : 2))
+            found.encoding = read_i32(c, type);
+        else if (id == 3 && page_type == DATA_PAGE)
+            found.definition_level_encoding = read_i32(c, type);
+        else if (id == 4 && page_type == DATA_PAGE)
+            found.repetition_level_encoding = read_i32(c, type);
+        else if (id == 5 && is_v2)
+            found.definition_levels_byte_length = read_i32(c, type);
+        else if (id == 6 && is_v2)
+            found.repetition_levels_byte_length = read_i32(c, type);
+        else if (id == 7 && is_v2 && (type == BOOL_TRUE || type == BOOL_FALSE))
+            found.is_compressed = type == BOOL_TRUE;
+        else
+            skip_value(c, type, 1);
+    }
+    return found;
+}
+
+int64_t thrift_page_header(const uint8_t *data, int64_t size, int64_t start,
+                           struct page_header *header, int64_t *where) {
+    struct cursor c = {data, size, start, 0};
+    struct page_details v1 = NO_PAGE_DETAILS, dictionary = NO_PAGE_DETAILS, v2 = NO_PAGE_DETAILS;
+    int64_t id = 0;
+    int type;
+    *header = (struct page_header){ABSENT, ABSENT, ABSENT, ABSENT, NO_PAGE_DETAILS};
+    while (read_field_header(&c, &id, &type)) {
+        if (id == 1)
+            header->type = read_i32(&c, type);
+        else if (id == 2)
+            header->uncompressed_page_size = read_i32(&c, type);
+        else if (id == 3)
+            header->compressed_page_size = read_i32(&c, type);
+        else if (id == 4)
+            header->crc = read_i32(&c, type);
+        else if (id == 5 && type == STRUCT)
+            v1 = scan_page_details(&c, DATA_PAGE);
+        else if (id == 7 && type == STRUCT)
+            dictionary = scan_page_details(&c, DICTIONARY_PAGE);
+        else if (id == 8 && type == STRUCT)
+            v2 = scan_page_details(&c, DATA_PAGE_V2);
+        else
+            skip_value(&c, type, 0);
+    }
+    if (header->type == DATA_PAGE) header->details = v1;
+    if (header->type == DICTIONARY_PAGE) header->details = dictionary;
+    if (header->type == DATA_PAGE_V2) header->details = v2;
+    return finish(&c, c.at, where);
+}

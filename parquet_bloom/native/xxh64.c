@@ -1,9 +1,6 @@
 /* XXH64 with seed 0, written from the xxHash specification (github.com/Cyan4973/xxHash,
  * doc/xxhash_spec.md, section "XXH64 algorithm description"). */
-#include "kernel.h"
-
-static const uint64_t P1 = 0x9E3779B185EBCA87u, P2 = 0xC2B2AE3D27D4EB4Fu, P3 = 0x165667B19E3779F9u,
-                      P4 = 0x85EBCA77C2B2AE63u, P5 = 0x27D4EB2F165667C5u;
+#include "xxh64.h"
 
 INLINE uint64_t rotl(uint64_t x, int r) { return (x << r) | (x >> (64 - r)); }
 
@@ -72,25 +69,31 @@ INLINE uint64_t hash_bytes(const uint8_t *p, size_t size) {
 uint64_t xxh64(const uint8_t *data, size_t size) { return hash_bytes(data, size); }
 
 void xxh64_fixed(const uint8_t *values, size_t count, size_t width, uint64_t *hashes) {
+    size_t i = code_path() == WITH_AVX512 ? lanes_hash_fixed(values, count, width, hashes) : 0;
     switch (width) {
     case 4:
-        for (size_t i = 0; i < count; i++) hashes[i] = hash_bytes(values + 4 * i, 4);
+        for (; i < count; i++) hashes[i] = hash_bytes(values + 4 * i, 4);
         return;
     case 8:
-        for (size_t i = 0; i < count; i++) hashes[i] = hash_bytes(values + 8 * i, 8);
+        for (; i < count; i++) hashes[i] = hash_bytes(values + 8 * i, 8);
         return;
     case 12:
-        for (size_t i = 0; i < count; i++) hashes[i] = hash_bytes(values + 12 * i, 12);
+        for (; i < count; i++) hashes[i] = hash_bytes(values + 12 * i, 12);
         return;
     case 16:
-        for (size_t i = 0; i < count; i++) hashes[i] = hash_bytes(values + 16 * i, 16);
+        for (; i < count; i++) hashes[i] = hash_bytes(values + 16 * i, 16);
         return;
     default:
-        for (size_t i = 0; i < count; i++) hashes[i] = hash_bytes(values + width * i, width);
+        for (; i < count; i++) hashes[i] = hash_bytes(values + width * i, width);
     }
 }
 
 void xxh64_slices(const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes) {
-    for (size_t i = 0; i < count; i++)
-        hashes[i] = hash_bytes(data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
+    int has_lanes = code_path() == WITH_AVX512;
+    for (size_t i = 0; i < count;) {
+        if (has_lanes) i += lanes_hash_slices(data, offsets + i, count - i, hashes + i);
+        size_t next = count - i < LANES ? count : i + LANES;
+        for (; i < next; i++)
+            hashes[i] = hash_bytes(data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
+    }
 }

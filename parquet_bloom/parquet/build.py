@@ -35,7 +35,8 @@ def build_filter(
 ) -> SplitBlockBloomFilter | None:
     """The filter of the values that `runs()` yields, None if there are none.
 
-    `runs` is called again if a pass shows that another size is needed. `max_values` is the most
+    `runs` is called again if a pass shows that another size is needed; each run but a dictionary's is
+    used up before the next is asked for. `max_values` is the most
     that there can be. The filter misses the target FPP only if `size` does not allow for it.
     """
     if has_other_forms(leaf):

@@ -13,6 +13,7 @@ from parquet_bloom.parquet.build import build_filter, reason_for_none
 from parquet_bloom.parquet.chunk_values import known_non_null
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.pages.codecs import PageBuffer
 from parquet_bloom.parquet.pages.pages import check_readable, chunk_runs, located, pages_room
 from parquet_bloom.parquet.writer import Built
 from parquet_bloom.vocabulary import NO_VALUES
@@ -58,8 +59,9 @@ class FilterBuilder:
             return self._build(chunk)
 
     def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
+        buffer = PageBuffer()
         filter = build_filter(
-            lambda: chunk_runs(self._file.source, self._file.footer, chunk),
+            lambda: chunk_runs(self._file.source, self._file.footer, chunk, buffer),
             chunk.leaf.type,
             self._max_values(chunk),
             self._size_of(chunk),

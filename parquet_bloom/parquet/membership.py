@@ -20,6 +20,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.build import has_other_forms, other_forms, special_values
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.pages.codecs import PageBuffer
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, page_rows, used_entries
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.types import LeafType, canonical_nan, zeros
@@ -69,7 +70,7 @@ def check_membership(
         stored = SplitBlockBloomFilter.empty(num_blocks)
         others = SplitBlockBloomFilter.empty(num_blocks) if has_other_forms(leaf) else None
         num_values = specials = missing_form_bits = 0
-        for part in chunk_runs(file.source, file.footer, chunk):
+        for part in chunk_runs(file.source, file.footer, chunk, PageBuffer()):
             num_values += part.run.insert_into(stored)
             if leaf.is_float:
                 specials |= part.run.float_specials()
@@ -132,7 +133,7 @@ def _with_missing(
     # Values and missing ones by page, which can have several runs.
     counts: dict[int | None, tuple[int, int]] = {}
     examples: list[bytes] = []
-    for part in chunk_runs(file.source, file.footer, chunk):
+    for part in chunk_runs(file.source, file.footer, chunk, PageBuffer()):
         # The entries of a dictionary are numbered.
         for run in (part.run,) if part.is_dictionary else part.run.parts():
             is_missing = ~filter.check_hashes(run.hashes())

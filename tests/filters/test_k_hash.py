@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import missing
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import hashing
@@ -23,15 +24,15 @@ HASHES = st.integers(0, 2**64 - 1)
 LONGS = st.integers(-(2**63), 2**63 - 1)
 
 
-@pytest.fixture(params=[False, True], ids=["any", "avx2"])
+@pytest.fixture(params=_kernel.CODE_PATHS)
 def path(request):
-    """Both paths of the kernel, on machines that have them."""
-    before = _kernel.uses_avx2()
-    if request.param and not before:
-        return
-    _kernel.use_avx2(request.param)
+    """All paths of the kernel, on machines that have them."""
+    before = _kernel.code_path()
+    if _kernel.CODE_PATHS.index(request.param) > _kernel.CODE_PATHS.index(before):
+        missing(request.param)
+    _kernel.choose_code_path(request.param)
     yield
-    _kernel.use_avx2(before)
+    _kernel.choose_code_path(before)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ TESTS = (
     "orc/test_orc_decoding.py",
     "orc/test_orc_keys.py",
     "parquet/test_compact.py",
+    "parquet/test_encodings.py",
     "parquet/test_pages.py",
     "parquet/test_page_levels.py",
     "parquet/test_hostile_pages.py",

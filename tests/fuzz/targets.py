@@ -174,6 +174,12 @@ def _many(data: bytes) -> None:
     _kernel.ordinary_filters(data, 0, array("q", [0]), size, everything)
 
 
+def _joined(data: bytes) -> None:
+    """Prefixes and suffixes of 0 to 15 bytes, and the bytes themselves."""
+    numbers = np.frombuffer(data, np.uint8).astype(np.int64)
+    _kernel.delta_join(data, numbers % 16, numbers // 16, 16 * len(data))
+
+
 # Each takes the bytes; the sizes are small ones that a page could claim.
 KERNEL: tuple[Callable[[bytes], Any], ...] = (
     _kernel.struct_end,
@@ -194,6 +200,11 @@ KERNEL: tuple[Callable[[bytes], Any], ...] = (
     lambda data: _orc(_kernel.OrcBytes().decode, np.empty(100, np.uint8), data),
     lambda data: _orc(_kernel.orc_decimals, np.empty((100, 2), np.uint64), data),
     _picked,
+    _kernel.page_header,
+    _kernel.delta_end,
+    _joined,
+    lambda data: _kernel.join_streams(data, 1 + len(data) % 9),
+    lambda data: _kernel.xxh64_fixed(data, 1 + len(data) % 99),
 )
 
 

@@ -109,12 +109,18 @@ def empty_strings(num_values: int) -> bytes:
     return _packed_deltas("a0", num_values, Type.BYTE_ARRAY, Encoding.DELTA_LENGTH_BYTE_ARRAY)
 
 
+def empty_suffixes(num_values: int) -> bytes:
+    """The same in DELTA_BYTE_ARRAY: two lengths of each."""
+    return _packed_deltas("a0", num_values, Type.BYTE_ARRAY, Encoding.DELTA_BYTE_ARRAY)
+
+
 def _packed_deltas(name: str, num_values: int, type: int, encoding: int) -> bytes:
     """Numbers of which each is the one before it, in blocks of 2^16 and one miniblock."""
     block = 1 << 16
     head = b"".join(map(compact.varint, (block, 1, num_values, 0)))
     # The least difference, and how many bits the rest takes.
     body = head + (b"\0\0" * -(-(num_values - 1) // block))
+    body *= 2 if encoding == Encoding.DELTA_BYTE_ARRAY else 1
     return forge(Column([data_page(body, num_values, encoding)], num_values, name, type))
 
 

@@ -4,7 +4,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,31 +21,36 @@ from oracle import specification as spec
 from parquet_bloom.native import _kernel
 
 BLOCK_COUNTS = [1, 2, 3, 4, 7, 8, 37, 64, 256, 1000, 1024]
-BATCH_SIZES = [0, 1, 63, 64, 65, 127, 128, 1000]
+BATCH_SIZES = [0, 1, 7, 8, 9, 63, 64, 65, 71, 72, 73, 128, 1023, 1024, 1025]
 
 
-@pytest.fixture(params=[False, True], ids=["any_processor", "avx2"])
+@pytest.fixture(params=_kernel.CODE_PATHS)
 def code_path(request: pytest.FixtureRequest) -> Iterator[None]:
-    before = _kernel.uses_avx2()
+    before = _kernel.code_path()
     choose(request.param)
-    assert _kernel.uses_avx2() is request.param
+    assert _kernel.code_path() == request.param
     yield
-    _kernel.use_avx2(before)
+    _kernel.choose_code_path(before)
 
 
-def choose(avx2: bool) -> None:
+def choose(path: str) -> None:
     try:
-        _kernel.use_avx2(avx2)
+        _kernel.choose_code_path(path)
     except ValueError:
-        missing("AVX2")
+        missing(path)
 
 
 @pytest.fixture
-def both_code_paths() -> Iterator[list[bool]]:
-    before = _kernel.uses_avx2()
-    choose(True)
-    yield [False, True]
-    _kernel.use_avx2(before)
+def code_paths() -> Iterator[Sequence[str]]:
+    """Those of this machine; the last one has been in use."""
+    before = _kernel.code_path()
+    yield _kernel.CODE_PATHS[: 1 + _kernel.CODE_PATHS.index(before)]
+    _kernel.choose_code_path(before)
+
+
+def test_a_code_path_that_does_not_exist() -> None:
+    with pytest.raises(ValueError, match="not in tuple"):
+        _kernel.choose_code_path("AVX-1024")
 
 
 def random_hashes(seed: int, count: int) -> np.ndarray:
@@ -106,14 +111,67 @@ def test_xxh64_takes_every_buffer_of_bytes(buffer: Callable[[bytes], Any]) -> No
     assert _kernel.xxh64(buffer(b"parquet")) == xxhash.xxh64_intdigest(b"parquet")
 
 
+@pytest.mark.usefixtures("code_path")
 @pytest.mark.parametrize("width", [*range(1, 66), 100, 1000])
-def test_xxh64_fixed(width: int) -> None:
+def test_xxh64_fixed(width: int, memory_end: MemoryEnd) -> None:
+    """However many there are, no byte behind them is read."""
     data = np.random.default_rng(width).bytes(width * 67)
-    hashes = _kernel.xxh64_fixed(data, width)
-    assert hashes.dtype == np.uint64
-    assert hashes.tolist() == [
-        xxhash.xxh64_intdigest(data[at : at + width]) for at in range(0, len(data), width)
-    ]
+    expected = [xxhash.xxh64_intdigest(data[at : at + width]) for at in range(0, len(data), width)]
+    for count in (1, 7, 8, 9, 16, 67):
+        hashes = _kernel.xxh64_fixed(memory_end.place(data[: count * width]), width)
+        assert hashes.dtype == np.uint64
+        assert hashes.tolist() == expected[:count]
+
+
+def strings(lengths: Iterable[int]) -> list[bytes]:
+    """Values of these lengths, no two alike."""
+    generator = np.random.default_rng(7)
+    return [generator.bytes(length) for length in lengths]
+
+
+# Eight of one length, of neighbouring ones, of any, with long ones here and there or only long ones; and
+# one more than eight, where the length changes after eight.
+LENGTHS = {
+    **{f"all of {length}": [length] * 17 for length in (*range(70), 200)},
+    "every one": range(200),
+    "backwards": range(199, -1, -1),
+    "mixed": np.random.default_rng(1).integers(0, 64, 3000).tolist(),
+    "mixed, some long": np.random.default_rng(2).integers(0, 75, 3000).tolist(),
+    "mostly long": np.random.default_rng(3).integers(30, 300, 1000).tolist(),
+    "short after long": [500, *[5] * 8, 64, *[6] * 20, 63, *[7] * 9],
+    "eights of each": [length for length in range(66) for _ in range(8)],
+    "nines of each": [length for length in range(66) for _ in range(9)],
+}
+
+
+@pytest.mark.usefixtures("code_path")
+@pytest.mark.parametrize("kind", LENGTHS)
+def test_strings_of_all_lengths(kind: str, memory_end: MemoryEnd) -> None:
+    """The same hashes and bits, whatever lies next to what; no byte behind the last one is read."""
+    values = strings(LENGTHS[kind])
+    expected = [xxhash.xxh64_intdigest(value) for value in values]
+    offsets = np.cumsum([0, *map(len, values)], dtype=np.int64)
+    found = _kernel.xxh64_slices(memory_end.place(b"".join(values)), offsets)
+    assert found.tolist() == expected
+
+    prefixed = byte_arrays(*values)
+    assert _kernel.hash_byte_array(memory_end.place(prefixed)).tolist() == expected
+    words = np.zeros(37 * 8, np.uint32)
+    assert _kernel.insert_byte_array(words, memory_end.place(prefixed)) == len(values)
+    assert as_filter(words) == spec.filter_of(expected, 37)
+
+
+@pytest.mark.usefixtures("code_path")
+@pytest.mark.parametrize("length", [5, 40, 100])
+def test_a_string_that_runs_past_the_end_is_refused(length: int, memory_end: MemoryEnd) -> None:
+    """Wherever it is among the eight, and however its length is cut."""
+    words = np.zeros(8, np.uint32)
+    for count in (*range(18), 1024):
+        before = byte_arrays(*[b"x" * length] * count)
+        message = f"^BYTE_ARRAY: the value at byte {len(before)} runs past the end$"
+        for rest in (b"\1", b"\1\0\0", b"\2\0\0\0x", b"\xff" * 4 + b"x" * 300):
+            with pytest.raises(ValueError, match=message):
+                _kernel.insert_byte_array(words, memory_end.place(before + rest))
 
 
 def test_xxh64_fixed_of_nothing() -> None:
@@ -126,6 +184,7 @@ def test_xxh64_fixed_refuses_a_width_that_does_not_divide(width: int) -> None:
         _kernel.xxh64_fixed(b"1234", width)
 
 
+@pytest.mark.usefixtures("code_path")
 @given(st.lists(st.binary(max_size=70), max_size=100), st.integers(0, 9), st.integers(0, 9))
 def test_xxh64_slices(values: list[bytes], before: int, behind: int) -> None:
     data = b"<" * before + b"".join(values) + b">" * behind
@@ -233,16 +292,16 @@ def test_the_first_and_last_hash_of_every_block(num_blocks: int) -> None:
         assert as_filter(words) == spec.filter_of([hash], num_blocks)
 
 
-def test_both_code_paths_give_the_same_bits(both_code_paths: list[bool]) -> None:
+def test_all_code_paths_give_the_same_bits(code_paths: Sequence[str]) -> None:
     hashes, others = random_hashes(1, 20_000), random_hashes(2, 20_000)
     for num_blocks in (1, 3, 1000, 4096):
-        results = []
-        for avx2 in both_code_paths:
-            _kernel.use_avx2(avx2)
+        results = set()
+        for path in code_paths:
+            _kernel.choose_code_path(path)
             words = np.zeros(num_blocks * 8, np.uint32)
             _kernel.insert(words, hashes)
-            results.append((words.tobytes(), _kernel.check(words, others).tobytes()))
-        assert results[0] == results[1]
+            results.add((words.tobytes(), _kernel.check(words, others).tobytes()))
+        assert len(results) == 1
 
 
 @pytest.mark.usefixtures("code_path")

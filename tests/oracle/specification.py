@@ -234,6 +234,27 @@ def _wrapped(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
+def delta_length_byte_array(values: Sequence[bytes], block: int, miniblocks: int) -> bytes:
+    lengths = [len(value) for value in values]
+    return delta_binary_packed(lengths, block, miniblocks) + b"".join(values)
+
+
+def delta_byte_array(values: Sequence[bytes], block: int, miniblocks: int) -> bytes:
+    prefixes = [0] if values else []
+    for before, value in itertools.pairwise(values):
+        same = itertools.takewhile(
+            lambda pair: pair[0] == pair[1], zip(before, value, strict=False)
+        )
+        prefixes.append(len(list(same)))
+    suffixes = [value[prefix:] for value, prefix in zip(values, prefixes, strict=True)]
+    lengths = delta_binary_packed(prefixes, block, miniblocks)
+    return lengths + delta_length_byte_array(suffixes, block, miniblocks)
+
+
+def byte_stream_split(values: Sequence[bytes]) -> bytes:
+    return b"".join(bytes(stream) for stream in zip(*values, strict=True))
+
+
 # --- Thrift compact protocol, writing -------------------------------------------------------------
 
 (

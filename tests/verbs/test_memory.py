@@ -18,6 +18,7 @@ from make.runaway_files import (
     claims,
     columns,
     empty_strings,
+    empty_suffixes,
     numbers,
     orc_columns,
     orc_index,
@@ -451,7 +452,7 @@ def test_filters_of_orc_that_do_not_fit(tmp_path: Path, limit: Callable[[int], N
 
 
 VALUES: dict[str, tuple[Callable[[], bytes], str]] = {
-    "empty strings": (lambda: empty_strings(10_000), "10000 values take 240018 bytes"),
+    "empty strings": (lambda: empty_suffixes(10_000), "10000 values take 320018 bytes"),
     "zeros in ORC": (lambda: orc_zeros(512 * 20), "10240 values take 491520 bytes"),
     "filters of ORC": (lambda: orc_nulls(1040 * 8, 8), "1040 filters take "),
 }
@@ -471,6 +472,14 @@ def test_values_that_do_not_fit(tmp_path: Path, limit: Callable[[int], None], ki
         found = str(error)
     assert reason in found
     assert found.endswith(NO_MORE)
+
+
+def test_lengths_are_decoded_a_part_at_a_time(tmp_path: Path, limit: Callable[[int], None]) -> None:
+    path = tmp_path / "in.parquet"
+    path.write_bytes(empty_strings(100_000))
+    limit(200_000)
+    (built,) = pb.build(path, tmp_path / "out", columns=["a0"]).filters
+    assert built.num_values == 100_000
 
 
 def test_rows_that_do_not_fit_are_not_told(tmp_path: Path, limit: Callable[[int], None]) -> None:

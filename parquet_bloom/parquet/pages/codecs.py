@@ -37,8 +37,29 @@ _MOST_EACH = {
 _LARGE_BYTES = 16 << 20
 
 
-def decompress(codec: int | None, data: memoryview, size: int, held: int = 0) -> memoryview:
-    """Decompress `data` into exactly `size` bytes, beside `held` bytes of the same chunk.
+class PageBuffer:
+    """Memory that one page after the other is decompressed into, each in place of the one before:
+    memory that is new takes a third as long as the decompression itself."""
+
+    def __init__(self) -> None:
+        self._memory = bytearray()
+
+    def room(self, size: int) -> memoryview:
+        """The first `size` bytes of it."""
+        if size > len(self._memory):
+            self._memory = bytearray(size)
+        return memoryview(self._memory)[:size]
+
+
+def decompress(
+    codec: int | None,
+    data: memoryview,
+    size: int,
+    held: int = 0,
+    buffer: PageBuffer | None = None,
+) -> memoryview:
+    """Decompress `data` into exactly `size` bytes, beside `held` bytes of the same chunk; into
+    `buffer` if there is one and the page is not large.
 
     Raises PageError if they are damaged or of another size, UnsupportedError for another codec and
     for more than fits the memory budget.
@@ -50,15 +71,21 @@ def decompress(codec: int | None, data: memoryview, size: int, held: int = 0) ->
         if size > (len(data) + 1) * _MOST_EACH.get(codec, size):
             raise PageError(f"{name}: {len(data)} bytes, from which {size} bytes cannot come")
         check_fits(f"{name}: a page takes", held + len(data) + size)
-        out = bytearray(size) if size < _LARGE_BYTES else memoryview(mmap.mmap(-1, size))
+        out = _room(size, buffer)
         try:
             length = _CODECS[codec](data, out)
         except cramjam.DecompressionError as error:
             raise PageError(f"{name}: {error}") from None
-        plain = memoryview(out)
+        plain = out
     if length != size:
         raise PageError(f"{name}: {length} bytes, expected {size}")
     return plain
+
+
+def _room(size: int, buffer: PageBuffer | None) -> memoryview:
+    if size >= _LARGE_BYTES:
+        return memoryview(mmap.mmap(-1, size))
+    return buffer.room(size) if buffer else memoryview(bytearray(size))
 
 
 def check_supported(codec: int | None) -> str:

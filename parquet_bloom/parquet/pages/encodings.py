@@ -1,9 +1,10 @@
 """Decode the value section of a page, in any encoding, into runs of stored values.
 
-PLAIN is used in place. DELTA_BINARY_PACKED has a decoder of ours, because DuckDB writes INT32 with
-33-bit deltas that pyarrow cannot read. For every other encoding, the section becomes the only page
-of an in-memory file with one required, uncompressed column of the physical type without a logical
-type, from which pyarrow returns the stored values.
+PLAIN is used in place. The DELTA encodings and BYTE_STREAM_SPLIT have decoders of ours: no library has
+to be loaded for them, and integers with deltas of 33 bits, as DuckDB writes INT32, can be read. For
+every other encoding, the section becomes the only page of an in-memory file with one required,
+uncompressed column of the physical type without a logical type, from which pyarrow returns the stored
+values.
 
     | PAR1 | PageHeader | value section | FileMetaData | length | PAR1 |
 
@@ -13,7 +14,7 @@ Spec: parquet-format, Encodings.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.native import _kernel
@@ -24,13 +25,17 @@ from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.values.types import LeafType
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 MAGIC = b"PAR1"
 
 # Far more than any writer's pages, which aim at 1 MiB.
 MAX_DECODED_BYTES = 128 << 20
 
-# Of a value of any length: its offset as pyarrow has it, and as we have; and its hash.
-_OFFSET_BYTES = 24
+# Of a value of DELTA_BYTE_ARRAY: the two lengths, where it starts, its hash.
+_LENGTHS_BYTES = 32
 
 
 def plain_run(values: memoryview, leaf: LeafType) -> Run:
@@ -44,39 +49,94 @@ def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) 
     Raises PageError if the section is damaged or holds another number of values, UnsupportedError
     for an unknown encoding.
     """
-    if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):
-        yield from _delta_runs(leaf, values, count)
-    else:
-        if encoding == Encoding.DELTA_BYTE_ARRAY:
-            _check_decoded_size(values)
-        # The page is copied, and offsets are widened.
-        check_fits(f"{count} values take", 2 * len(values) + count * (leaf.width or _OFFSET_BYTES))
-        yield _arrow_run(encoding, leaf, values, count)
-
-
-def _delta_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
+    is_text = leaf.physical == "BYTE_ARRAY"
     try:
-        decoder = _kernel.DeltaDecoder(values)
-        if decoder.count != count:
-            raise PageError(f"DELTA_BINARY_PACKED: {decoder.count} values, expected {count}")
-        for part in decoder:
-            stored = part.astype("<u4") if leaf.physical == "INT32" else part
-            yield FixedRun(stored.data.cast("B"), leaf.width or 0)
+        if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):
+            yield from _delta_runs(leaf, values, count)
+        elif encoding == Encoding.DELTA_LENGTH_BYTE_ARRAY and is_text:
+            yield from _suffix_runs(values, count)
+        elif encoding == Encoding.DELTA_BYTE_ARRAY and (is_text or leaf.length):
+            yield _joined_run(leaf, values, count)
+        elif encoding == Encoding.BYTE_STREAM_SPLIT and leaf.width:
+            yield _stream_run(leaf.width, values, count)
+        else:
+            # The page is copied.
+            check_fits(f"{count} values take", 2 * len(values) + count * (leaf.width or 0))
+            yield _arrow_run(encoding, leaf, values, count)
     except ValueError as error:
         raise PageError(str(error)) from None
 
 
-def _check_decoded_size(values: memoryview) -> None:
-    """Refuse a page that is too large: each value can repeat a prefix of the previous one, so a few
-    bytes can expand without limit."""
-    try:
-        size = sum(int(part.sum(dtype="f8")) for part in _kernel.DeltaDecoder(values))
-    except ValueError as error:
-        raise PageError(f"DELTA_BYTE_ARRAY: {error}") from None
-    if size > MAX_DECODED_BYTES:
+def _deltas(values: memoryview, count: int) -> _kernel.DeltaDecoder:
+    decoder = _kernel.DeltaDecoder(values)
+    if decoder.count != count:
+        raise PageError(f"DELTA_BINARY_PACKED: {decoder.count} values, expected {count}")
+    return decoder
+
+
+def _delta_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
+    for part in _deltas(values, count):
+        stored = part.astype("<u4") if leaf.physical == "INT32" else part
+        yield FixedRun(stored.data.cast("B"), leaf.width or 0)
+
+
+def _suffix_runs(values: memoryview, count: int) -> Iterator[Run]:
+    """DELTA_LENGTH_BYTE_ARRAY: | lengths | values |"""
+    import numpy as np
+
+    rest = values[_kernel.delta_end(values) :]
+    for lengths in _deltas(values, count):
+        try:
+            starts = _kernel.orc_starts(lengths.view(np.int64), len(rest))
+        except (ValueError, OverflowError):
+            raise PageError(
+                f"DELTA_LENGTH_BYTE_ARRAY: a value that runs past the end of {len(values)} bytes"
+            ) from None
+        yield SlicedRun(rest, np.asarray(starts))
+        rest = rest[starts[-1] :]
+
+
+def _joined_run(leaf: LeafType, values: memoryview, count: int) -> Run:
+    """DELTA_BYTE_ARRAY: | how many bytes each has of the value before it | the others' lengths |
+    the others |"""
+    import numpy as np
+
+    suffixes = values[_kernel.delta_end(values) :]
+    rest = suffixes[_kernel.delta_end(suffixes) :]
+    # Few bytes can repeat the value before them without limit.
+    repeated = sum(int(part.sum(dtype="f8")) for part in _deltas(values, count))
+    if repeated > MAX_DECODED_BYTES:
         raise UnsupportedError(
-            f"DELTA_BYTE_ARRAY: a page of {size} bytes, expected at most {MAX_DECODED_BYTES}"
+            f"DELTA_BYTE_ARRAY: a page of {repeated} bytes, expected at most {MAX_DECODED_BYTES}"
         )
+    size = repeated + len(rest)
+    check_fits(f"{count} values take", len(values) + size + count * _LENGTHS_BYTES)
+    joined, starts = _kernel.delta_join(
+        rest, _all_deltas(values, count), _all_deltas(suffixes, count), size
+    )
+    if not leaf.length:
+        return SlicedRun(joined.data, starts)
+    if (np.diff(starts) != leaf.length).any():
+        raise PageError(f"DELTA_BYTE_ARRAY: values of other than {leaf.length} bytes")
+    return FixedRun(joined.data[: starts[-1]], leaf.length)
+
+
+def _all_deltas(values: memoryview, count: int) -> NDArray[np.int64]:
+    import numpy as np
+
+    numbers = np.empty(count, np.uint64)
+    at = 0
+    for part in _deltas(values, count):
+        numbers[at : at + part.size] = part
+        at += part.size
+    return numbers.view(np.int64)
+
+
+def _stream_run(width: int, values: memoryview, count: int) -> Run:
+    if len(values) != count * width:
+        raise PageError(f"BYTE_STREAM_SPLIT: {len(values)} bytes, expected {count * width}")
+    check_fits(f"{count} values take", 2 * len(values))
+    return FixedRun(memoryview(_kernel.join_streams(values, width)), width)
 
 
 def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:

@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import PageError
+from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.thrift.ttypes import PageHeader
     from parquet_bloom.storage.source import Source
 
 # Read ahead for a page header. Most take 20 to 60 bytes, but statistics can make one long.
 AHEAD_BYTES = 8 << 10
 
 
+class PageHeader(NamedTuple):
+    """The fields of a PageHeader; from `num_values` on, those of the struct in it that belongs to its
+    type. None for what is not there.
+
+    Spec: parquet-format, parquet.thrift.
+    """
+
+    type: int | None
+    uncompressed_page_size: int | None
+    compressed_page_size: int | None
+    crc: int | None
+    num_values: int | None
+    encoding: int | None
+    definition_level_encoding: int | None
+    repetition_level_encoding: int | None
+    definition_levels_byte_length: int | None
+    repetition_levels_byte_length: int | None
+    is_compressed: int | None
+
+    @classmethod
+    def decode(cls, data: bytes | memoryview) -> tuple[Self, int]:
+        """The one at the start of `data`, and its size. Raises _kernel.ScanError if there is none."""
+        fields, end = _kernel.page_header(data)
+        return cls._make(fields), end
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page whose body takes `size` bytes from `start`. `ordinal`: the number of data pages before
-    it in the chunk."""
+    """A page whose body takes `size` bytes from `start`, and `plain_size` without compression.
+    `ordinal`: the number of data pages before it in the chunk."""
 
     header: PageHeader
     start: int
     size: int
+    plain_size: int
     ordinal: int
 
 
@@ -45,5 +72,7 @@ class ReadAhead:
         if not 0 <= offset <= len(self._ahead) - size:
             end = self._likely_end if start + size <= self._likely_end else self.end
             length = min(size + AHEAD_BYTES, end - start)
+            # So that the same memory can be had again.
+            self._ahead = b""
             self._ahead, self._start, offset = self._source.read_at(start, length), start, 0
         return memoryview(self._ahead)[offset:]

@@ -14,6 +14,7 @@ from parquet_bloom.parquet.thrift.ttypes import PageType
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.parquet.pages.codecs import PageBuffer
     from parquet_bloom.storage.source import Source
 
 # A page larger than this and than the footer's total for the chunk is impossible.
@@ -26,7 +27,15 @@ _DICTIONARY_FIRST = (PageType.DICTIONARY_PAGE, PageType.DATA_PAGE)
 class PageReader:
     """The pages of one chunk, in order; bodies are read on demand."""
 
-    def __init__(self, source: Source, footer: Footer, chunk: ColumnChunk) -> None:
+    def __init__(
+        self,
+        source: Source,
+        footer: Footer,
+        chunk: ColumnChunk,
+        buffer: PageBuffer | None = None,
+    ) -> None:
+        """`buffer`: for data pages, see chunk_runs."""
+        self.buffer = buffer
         start = chunk.pages_start or 0
         self._modules = chunk.modules
         # Where the next page begins.
@@ -54,8 +63,7 @@ class PageReader:
                 page = self.next_page()
             except PageError:
                 return
-            details = page.header.data_page_header or page.header.data_page_header_v2
-            if page.header.type not in DATA_PAGES or details is None or details.num_values:
+            if page.header.type not in DATA_PAGES or page.header.num_values != 0:
                 raise PageError(f"pages end at {end}, the footer says {self._chunk_end}")
 
     def next_page(self) -> Page:
@@ -69,7 +77,7 @@ class PageReader:
             raise PageError(f"page at {start}: impossible sizes {body} and {plain}")
         if start + length + body > end:
             raise PageError(f"page at {start}: {body} bytes, expected to end by {end}")
-        page = Page(header, start + length, body, self._ordinal)
+        page = Page(header, start + length, body, plain, self._ordinal)
         self.position = page.start + page.size
         self._expected = (PageType.DATA_PAGE,)
         self._ordinal += header.type in DATA_PAGES

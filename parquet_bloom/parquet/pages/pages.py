@@ -23,7 +23,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits, memory, num_processors
-from parquet_bloom.parquet.pages.codecs import check_supported, decompress
+from parquet_bloom.parquet.pages.codecs import PageBuffer, check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
@@ -101,13 +101,18 @@ def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
     check_supported(chunk.codec)
 
 
-def chunk_runs(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRun]:
+def chunk_runs(
+    source: Source, footer: Footer, chunk: ColumnChunk, buffer: PageBuffer | None = None
+) -> Iterator[ChunkRun]:
     """Every non-null value of the chunk, at least once, in runs.
+
+    `buffer`: data pages are decompressed into this, so that their runs, but not the dictionary's,
+    are gone once the next one is asked for. Without it, runs stay as they are.
 
     Raises PageError for damage, UnsupportedError for unsupported codecs and encodings. A run may
     also raise PageError when its values are used (see `located`).
     """
-    reader = PageReader(source, footer, chunk)
+    reader = PageReader(source, footer, chunk, buffer)
     has_dictionary = False
     for page in _pages(reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
@@ -177,7 +182,7 @@ def pages_room(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
     reader = PageReader(source, footer, chunk)
     try:
         for page in _pages(reader, footer, chunk):
-            plain = page.header.uncompressed_page_size
+            plain = page.plain_size
             if page.header.type == PageType.DICTIONARY_PAGE:
                 dictionary = max(dictionary, plain)
             largest = max(largest, page.size + plain)
@@ -235,26 +240,23 @@ def _pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[P
 
 def _num_values_and_encoding(page: Page) -> tuple[int, int]:
     """num_values and encoding in the header of a data page."""
-    v1 = page.header.type == PageType.DATA_PAGE
-    details = page.header.data_page_header if v1 else page.header.data_page_header_v2
-    if details is None or details.num_values is None or details.encoding is None:
+    num_values, encoding = page.header.num_values, page.header.encoding
+    if num_values is None or encoding is None:
         raise PageError(f"page at {page.start}: no num_values or encoding in its header")
-    if details.num_values < 0:
-        raise PageError(f"page at {page.start}: num_values is {details.num_values}")
-    return details.num_values, details.encoding
+    if num_values < 0:
+        raise PageError(f"page at {page.start}: num_values is {num_values}")
+    return num_values, encoding
 
 
 def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
-    details = page.header.dictionary_page_header
-    if details is None or details.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
+    count = page.header.num_values
+    if page.header.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
-    values = decompress(chunk.codec, reader.body(page), page.header.uncompressed_page_size)
+    values = decompress(chunk.codec, reader.body(page), page.plain_size)
     reader.held += len(values)
-    run = plain_run(_strip_padding(values, chunk.leaf.type, details.num_values), chunk.leaf.type)
-    if len(run) != details.num_values:
-        raise PageError(
-            f"dictionary page at {page.start}: {len(run)} values, expected {details.num_values}"
-        )
+    run = plain_run(_strip_padding(values, chunk.leaf.type, count), chunk.leaf.type)
+    if len(run) != count:
+        raise PageError(f"dictionary page at {page.start}: {len(run)} values, expected {count}")
     return run
 
 
@@ -313,9 +315,9 @@ def _value_section(reader: PageReader, footer: Footer, page: Page, chunk: Column
 
 def _section_v1(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
     body = reader.body(page)
-    header = page.header.data_page_header
-    leaf, count = chunk.leaf, header.num_values
-    rest = decompress(chunk.codec, body, page.header.uncompressed_page_size, reader.held)
+    header, leaf = page.header, chunk.leaf
+    count, _ = _num_values_and_encoding(page)
+    rest = decompress(chunk.codec, body, page.plain_size, reader.held, reader.buffer)
     repetition, rest = _split_levels(
         rest, header.repetition_level_encoding, leaf.max_repetition_level, count
     )
@@ -326,7 +328,7 @@ def _section_v1(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
 
 
 def _split_levels(
-    data: memoryview, encoding: int, highest: int, count: int
+    data: memoryview, encoding: int | None, highest: int, count: int
 ) -> tuple[Levels, memoryview]:
     """The levels at the start of a v1 page, without their length prefix, and what follows."""
     if highest == 0:
@@ -346,22 +348,21 @@ def _section_v2(
     reader: PageReader, page: Page, chunk: ColumnChunk, is_always_compressed: bool
 ) -> _Section:
     body = reader.body(page)
-    header, leaf = page.header.data_page_header_v2, chunk.leaf
-    if header is None:
-        raise PageError(f"page at {page.start}: no data_page_header_v2")
+    header, leaf = page.header, chunk.leaf
+    count, _ = _num_values_and_encoding(page)
     repetition = header.repetition_levels_byte_length or 0
     end = repetition + (header.definition_levels_byte_length or 0)
     if not 0 <= repetition <= end <= len(body):
         raise PageError(f"levels take {end} bytes of a page of {len(body)}")
     values = body[end:]
-    size = page.header.uncompressed_page_size - end
+    size = page.plain_size - end
     if size < 0:
         raise PageError(f"levels take {end} bytes, the whole page {size + end}")
-    is_compressed = is_always_compressed or header.is_compressed is not False
+    is_compressed = is_always_compressed or header.is_compressed != 0
     if is_compressed and (size or len(values)):
-        values = decompress(chunk.codec, values, size, reader.held)
+        values = decompress(chunk.codec, values, size, reader.held, reader.buffer)
     return _Section(
         values,
-        Levels(header.num_values, leaf.max_definition_level, body[repetition:end]),
-        Levels(header.num_values, leaf.max_repetition_level, body[:repetition]),
+        Levels(count, leaf.max_definition_level, body[repetition:end]),
+        Levels(count, leaf.max_repetition_level, body[:repetition]),
     )

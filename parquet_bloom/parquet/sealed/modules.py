@@ -21,8 +21,7 @@ from parquet_bloom.errors import (
     placing,
 )
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.thrift.ttypes import PageHeader
+from parquet_bloom.parquet.pages.page import PageHeader
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.pages.page import Page, ReadAhead
@@ -107,7 +106,7 @@ class PlainModules:
         while True:
             window = ahead.read(at, min(size, ahead.end - at))
             try:
-                return compact.decode(PageHeader, window)
+                return PageHeader.decode(window)
             except _kernel.ScanError as error:
                 size = 4 * len(window)
                 if at + len(window) >= ahead.end or size > MAX_PAGE_HEADER_BYTES:

@@ -26,16 +26,16 @@ from parquet_bloom.encryption.cipher import (
     Module,
     envelope_size,
 )
-from parquet_bloom.errors import FormatError, PageError, TamperedError, UnsupportedError
+from parquet_bloom.errors import PageError, TamperedError, UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.pages.page import PageHeader
 from parquet_bloom.parquet.sealed.modules import (
     FILTER_HEADER_GUESS,
     MAX_PAGE_HEADER_BYTES,
     MAX_SEALED_HEADER_BYTES,
     ReadBits,
 )
-from parquet_bloom.parquet.thrift.ttypes import PageHeader, PageType
+from parquet_bloom.parquet.thrift.ttypes import PageType
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.pages.page import Page, ReadAhead
@@ -92,8 +92,8 @@ class SealedModules:
             raise TamperedError(f"{_HEADERS[expected[0]].words} at {at}: {error}") from None
         header = self._open_header(ahead.read(at, size)[:size], ordinal, expected)
         try:
-            return compact.decode(PageHeader, header)[0], size
-        except (_kernel.ScanError, FormatError) as error:
+            return PageHeader.decode(header)[0], size
+        except _kernel.ScanError as error:
             raise PageError(f"page header at {at}: {error}") from None
 
     def _open_header(self, envelope: memoryview, ordinal: int, expected: Sequence[int]) -> bytes:
@@ -166,8 +166,8 @@ def _short_envelope(source: Source, offset: int, end: int) -> memoryview:
 
 def _plain_levels(stored: memoryview, page: Page) -> int:
     """The size of the levels before the envelope; 0 if they are inside it."""
-    header = page.header.data_page_header_v2
-    if page.header.type != PageType.DATA_PAGE_V2 or header is None or _envelope_at(stored, 0):
+    header = page.header
+    if header.type != PageType.DATA_PAGE_V2 or _envelope_at(stored, 0):
         return 0
     levels = (header.repetition_levels_byte_length or 0) + (
         header.definition_levels_byte_length or 0
