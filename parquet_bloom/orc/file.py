@@ -11,13 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from parquet_bloom.arguments import name_given, number_given, number_if_given
-from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units
+from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
+
+# What diff keeps of an index group of both files, as measured.
+_FILTER_BYTES = 600
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Repairs
@@ -247,6 +251,8 @@ class OrcFile(OrcReader):
         from parquet_bloom.orc.describe import read_filter
 
         num_index_groups = self.stripe(part).num_index_groups
+        groups = number_of(num_index_groups, "index group")
+        check_fits(f"{self.path}: the filters of {groups} take", _FILTER_BYTES * num_index_groups)
         if self.tail.is_encrypted_column(column):
             # Whether it has filters is encrypted, too.
             return NoFilters(ENCRYPTED, num_index_groups)

@@ -110,7 +110,7 @@ class AzureHandler(WritingHandler):
         self,
         asked: Asked,
         status: int,
-        body: bytes,
+        body: bytes | memoryview,
         headers: dict[str, str] | None = None,
         cut: int | None = None,
     ) -> None:

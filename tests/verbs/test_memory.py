@@ -352,6 +352,18 @@ def test_advice_about_more_columns_than_fit(tmp_path: Path, limit: Callable[[int
     assert len(pb.advise(path).columns) == 1000
 
 
+def test_more_filters_to_compare_than_fit(tmp_path: Path, limit: Callable[[int], None]) -> None:
+    """Of a single chunk."""
+    path = tmp_path / "in.orc"
+    path.write_bytes(orc_index(10_000))
+    limit(5_999_999)
+    refused = rf"^{path}: the filters of 10,000 index groups take 6000000 bytes, .*{NO_MORE}$"
+    with pytest.raises(pb.UnsupportedError, match=refused):
+        pb.diff(path, path)
+    limit(6_000_000)
+    assert pb.diff(path, path).format == "orc"
+
+
 def test_of_many_chunks_only_filters_are_stripped(
     tmp_path: Path, limit: Callable[[int], None]
 ) -> None:
