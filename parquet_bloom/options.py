@@ -129,9 +129,10 @@ class BuildOptions(Selection):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions:
     """Which files of a table to change, and how, see verbs.build_table.build_table. `where`: the wanted
-    values of partition columns."""
+    values of partition columns; `catalog`: in which tables are, by their identifiers."""
 
     kind: TableChoice = "auto"
+    catalog: str | None = None
     where: Mapping[str, tuple[str | None, ...]]
     min_file_size: int = 0
     commit: bool = True

@@ -16,8 +16,8 @@ StoreKind = Literal["s3", "gs", "az", "http"]
 FORMAT_TITLES: Final[dict[Format, str]] = {"parquet": "Parquet", "orc": "ORC"}
 
 # The kinds of tables, and what may be asked for.
-TableKind = Literal["delta"]
-TableChoice = Literal["auto", "delta"]
+TableKind = Literal["delta", "iceberg"]
+TableChoice = Literal["auto", "delta", "iceberg"]
 
 # What became of a file of a table. `appended before`: by a run that did not commit, or whose commit was
 # taken back.

@@ -72,6 +72,7 @@ HOMES = {
         "tables/delta/checkpoint.py",
         "verbs/documents.py",
     },
+    "pyiceberg": {"tables/iceberg/"},
     "pyspark": {"spark/"},
     "requests": {"storage/objects/gcs_client.py"},
     "rich": {"render/table.py", "render/terminal.py"},

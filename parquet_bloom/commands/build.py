@@ -141,7 +141,7 @@ def _build_in_tables(
 
     def work(path: str) -> TableBuildReport:
         with progress(path) as show:
-            table = open_table(path, of_table.kind)
+            table = open_table(path, of_table.kind, catalog=of_table.catalog)
             reports.append(build_in_table(table, options, of_table, keys=keys, progress=show))
         return reports[-1]
 

@@ -93,7 +93,7 @@ def _strip_in_tables(
 
     def work(path: str) -> TableStripReport:
         with progress(path) as show:
-            table = open_table(path, of_table.kind)
+            table = open_table(path, of_table.kind, catalog=of_table.catalog)
             reports.append(strip_in_table(table, of_table, keys=keys, progress=show))
         return reports[-1]
 

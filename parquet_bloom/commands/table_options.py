@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.sections import Decorator, table_option, together
-from parquet_bloom.commands.table_views import check_with_tables, kind, where
+from parquet_bloom.commands.table_views import catalog, check_with_tables, kind, where
 from parquet_bloom.vocabulary import TableChoice
 
 sole_writer = table_option(
@@ -41,11 +41,11 @@ def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
     parameters that are only about files."""
 
     def add(command: Any) -> Any:
-        @together(kind, where, *options)
+        @together(kind, catalog, where, *options)
         @wraps(command)
         def with_tables(table: TableChoice | None, **given: Any) -> Any:
             names = {name for each in options for name in _names(each)}
-            of_tables = {name: given.pop(name) for name in ("where", *names)}
+            of_tables = {name: given.pop(name) for name in ("catalog", "where", *names)}
             _check(table, set(of_tables), refused)
             return command(of_table=_options(table, of_tables), **given)
 

@@ -26,6 +26,7 @@ class TableView(NamedTuple):
     """Which files of which version of tables."""
 
     kind: TableChoice
+    catalog: str | None
     version: int | None
     as_of: datetime | None
     where: Mapping[str, tuple[str, ...]]
@@ -57,6 +58,12 @@ kind = table_option(
     type=click.Choice(words(TableChoice)),
     help="Each FILE is the folder of a table of this kind; auto looks. Its live files are meant.",
 )
+catalog = table_option(
+    "--catalog",
+    metavar="NAME",
+    help="Each FILE is the identifier of an Iceberg table, as in lake.events, in this catalog of"
+    " PyIceberg's configuration.",
+)
 where = table_option(
     "--where",
     multiple=True,
@@ -82,13 +89,14 @@ def table_views(command: Any) -> Any:
 
     @together(
         kind,
+        catalog,
         where,
         table_option(
             "--version",
             "version",
             type=click.IntRange(0),
             metavar="N",
-            help="As it was in this version.  [default: the newest]",
+            help="As it was in this version or snapshot.  [default: the newest]",
         ),
         table_option(
             "--as-of",
@@ -100,15 +108,19 @@ def table_views(command: Any) -> Any:
     @wraps(command)
     def with_view(
         table: TableChoice | None,
-        where: Mapping[str, tuple[str, ...]],
         version: int | None,
         as_of: datetime | None,
         **given: Any,
     ) -> Any:
-        check_with_tables(table, ("where", "version", "as_of"))
+        of_table = {name: given.pop(name) for name in ("catalog", "where")}
+        check_with_tables(table, ("version", "as_of", *of_table))
         if version is not None and as_of is not None:
             raise click.UsageError("expected at most one of --version and --as-of")
-        view = None if table is None else TableView(table, version, as_of, where)
+        view = (
+            None
+            if table is None
+            else TableView(kind=table, version=version, as_of=as_of, **of_table)
+        )
         return command(view=view, **given)
 
     return with_view
@@ -167,7 +179,9 @@ class TableInputs(Inputs):
         from parquet_bloom.tables.partitions import files_where
 
         view = self._view
-        table = open_table(name, view.kind, version=view.version, as_of=view.as_of)
+        table = open_table(
+            name, view.kind, catalog=view.catalog, version=view.version, as_of=view.as_of
+        )
         self._tables.append(table)
         return files_where(table, view.where)
 

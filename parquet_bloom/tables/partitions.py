@@ -20,7 +20,7 @@ def files_where(table: Table, where: Mapping[str, Sequence[str | None]]) -> tupl
     for column, wanted in where.items():
         if column not in table.partition_columns:
             raise ColumnError(f"{table.location}: {_no_partition(column, table.partition_columns)}")
-        there = {file.partition.get(column) for file in files}
+        there = {file.partition[column] for file in files if column in file.partition}
         values = {None if value == NULL else value for value in wanted}
         if values.isdisjoint(there):
             known = sorted(NULL if value is None else value for value in there)
@@ -29,7 +29,9 @@ def files_where(table: Table, where: Mapping[str, Sequence[str | None]]) -> tupl
             raise RewriteError(
                 f"{table.location}: {column}={asked}: no live file, expected {shown or 'none at all'}"
             )
-        files = [file for file in files if file.partition.get(column) in values]
+        files = [
+            file for file in files if column in file.partition and file.partition[column] in values
+        ]
     return tuple(files)
 
 

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from parquet_bloom.tables.table import Wanted
+from parquet_bloom.vocabulary import TableKind
 
 _ENABLED: Final = ("parquet.bloom.filter.enabled#", "write.parquet.bloom-filter-enabled.column.")
 _FPP: Final = ("parquet.bloom.filter.fpp#", "write.parquet.bloom-filter-fpp.column.")
 
 
-def wanted_of(properties: Mapping[str, str], columns: Mapping[str, str]) -> Wanted:
+def wanted_of(properties: Mapping[str, str], columns: Mapping[str, str], kind: TableKind) -> Wanted:
     """The columns that `properties` name, by the name that a table or its files have for them; those
     that it does not have are left out."""
     by_physical = {physical: name for name, physical in columns.items()}
@@ -30,7 +31,7 @@ def wanted_of(properties: Mapping[str, str], columns: Mapping[str, str]) -> Want
             name = given if given in columns else by_physical.get(given)
             if given != key and name is not None and value.strip().lower() == "true":
                 found[name] = _rate(properties.get(fpp + given)) or found.get(name)
-    return Wanted(found)
+    return Wanted(found, f"{_ENABLED[kind == 'iceberg']}NAME=true")
 
 
 def _rate(text: str | None) -> float | None:

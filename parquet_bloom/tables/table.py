@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import TableKind
 
@@ -24,17 +26,25 @@ TRINO: Final = (
 )
 
 
+# Why a file is left out of a commit.
+GONE: Final = "is not in the table any more"
+SHORTER: Final = "is shorter by now than it was, or not there"
+OTHERS: Final = "others have recorded another size meanwhile"
+
+
 @dataclass(frozen=True, slots=True)
 class TableFile:
     """A live data file. `name`: as the table has it; `path`: to be opened; `size`: as recorded, in
-    bytes; `partition`: the text of each partition column's value, None for null, by logical name;
-    `num_deleted`: rows that a deletion vector marks as deleted, which are still in the file."""
+    bytes; `partition`: the text of each partition column's value, None for null, by logical name,
+    of the columns that its partition has; `num_deleted`: rows that a deletion vector marks as deleted,
+    which are still in the file; `unfit`: why nothing can be appended to it."""
 
     name: str
     path: str
     size: int
     partition: Mapping[str, str | None] = field(default_factory=dict)
     num_deleted: int = 0
+    unfit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +67,17 @@ class Committed:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The columns that a table's properties want filters for, by logical name, with the false positive
-    rate for each, None for the usual one."""
+    rate for each, None for the usual one. `example`: a property that would name one."""
 
     columns: Mapping[str, float | None]
+    example: str
+
+
+def no_version_as_of(where: str, moment: datetime, times: Sequence[int]) -> str:
+    """`times`: of all versions that are there, in milliseconds since 1970."""
+    first = datetime.fromtimestamp(min(times) / 1000, UTC) if times else None
+    expected = f", expected {first:%Y-%m-%dT%H:%M:%S.%fZ} or later" if first else ""
+    return f"{where}: no version as of {moment.isoformat()}{expected}"
 
 
 class Table(Protocol):
@@ -83,16 +101,26 @@ class Table(Protocol):
     def readers(self) -> tuple[str, ...]:
         """Which engines see filters in such a table, in sentences."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else to know about filters in this table, in sentences."""
+
+    def refreshed(self) -> Table:
+        """The same at its newest version."""
+
     def files(self) -> Sequence[TableFile]:
         """The live files, in the order of their names. Raises RewriteError for files that only another
         table would have."""
 
     def physical(self, column: str) -> str:
-        """The file's dotted name for the table's. Raises ColumnError."""
+        """The dotted name in a new file for the table's. Raises ColumnError."""
 
-    def refusals(self, sole_writer: bool) -> tuple[str, ...]:
-        """What stands in the way of a commit, and what to do, in words. `sole_writer`: nobody else
-        commits meanwhile."""
+    def stored(self, column: str, file: Container) -> str | None:
+        """The same in an open data file; None if it has no such column."""
+
+    def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
+        """What stands in the way of a change, and what to do, in words. `sole_writer`: nobody else
+        commits meanwhile; `commits`: whether it ends with a commit."""
 
     def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
         """Record sizes, by name of file, in one new version, whatever others have committed since this

@@ -82,6 +82,7 @@ def build_table(
     *,
     columns: Names | None = None,
     kind: TableChoice = "auto",
+    catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
     fpp: float | None = None,
     ndv: int | None = None,
@@ -102,10 +103,10 @@ def build_table(
     progress: Progress | None = None,
 ) -> TableBuildReport:
     """Add filters for `columns` to the live files of a table, in place, and record their new sizes in
-    one commit. `table`: its folder or URL.
+    one commit. `table`: its folder or URL; in a catalog, its identifier, as in `lake.events`.
 
     columns: as the table calls them, dotted; None for those that its properties name, with their rates.
-    kind: of the table. where: only files of these partitions: a value, or several, for each partition
+    kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration has it. where: only files of these partitions: a value, or several, for each partition
     column, as text; None for null. min_file_size: files of fewer bytes are left as they are; 0 for
     all. commit: whether to record the new sizes; if not, the next run does. sole_writer: nobody else
     writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.
@@ -136,7 +137,7 @@ def build_table(
         verify=verify,
         unconditional=unconditional,
     )
-    found = open_table(table, kind, storage_options=storage_options)
+    found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
     return build_in_table(found, options, of_table, keys=keys, progress=progress)
 
 
@@ -151,11 +152,13 @@ def build_in_table(
     """As build_table."""
     started = time.perf_counter()
     opened_to_change(table, of_table)
-    names, options = _chosen(table, options)
+    rates = _chosen(table, options)
+    options = replace(options, layout="append", keeps_ends=True)
     skipped: list[Sequence[LeftChunk]] = []
 
     def work(file: TableFile, threads: int | None) -> ChangedFile:
-        return _append(file, replace(options, threads=threads), of_table, keys, skipped)
+        shared = replace(options, threads=threads)
+        return _append(table, file, rates, shared, of_table, keys, skipped)
 
     files_asked = files_where(table, of_table.where)
     changed = each_file(files_asked, work, options.threads, progress)
@@ -165,7 +168,7 @@ def build_in_table(
         table=table.kind,
         version=table.version,
         committed=done.version,
-        columns=names,
+        columns=tuple(rates),
         files=files,
         skipped=skipped_columns(skipped),
         num_filters=sum(file.num_filters for file in files),
@@ -176,27 +179,26 @@ def build_in_table(
     )
 
 
-def _chosen(table: Table, options: BuildOptions) -> tuple[tuple[str, ...], BuildOptions]:
-    """The columns to build as the table calls them, and as its files do. Raises ColumnError,
-    UnsupportedError if there are none."""
+def _chosen(table: Table, options: BuildOptions) -> Mapping[str, float | None]:
+    """The columns to build, as the table calls them, with the rate that it wants for each. Raises
+    ColumnError, UnsupportedError if there are none."""
     rates: Mapping[str, float | None] = dict.fromkeys(options.columns or ())
     if not rates:
         rates = table.wanted.columns
     if not rates:
         raise UnsupportedError(
-            f"{table.location}: its properties name no column, such as"
-            " parquet.bloom.filter.enabled#NAME=true: expected the names of columns"
+            f"{table.location}: its properties name no column, such as {table.wanted.example}:"
+            " expected the names of columns"
         )
-    stored = {name: table.physical(name) for name in rates}
-    # A rate that was asked for goes before those of the table.
-    fpp_of = () if options.fpp else tuple((stored[name], fpp) for name, fpp in rates.items() if fpp)
-    return tuple(rates), replace(
-        options, columns=tuple(stored.values()), fpp_of=fpp_of, layout="append", keeps_ends=True
-    )
+    for name in rates:
+        table.physical(name)
+    return rates
 
 
 def _append(
+    table: Table,
     file: TableFile,
+    rates: Mapping[str, float | None],
     options: BuildOptions,
     of_table: TableOptions,
     keys: Keys | None,
@@ -204,6 +206,8 @@ def _append(
 ) -> ChangedFile:
     """What became of one file. Raises what build raises."""
     same = ChangedFile(file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted)
+    if file.unfit is not None:
+        return replace(same, reason=file.unfit)
     if file.size < of_table.min_file_size:
         reason = f"{file.size:,} bytes, fewer than {of_table.min_file_size:,}"
         return replace(same, action="too small", reason=reason)
@@ -216,10 +220,17 @@ def _append(
     )
     with open_file(file.path, keys) as opened:
         check_record(file, opened)
-        there = tuple(name for name in options.columns or () if name in opened.columns)
-        if not there:
+        stored = {
+            name: there for name in rates if (there := table.stored(name, opened)) is not None
+        }
+        if not stored:
             return replace(same, size=opened.source.size, reason="has none of these columns")
-        report = build_opened(opened, replace(options, columns=there), destination)
+        # A rate that was asked for goes before those of the table.
+        fpp_of = tuple((there, fpp) for name, there in stored.items() if (fpp := rates[name]))
+        wanted = replace(
+            options, columns=tuple(stored.values()), fpp_of=() if options.fpp else fpp_of
+        )
+        report = build_opened(opened, wanted, destination)
     skipped.append(report.skipped)
     same = replace(same, size=report.size_after, num_filters=report.num_filters)
     if report.size_after != report.size_before:
@@ -228,7 +239,7 @@ def _append(
 
 
 def _notes(table: Table, files: Sequence[ChangedFile], options: TableOptions) -> tuple[str, ...]:
-    notes = []
+    notes = [*table.notes]
     if options.dry_run:
         notes += [*table.readers, TRINO]
     elif options.min_file_size < MIN_FILE_SIZE and any(each.action == "appended" for each in files):

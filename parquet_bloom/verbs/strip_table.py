@@ -58,6 +58,7 @@ def strip_table(
     table: str | os.PathLike[str],
     *,
     kind: TableChoice = "auto",
+    catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
     sole_writer: bool = False,
     dry_run: bool = False,
@@ -72,7 +73,7 @@ def strip_table(
     options = TableOptions(
         kind=kind, where=where_given(where), sole_writer=sole_writer, dry_run=dry_run
     )
-    found = open_table(table, kind, storage_options=storage_options)
+    found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
     return strip_in_table(found, options, keys=keys, progress=progress)
 
 
@@ -91,6 +92,8 @@ def strip_in_table(
         same = ChangedFile(
             file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted
         )
+        if file.unfit is not None:
+            return replace(same, reason=file.unfit)
         with open_file(file.path, keys) as opened:
             check_record(file, opened)
         with open_file(file.path, keys, size=file.size) as recorded:

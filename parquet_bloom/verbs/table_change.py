@@ -15,7 +15,6 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.options import TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
-from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import Committed, NewSize, Table, TableFile
 from parquet_bloom.vocabulary import TableAction
 
@@ -58,8 +57,8 @@ def skipped_columns(chunks: Iterable[Iterable[LeftChunk]]) -> tuple[SkippedColum
 def opened_to_change(table: Table, options: TableOptions) -> Table:
     """The table itself. Raises RewriteError, which says everything that stands in the way of a commit
     and what to do."""
-    is_alone = options.sole_writer or options.dry_run or not options.commit
-    if reasons := table.refusals(is_alone):
+    commits = options.commit and not options.dry_run
+    if reasons := table.refusals(options.sole_writer, commits):
         raise RewriteError(f"{table.location}: not changed: {'; '.join(reasons)}")
     return table
 
@@ -124,7 +123,7 @@ def _gone(table: Table, failed: set[str]) -> set[str]:
     if not failed:
         return set()
     try:
-        return failed - {file.name for file in open_table(table.location, table.kind).files()}
+        return failed - {file.name for file in table.refreshed().files()}
     except (ParquetBloomError, OSError):
         return set()
 

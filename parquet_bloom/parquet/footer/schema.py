@@ -41,13 +41,15 @@ _CONVERTED = {
 
 @dataclass(frozen=True, slots=True)
 class LeafColumn:
-    """One leaf of the schema; `index` is its position in every row group."""
+    """One leaf of the schema; `index` is its position in every row group, `field_id` the number that a
+    table gave it, if any."""
 
     index: int
     path: tuple[str, ...]
     type: LeafType
     max_definition_level: int
     max_repetition_level: int
+    field_id: int | None = None
 
     @property
     def name(self) -> str:
@@ -121,7 +123,9 @@ def _walk(
             at = _walk(elements, at, below, (definition, repetition), leaves)
         else:
             leaf = _leaf_type(element)
-            leaves.append(LeafColumn(len(leaves), below, leaf, definition, repetition))
+            leaves.append(
+                LeafColumn(len(leaves), below, leaf, definition, repetition, element.field_id)
+            )
             at += 1
     return at
 

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.folder import Folder
@@ -24,7 +25,15 @@ from parquet_bloom.tables.delta.columns import Columns, columns_of
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
 from parquet_bloom.tables.delta.log import Snapshot, commit_name, read_snapshot
 from parquet_bloom.tables.properties import wanted_of
-from parquet_bloom.tables.table import Committed, NewSize, TableFile, Wanted
+from parquet_bloom.tables.table import (
+    GONE,
+    OTHERS,
+    SHORTER,
+    Committed,
+    NewSize,
+    TableFile,
+    Wanted,
+)
 from parquet_bloom.vocabulary import TableKind
 
 # Other writers may win so often.
@@ -38,10 +47,6 @@ _READERS: Final = (
         " tried"
     ),
 )
-
-GONE: Final = "is not in the table any more"
-SHORTER: Final = "is shorter by now than it was, or not there"
-OTHERS: Final = "others have recorded another size meanwhile"
 
 
 class DeltaTable:
@@ -76,14 +81,23 @@ class DeltaTable:
 
     @property
     def wanted(self) -> Wanted:
-        return wanted_of(self._snapshot.configuration, self.columns)
+        return wanted_of(self._snapshot.configuration, self.columns, self.kind)
 
     @read_once
     def _columns(self) -> Columns:
         return columns_of(self._snapshot, self.location)
 
+    notes: Final = ()
+
+    def refreshed(self) -> DeltaTable:
+        return DeltaTable(self._folder)
+
     def physical(self, column: str) -> str:
         return self._columns.physical(self.location, column)
+
+    def stored(self, column: str, file: Container) -> str | None:
+        name = self.physical(column)
+        return name if name in file.columns else None
 
     def files(self) -> Sequence[TableFile]:
         partitions = self._columns.partitions
@@ -109,8 +123,8 @@ class DeltaTable:
             num_deleted=(add.get("deletionVector") or {}).get("cardinality", 0),
         )
 
-    def refusals(self, sole_writer: bool) -> tuple[str, ...]:
-        return tuple(_refusals(self._folder, self._snapshot, sole_writer))
+    def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
+        return tuple(_refusals(self._folder, self._snapshot, sole_writer or not commits))
 
     def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
         for _ in range(_ATTEMPTS):

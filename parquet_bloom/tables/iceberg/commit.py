@@ -1,0 +1,173 @@
+"""A snapshot that records new sizes.
+
+    manifest of before     entry | snapshot id | sequence numbers | path, partition, old size, …
+    manifest of now        EXISTING | the same | the same         | the same,    new size, …
+
+The operation is `replace`, and the shape that of Java's RewriteManifests. Nothing is ADDED or DELETED: an
+entry that was added again would get a new sequence number, so that equality deletes no longer apply to
+its rows, and a DELETED one names a file that Java's incremental expiry of snapshots removes without
+asking whether it is live.
+
+PyIceberg has no public way to write such a snapshot; `library.TESTED` are the versions in which this one
+does what it should.
+
+Source: Iceberg, BaseRewriteManifests and IncrementalFileCleanup; PyIceberg, _SnapshotProducer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from pyiceberg.exceptions import ValidationException
+from pyiceberg.manifest import (
+    DATA_FILE_TYPE,
+    DataFile,
+    ManifestContent,
+    ManifestEntry,
+    ManifestFile,
+    ManifestWriter,
+    write_manifest,
+)
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.table import Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Operation, Snapshot, Summary
+from pyiceberg.table.update.snapshot import _SnapshotProducer
+from pyiceberg.typedef import EMPTY_DICT
+
+from parquet_bloom.storage.source import is_url
+from parquet_bloom.tables.iceberg.live_files import place, schema_for
+from parquet_bloom.tables.table import GONE, OTHERS, SHORTER, NewSize
+
+_SIZE: Final = 104
+_SIZE_AT: Final = [field.field_id for field in DATA_FILE_TYPE[2].fields].index(_SIZE)
+
+_TOTALS: Final = "total-"
+_TOTAL_SIZE: Final = "total-files-size"
+
+
+class Nothing(ValidationException):
+    """No file is left whose size could be recorded. PyIceberg takes back what it wrote for it."""
+
+
+class NewSizes(_SnapshotProducer["NewSizes"]):
+    """One commit. Each attempt starts from the newest snapshot, so that what others have committed
+    stays. `left`: why files were left out in the last one, by name."""
+
+    def __init__(
+        self, transaction: Transaction, sizes: Mapping[str, NewSize], operation: str
+    ) -> None:
+        super().__init__(Operation.REPLACE, transaction, transaction._table.io)
+        self._sizes, self._work = sizes, operation
+        self.left: dict[str, str] = {}
+        self._is_changed: set[str] = set()
+        self._counts: dict[str, int] = {}
+
+    @property
+    def _parent(self) -> Snapshot | None:
+        number = self._parent_snapshot_id
+        return None if number is None else self._metadata.snapshot_by_id(number)
+
+    @property
+    def _metadata(self) -> TableMetadata:
+        return self._transaction.table_metadata
+
+    def _validate_concurrency(self) -> None:
+        """Whatever others have done: every attempt reads it."""
+
+    def _deleted_entries(self) -> list[ManifestEntry]:
+        return []
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        self.left, self._is_changed = dict.fromkeys(self._sizes, GONE), set()
+        written, kept, num_entries = [], [], 0
+        for manifest in [] if self._parent is None else self._parent.manifests(self._io):
+            entries, is_new = self._entries(manifest)
+            if is_new:
+                written.append(self._write(manifest.partition_spec_id, entries))
+                num_entries += len(entries)
+            else:
+                kept.append(manifest)
+        if not written:
+            raise Nothing
+        self._counts = {
+            "manifests-created": len(written),
+            "manifests-kept": len(kept),
+            "manifests-replaced": len(written),
+            "entries-processed": num_entries,
+        }
+        return [*written, *kept]
+
+    def _entries(self, manifest: ManifestFile) -> tuple[list[ManifestEntry], bool]:
+        """The live entries of a manifest, and whether any differs from what is recorded."""
+        if manifest.content != ManifestContent.DATA:
+            return [], False
+        entries = manifest.fetch_manifest_entry(self._io)
+        is_new = False
+        for entry in entries:
+            if (size := self._new_size(entry.data_file)) is not None:
+                entry.data_file[_SIZE_AT] = size
+                is_new = True
+        return entries, is_new
+
+    def _new_size(self, file: DataFile) -> int | None:
+        """What to record of a file, None to leave it."""
+        name, recorded = file.file_path, file.file_size_in_bytes
+        size = self._sizes.get(name)
+        if size is None:
+            return None
+        if recorded == size.old:
+            if _is_as_long(name, size.new):
+                self.left.pop(name, None)
+                self._is_changed.add(name)
+                return size.new
+            self.left[name] = SHORTER
+        elif recorded == size.new:
+            self.left.pop(name, None)
+        else:
+            self.left[name] = OTHERS
+        return None
+
+    def _write(self, spec_id: int, entries: list[ManifestEntry]) -> ManifestFile:
+        with self.new_manifest_writer(self.spec(spec_id)) as writer:
+            for entry in entries:
+                writer.existing(entry)
+        return writer.to_manifest_file()
+
+    def new_manifest_writer(self, spec: PartitionSpec) -> ManifestWriter:
+        """As before, but also for a spec of columns that the table has no more."""
+        schema = schema_for(self._metadata, {field.source_id for field in spec.fields})
+        return write_manifest(
+            format_version=self._metadata.format_version,
+            spec=spec,
+            schema=schema or self.schema(),
+            output_file=self.new_manifest_output(),
+            snapshot_id=self._snapshot_id,
+            avro_compression=self._compression,
+        )
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        """The totals of before, but for the size: no file and no row comes or goes."""
+        before = self._parent.summary if self._parent else None
+        known = before.additional_properties if before else {}
+        totals = {name: value for name, value in known.items() if name.startswith(_TOTALS)}
+        if _TOTAL_SIZE in totals:
+            grown = sum(self._sizes[name].new - self._sizes[name].old for name in self._is_changed)
+            totals[_TOTAL_SIZE] = str(int(totals[_TOTAL_SIZE]) + grown)
+        counts = {name: str(count) for name, count in self._counts.items()}
+        about = {"engine-name": "parquet-bloom", "parquet-bloom.operation": self._work}
+        return Summary(operation=Operation.REPLACE, **totals, **counts, **about)
+
+
+def _is_as_long(name: str, size: int) -> bool:
+    """Whether a file still has so many bytes. Objects are not asked one by one: they were replaced on a
+    condition."""
+    path = place(name)
+    if is_url(path):
+        return True
+    try:
+        return os.stat(path).st_size >= size
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,47 @@
+"""PyIceberg: whether it is here, in a version whose private parts are known, and its errors as ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from parquet_bloom.errors import ParquetBloomError, RewriteError, UnsupportedError
+
+# A commit takes what only PyIceberg itself is meant to use.
+TESTED: Final = ("0.12.0",)
+
+_INSTALL: Final = "pip install 'parquet-bloom[iceberg]'"
+
+
+def check_installed(where: str) -> None:
+    """Raise UnsupportedError unless PyIceberg is here."""
+    try:
+        version("pyiceberg")
+    except PackageNotFoundError:
+        raise UnsupportedError(
+            f"{where}: needs pyiceberg, which is not installed: {_INSTALL}"
+        ) from None
+
+
+def other_version() -> str | None:
+    """What stands in the way of a commit, if anything."""
+    found = version("pyiceberg")
+    if found in TESTED:
+        return None
+    return f"pyiceberg is {found}, expected {' or '.join(TESTED)}: {_INSTALL}"
+
+
+@contextmanager
+def asking(where: str) -> Iterator[None]:
+    """Whatever PyIceberg or a catalog raises becomes a RewriteError, but for OSError."""
+    try:
+        yield
+    except (ParquetBloomError, OSError, MemoryError):
+        raise
+    except ImportError as error:
+        raise UnsupportedError(f"{where}: {error}: {_INSTALL}") from None
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise RewriteError(f"{where}: PyIceberg: {text}") from error

@@ -1,0 +1,130 @@
+"""The live files of a snapshot, and the delete files beside them.
+
+Spec: Iceberg Table Spec, "Manifests", "Manifest Lists".
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestFile,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.transforms import IdentityTransform, Transform, VoidTransform
+from pyiceberg.types import IcebergType
+
+from parquet_bloom.container import number_of
+from parquet_bloom.storage import with_options
+from parquet_bloom.storage.address import UNESCAPED
+from parquet_bloom.storage.source import is_object
+from parquet_bloom.tables.table import TableFile
+
+
+class Field(NamedTuple):
+    """A field of a partition spec. `name`: of the column whose values it has as they are, else its
+    own."""
+
+    name: str
+    transform: Transform[Any, Any]
+    source: IcebergType
+
+    def text(self, value: Any) -> str | None:
+        """A value of it as people write it."""
+        return None if value is None else self.transform.to_human_string(self.source, value)
+
+
+def partition_fields(metadata: TableMetadata) -> dict[int, tuple[Field | None, ...]]:
+    """The fields of every spec, by its id; None for those that have no values."""
+    return {
+        number: tuple(
+            _field(metadata, each.source_id, each.name, each.transform) for each in spec.fields
+        )
+        for number, spec in metadata.specs().items()
+    }
+
+
+def schema_for(metadata: TableMetadata, sources: set[int]) -> Schema | None:
+    """The newest schema that has the columns with these field ids: one of an old spec may be gone."""
+    schemas = [metadata.schema(), *reversed(metadata.schemas)]
+    return next((each for each in schemas if sources <= {*each.field_ids}), None)
+
+
+def _field(
+    metadata: TableMetadata, source: int, name: str, transform: Transform[Any, Any]
+) -> Field | None:
+    schema = schema_for(metadata, {source})
+    if isinstance(transform, VoidTransform) or schema is None:
+        return None
+    if isinstance(transform, IdentityTransform):
+        name = schema.find_column_name(source) or name
+    return Field(name, transform, schema.find_type(source))
+
+
+def data_files(io: FileIO, manifests: list[ManifestFile]) -> Iterator[DataFile]:
+    """The live ones of a snapshot."""
+    for manifest in manifests:
+        if manifest.content == ManifestContent.DATA:
+            for entry in manifest.fetch_manifest_entry(io):
+                yield entry.data_file
+
+
+def delete_files(io: FileIO, manifests: list[ManifestFile]) -> str | None:
+    """`2 position delete files and 1 equality delete file`, None if there are none."""
+    counts: Counter[DataFileContent] = Counter()
+    for manifest in manifests:
+        if manifest.content == ManifestContent.DELETES:
+            counts.update(entry.data_file.content for entry in manifest.fetch_manifest_entry(io))
+    kinds = {
+        "position delete file": counts[DataFileContent.POSITION_DELETES],
+        "equality delete file": counts[DataFileContent.EQUALITY_DELETES],
+    }
+    return " and ".join(number_of(count, kind) for kind, count in kinds.items() if count) or None
+
+
+def table_file(
+    file: DataFile,
+    fields: Mapping[int, tuple[Field | None, ...]],
+    options: Mapping[str, str] | None,
+) -> TableFile:
+    """`options`: of the store that it is in."""
+    return TableFile(
+        name=file.file_path,
+        path=os.fspath(with_options(place(file.file_path), options)),
+        size=file.file_size_in_bytes,
+        partition={
+            field.name: field.text(file.partition[at])
+            for at, field in enumerate(fields[file.spec_id])
+            if field is not None
+        },
+        unfit=_unfit(file),
+    )
+
+
+def _unfit(file: DataFile) -> str | None:
+    if file.file_format != FileFormat.PARQUET:
+        return f"{file.file_format.value}, expected Parquet"
+    return "encrypted by the table" if file.key_metadata is not None else None
+
+
+def place(name: str) -> str:
+    """The path, or the URL as we read it: names of tables are not escaped."""
+    if name.startswith("file://"):
+        return "/" + name[7:].partition("/")[2]
+    if name.startswith("file:"):
+        return name[5:]
+    if is_object(name):
+        scheme, _, rest = name.partition("://")
+        host, slash, key = rest.partition("/")
+        return f"{scheme}://{host}{slash}{quote(key, safe=UNESCAPED)}"
+    return name

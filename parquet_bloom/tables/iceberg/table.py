@@ -1,0 +1,255 @@
+"""An Iceberg table as a Table.
+
+Without a catalog there are only metadata files, of which none but a catalog knows which is the newest
+that counts: they say which files are live, well enough to append to these, and take no commit.
+
+Spec: Iceberg Table Spec, "Table Metadata", "Snapshots".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from pyiceberg.catalog import load_catalog
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.manifest import ManifestFile
+from pyiceberg.table import StaticTable
+from pyiceberg.table import Table as Loaded
+from pyiceberg.table.snapshots import Snapshot
+
+from parquet_bloom.container.protocols import Container
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.parallel import read_once
+from parquet_bloom.storage.folder import Folder
+from parquet_bloom.tables.iceberg.columns import Columns, columns_of
+from parquet_bloom.tables.iceberg.commit import NewSizes, Nothing
+from parquet_bloom.tables.iceberg.library import asking, other_version
+from parquet_bloom.tables.iceberg.live_files import (
+    data_files,
+    delete_files,
+    partition_fields,
+    table_file,
+)
+from parquet_bloom.tables.iceberg.metadata_files import newest_metadata
+from parquet_bloom.tables.properties import wanted_of
+from parquet_bloom.tables.table import (
+    Committed,
+    NewSize,
+    TableFile,
+    Wanted,
+    no_version_as_of,
+)
+from parquet_bloom.vocabulary import TableKind
+
+# Other writers may win so often, after PyIceberg's own attempts.
+_ATTEMPTS: Final = 4
+
+_READERS: Final = (
+    (
+        "Sail uses the filters once the new sizes are committed, where no delete files apply to the"
+        " table"
+    ),
+    "PyIceberg, Polars, Daft and chDB read the same rows, and do not use them",
+    (
+        "Spark and others with Iceberg's S3FileIO, iceberg-rust and DuckDB open a file by its recorded"
+        " size, so that they should use them then; not tried"
+    ),
+)
+
+_SHOWN: Final = 5
+
+
+class Moment(NamedTuple):
+    """At which snapshot a table is meant, by its id or a time; neither: the newest."""
+
+    version: int | None = None
+    as_of: datetime | None = None
+
+
+class IcebergTable:
+    """A Table. `version` is the id of a snapshot; 0 for a table without any."""
+
+    kind: Final[TableKind] = "iceberg"
+    readers: Final = _READERS
+
+    def __init__(
+        self,
+        load: Callable[[], Loaded],
+        location: str,
+        moment: Moment,
+        options: Mapping[str, str] | None,
+    ) -> None:
+        """`load`: gives the table as it is by now; `options`: of the store of its files. Raises RewriteError, OSError."""
+        self.location = location
+        self._load, self._options = load, options
+        with asking(location):
+            self.loaded = load()
+            self._snapshot = self._chosen(moment)
+
+    def _chosen(self, moment: Moment) -> Snapshot | None:
+        number = moment.version
+        if moment.as_of is not None:
+            number = _as_of(self.loaded, self.location, moment.as_of)
+        if number is None:
+            return self.loaded.current_snapshot()
+        found = self.loaded.snapshot_by_id(number)
+        if found is None:
+            known = [str(each.snapshot_id) for each in reversed(self.loaded.metadata.snapshots)]
+            shown = ", ".join(known[:_SHOWN]) + ", …" * (len(known) > _SHOWN)
+            raise RewriteError(
+                f"{self.location}: no snapshot {number}, expected {shown or 'none at all'}"
+            )
+        return found
+
+    @property
+    def version(self) -> int:
+        return 0 if self._snapshot is None else self._snapshot.snapshot_id
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        return self._columns.leaves
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        fields = partition_fields(self.loaded.metadata)
+        names = [each.name for spec in fields.values() for each in spec if each is not None]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def wanted(self) -> Wanted:
+        return wanted_of(self.loaded.metadata.properties, self._columns.leaves, self.kind)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        with asking(self.location):
+            deletes = delete_files(self.loaded.io, self._manifests)
+        if deletes is None:
+            return ()
+        return (f"{deletes} stay as they are: filters know the rows that they delete all the same",)
+
+    def refreshed(self) -> IcebergTable:
+        return IcebergTable(self._load, self.location, Moment(), self._options)
+
+    @read_once
+    def _columns(self) -> Columns:
+        return columns_of(self.loaded.schema(), self.loaded.name_mapping())
+
+    @read_once
+    def _manifests(self) -> list[ManifestFile]:
+        with asking(self.location):
+            return [] if self._snapshot is None else self._snapshot.manifests(self.loaded.io)
+
+    def physical(self, column: str) -> str:
+        return self._columns.physical(self.location, column)
+
+    def stored(self, column: str, file: Container) -> str | None:
+        return self._columns.stored(column, file)
+
+    def files(self) -> Sequence[TableFile]:
+        with asking(self.location):
+            fields = partition_fields(self.loaded.metadata)
+            found = [
+                table_file(file, fields, self._options)
+                for file in data_files(self.loaded.io, self._manifests)
+            ]
+        # One may be live twice.
+        return sorted({file.name: file for file in found}.values(), key=lambda file: file.name)
+
+    def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
+        return tuple(self._refusals(commits))
+
+    def _refusals(self, commits: bool) -> Iterator[str]:
+        yield from _unwritable(self.loaded)
+        if any(manifest.key_metadata is not None for manifest in self._manifests):
+            yield "its manifests are encrypted, which PyIceberg does not write"
+        if commits and isinstance(self.loaded, StaticTable):
+            yield (
+                "only its catalog knows which of its metadata counts: give the catalog, and in place of the"
+                " folder the table's identifier in it, as in lake.events; or append without a commit, and"
+                " let a later run with the catalog commit"
+            )
+
+    def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
+        for _ in range(_ATTEMPTS):
+            with asking(self.location):
+                newest = self._load()
+                if reasons := [*_unwritable(newest)]:
+                    raise RewriteError(f"{self.location}: changed meanwhile: {'; '.join(reasons)}")
+                if newest.metadata.table_uuid != self.loaded.metadata.table_uuid:
+                    raise RewriteError(f"{self.location}: is another table by now")
+                transaction = newest.transaction()
+                producer = NewSizes(transaction, sizes, operation)
+                try:
+                    with transaction:
+                        producer.commit()
+                except Nothing:
+                    return Committed(None, producer.left)
+                except CommitFailedException:
+                    continue
+                return Committed(producer.snapshot_id, producer.left)
+        raise RewriteError(
+            f"{self.location}: other writers were first again and again: nothing was committed; the files"
+            " are appended to, so run it again"
+        )
+
+
+def in_catalog(
+    catalog: str, identifier: str, moment: Moment, options: Mapping[str, str] | None = None
+) -> IcebergTable:
+    """The table `identifier`, as in `lake.events`, of a catalog of PyIceberg's configuration. Raises
+    RewriteError, UnsupportedError, OSError."""
+    with asking(f"catalog {catalog}"):
+        loaded = load_catalog(catalog)
+
+    def load() -> Loaded:
+        try:
+            return loaded.load_table(identifier)
+        except NoSuchTableError:
+            raise RewriteError(f"{identifier}: no such table in the catalog {catalog}") from None
+
+    return IcebergTable(load, identifier, moment, options)
+
+
+def in_folder(
+    folder: Folder, moment: Moment, options: Mapping[str, str] | None = None
+) -> IcebergTable:
+    """The table of the newest metadata file in a folder. Raises RewriteError, OSError."""
+
+    def load() -> Loaded:
+        if (name := newest_metadata(folder)) is None:
+            raise RewriteError(f"{folder.path}: its metadata is gone")
+        return StaticTable.from_metadata(folder.path_of(name))
+
+    return IcebergTable(load, folder.path, moment, options)
+
+
+def _as_of(table: Loaded, where: str, as_of: datetime) -> int:
+    """The id of the snapshot that was the newest at a time."""
+    moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
+    log = table.metadata.snapshot_log
+    for entry in reversed(log):
+        if entry.timestamp_ms <= moment.timestamp() * 1000:
+            return entry.snapshot_id
+    raise RewriteError(no_version_as_of(where, moment, [each.timestamp_ms for each in log]))
+
+
+def _unwritable(table: Loaded) -> Iterator[str]:
+    """What stands in the way of any commit."""
+    match table.metadata.format_version:
+        case 1:
+            yield (
+                "format version 1, expected 2: ALTER TABLE … SET TBLPROPERTIES ('format-version' = '2')"
+            )
+        case number if number != 2:
+            yield f"format version {number}, whose manifests PyIceberg does not write: expected 2"
+    if "delta-version" in table.metadata.properties:
+        yield "it is a view of a Delta table (UniForm): commit to that one"
+    if table.metadata.properties.get("gc.enabled", "true").lower() == "false":
+        yield (
+            "gc.enabled is false: its files may be those of another table, which nobody would tell: set"
+            " it to true if they are its own"
+        )
+    if reason := other_version():
+        yield reason
