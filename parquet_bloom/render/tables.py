@@ -72,8 +72,8 @@ def _counted(files: Sequence[ChangedFile]) -> str:
 
 def _version(report: TableReport) -> str:
     if report.committed is not None:
-        return f"version {report.committed:,} records it"
-    return "dry run: nothing was written" if report.dry_run else f"version {report.version:,} stays"
+        return f"version {report.committed} records it"
+    return "dry run: nothing was written" if report.dry_run else f"version {report.version} stays"
 
 
 def _write(report: TableReport, what: str, remarks: Sequence[Remark], verbose: bool) -> None:

@@ -2,6 +2,7 @@
 
     python -m make.dying links|no-links SOURCE [OUTPUT]
     python -m make.dying table TABLE
+    python -m make.dying iceberg CATALOG
 
 Reads the number of a call, two for each, from a line of stdin, and answers with the exit code of a
 build that was to die there. The process that forks is this one, which has one thread and no locks
@@ -16,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,16 +28,25 @@ from parquet_bloom.storage import local_output
 CALLS = ("open", "pwrite", "copy_file_range", "fchmod", "fsync", "replace", "link", "unlink")
 DEAD = 9
 
+TO_COMMIT = (
+    "make.iceberg_tables",
+    "parquet_bloom.tables.iceberg.table",
+    "parquet_bloom.verbs.build_table",
+    "pyiceberg.catalog.sql",
+    "pyiceberg.io.pyarrow",
+)
+
 
 @contextmanager
 def builds(
-    source: Path, output: Path | None = None, links: bool = True, is_table: bool = False
+    source: Path, output: Path | None = None, links: bool = True, way: str | None = None
 ) -> Iterator[Callable[[int], bool]]:
     """Gives a function that builds, in place without an output, and dies at the given step; it
     answers whether the build lived to its end. `links`: whether the file system has hard links.
-    `is_table`: whether the source is a table."""
+    `way`: `table` for one of Delta Lake, `iceberg` for the folder of a catalog, whose files are
+    appended to, so that only the commit is left."""
     paths = map(str, filter(None, (source, output)))
-    way = "table" if is_table else "links" if links else "no-links"
+    way = way or ("links" if links else "no-links")
     command = [sys.executable, "-m", "make.dying", way, *paths]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
@@ -82,8 +93,28 @@ def build_and_die(step: int, way: str, source: str, output: str | None = None) -
         setattr(local_output, call, dying(getattr(local_output, call)))
     if way == "table":
         build_in(source)
+    elif way == "iceberg":
+        commit_and_die(dying)
     else:
         pb.build(source, output, columns=["a"], in_place=output is None, threads=1)
+
+
+def commit_and_die(dying: Callable[..., Any]) -> None:
+    """Also around what PyIceberg writes, which is not for Python to see, and around its catalog's
+    commit."""
+    from make.iceberg_tables import build
+    from pyiceberg.catalog.sql import SqlCatalog
+    from pyiceberg.io.pyarrow import PyArrowFile
+    from pyiceberg.manifest import ManifestWriter
+
+    for kind, name in (
+        (PyArrowFile, "create"),
+        (ManifestWriter, "add_entry"),
+        (ManifestWriter, "__exit__"),
+        (SqlCatalog, "commit_table"),
+    ):
+        setattr(kind, name, dying(getattr(kind, name)))
+    build(threads=1)
 
 
 def build_in(table: str) -> None:
@@ -96,7 +127,11 @@ def main() -> None:
         os.link = no_link
     # So that no child has to import what a build imports.
     with TemporaryDirectory() as folder:
-        if way == "table":
+        if way == "iceberg":
+            # What a build there does starts threads.
+            for name in TO_COMMIT:
+                import_module(name)
+        elif way == "table":
             build_in(shutil.copytree(paths[0], f"{folder}/table"))
         else:
             pb.build(paths[0], Path(folder) / "out.parquet", columns=["a"], threads=1)

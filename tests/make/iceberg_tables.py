@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.manifest import (
     DataFile,
@@ -26,6 +27,7 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
+from pyiceberg.utils.config import Config
 
 import parquet_bloom as pb
 
@@ -64,6 +66,15 @@ catalog:
     warehouse: file://{folder}/warehouse
 """
     )
+
+
+def use_catalog(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process have it. PyIceberg reads its configuration when it is imported."""
+    configure_catalog(folder)
+    monkeypatch.setenv("PYICEBERG_HOME", str(folder))
+    # The other way needs another package.
+    monkeypatch.setenv("POLARS_ICEBERG_PLANNER", "pyiceberg")
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())
 
 
 def load() -> Table:

@@ -16,7 +16,7 @@ def test_killed_at_every_step(tmp_path):
     expected = by_query_builder(original)
     shutil.copytree(original, table)
     versions = set()
-    with builds(table, is_table=True) as dies_at:
+    with builds(table, way="table") as dies_at:
         for step in range(MOST_STEPS):
             is_done = dies_at(step)
             versions.add(newest(table))

@@ -1,0 +1,380 @@
+"""Partitions with every kind of value, delete files, columns that were renamed, specs that were changed,
+files of other formats: what is committed, and what readers find."""
+
+import datetime
+import decimal
+import uuid
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.iceberg_tables import (
+    CATALOG,
+    NAME,
+    build,
+    delete_equal,
+    delete_positions,
+    entries,
+    live,
+    load,
+    make_table,
+    path_of,
+    rows_of,
+    strip,
+    use_catalog,
+)
+from oracle.iceberg_expiry import by_increments
+from oracle.iceberg_readers import by_pyiceberg, rows_at
+from pyiceberg.manifest import FileFormat, ManifestContent
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import (
+    BucketTransform,
+    DayTransform,
+    IdentityTransform,
+    MonthTransform,
+    TruncateTransform,
+)
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+import parquet_bloom as pb
+from parquet_bloom.tables.open import open_table
+
+UTC = datetime.UTC
+
+
+@pytest.fixture(autouse=True)
+def catalog(tmp_path, monkeypatch):
+    use_catalog(tmp_path, monkeypatch)
+
+
+def delete_manifests(table):
+    return [
+        manifest.manifest_path
+        for manifest in table.current_snapshot().manifests(table.io)
+        if manifest.content == ManifestContent.DELETES
+    ]
+
+
+# ------------------------------------------------------------------------------------------------
+# Partitions
+
+MOMENT = datetime.datetime(2026, 11, 22, 6, 30, 1, 123456)
+VALUES = {
+    "s": (StringType(), [None, "", "a b", "a/b", "ä€", "50%25", "a=b&c", "x#y?z"]),
+    "i": (IntegerType(), [None, -1, 0, 2**31 - 1]),
+    "l": (LongType(), [None, -(2**63), 2**63 - 1]),
+    "d": (DateType(), [None, datetime.date(1969, 12, 31), datetime.date(2026, 11, 22)]),
+    "ts": (TimestampType(), [None, MOMENT, datetime.datetime(1969, 12, 31, 23, 59)]),
+    "tz": (TimestamptzType(), [None, MOMENT.replace(tzinfo=UTC)]),
+    "t": (TimeType(), [None, datetime.time(6, 30, 1, 5)]),
+    "dec": (DecimalType(9, 2), [None, decimal.Decimal("-1.50"), decimal.Decimal("12345.67")]),
+    "b": (BooleanType(), [None, True, False]),
+    "f": (DoubleType(), [None, -0.5, 1e300]),
+    "u": (UUIDType(), [None, uuid.UUID(int=7).bytes]),
+    "fx": (FixedType(3), [None, b"\x00\xff/"]),
+    "bin": (BinaryType(), [None, b"", b"a b%"]),
+}
+TEXTS = {
+    ("d", datetime.date(1969, 12, 31)): "1969-12-31",
+    ("ts", MOMENT): "2026-11-22T06:30:01.123456",
+    ("tz", MOMENT.replace(tzinfo=UTC)): "2026-11-22T06:30:01.123456+00:00",
+    ("dec", decimal.Decimal("-1.50")): "-1.50",
+    ("b", True): "true",
+    ("l", -(2**63)): str(-(2**63)),
+    ("s", "50%25"): "50%25",
+}
+
+
+def make_partitioned(column, transform=None):
+    kind, values = VALUES[column]
+    schema = Schema(
+        NestedField(1, "id", StringType(), required=False),
+        NestedField(2, "n", LongType(), required=False),
+        NestedField(3, column, kind, required=False),
+    )
+    transform = transform or IdentityTransform()
+    name = column if isinstance(transform, IdentityTransform) else f"{column}_{transform.root}"
+    spec = PartitionSpec(PartitionField(3, 1000, transform, name))
+    table = make_table(commits=0, schema=schema, spec=spec)
+    rows = rows_of(0, 40 * len(values)).drop_columns("day")
+    partition = pa.array(values * 40, table.schema().as_arrow().field(column).type)
+    table.append(rows.append_column(column, partition).cast(table.schema().as_arrow()))
+    return table, values
+
+
+def check_partitions():
+    """Build, strip, and build again: everything of every entry but the size stays."""
+    table = load()
+    expected, old = rows_at(table), entries(table)
+    summaries = [each.partitions for each in table.current_snapshot().manifests(table.io)]
+    assert {file.action for file in build().files} == {"appended"}
+    strip()
+    build()
+    table = load()
+    new = entries(table)
+    assert new.keys() == old.keys()
+    for path, entry in new.items():
+        assert entry.data_file.partition == old[path].data_file.partition
+        assert entry.data_file.lower_bounds == old[path].data_file.lower_bounds
+        assert entry.data_file.file_size_in_bytes > old[path].data_file.file_size_in_bytes
+    assert [each.partitions for each in table.current_snapshot().manifests(table.io)] == summaries
+    for snapshot in table.snapshots():
+        assert by_pyiceberg(table, snapshot.snapshot_id) == expected
+    assert rows_at(table) == expected
+
+
+@pytest.mark.parametrize("column", VALUES)
+def test_partitions_of_every_kind(column):
+    _, values = make_partitioned(column)
+    found = open_table(NAME, catalog=CATALOG)
+    assert found.partition_columns == (column,)
+    texts = {file.partition[column] for file in found.files()}
+    assert len(texts) == len(values)
+    assert None in texts
+    for (name, value), text in TEXTS.items():
+        if name == column and value in values:
+            assert text in texts
+    for text in texts:
+        assert len(build(where={column: text}, dry_run=True).files) == 1
+    check_partitions()
+
+
+@pytest.mark.parametrize(
+    ("column", "transform", "texts"),
+    [
+        ("ts", DayTransform(), {None, "2026-11-22", "1969-12-31"}),
+        ("d", MonthTransform(), {None, "2026-11", "1969-12"}),
+        ("i", TruncateTransform(10), {None, "-10", "0", "2147483640"}),
+        ("l", BucketTransform(4), None),
+    ],
+)
+def test_partitions_of_transforms(column, transform, texts):
+    make_partitioned(column, transform)
+    found = open_table(NAME, catalog=CATALOG)
+    (name,) = found.partition_columns
+    assert name == f"{column}_{transform.root}"
+    if texts is not None:
+        assert {file.partition[name] for file in found.files()} == texts
+    check_partitions()
+
+
+def test_a_spec_of_a_column_that_is_gone():
+    table = make_table(commits=1)
+    with table.update_spec() as change:
+        change.remove_field("day")
+    table = load()
+    with table.update_schema() as change:
+        change.delete_column("day")
+    load().append(rows_of(300, 50).drop_columns("day"))
+    found = open_table(NAME, catalog=CATALOG)
+    assert found.partition_columns == ("day",)
+    assert len(build(where={"day": "2026-11-01"}, dry_run=True).files) == 1
+    # The file of the new spec is in no partition, not even in that of null.
+    with pytest.raises(pb.RewriteError, match="no live file"):
+        build(where={"day": None})
+    expected = by_pyiceberg(load())
+    old = entries(load())
+    assert len(build().files) == 3
+    for path, entry in entries(load()).items():
+        assert entry.data_file.partition == old[path].data_file.partition
+    assert by_pyiceberg(load()) == expected
+
+
+# ------------------------------------------------------------------------------------------------
+# Delete files
+
+
+def test_position_deletes():
+    table = make_table(commits=2)
+    name = min(live())
+    delete_positions(table, name, [0, 5, 149])
+    before, manifests = rows_at(load()), delete_manifests(load())
+    assert len(before) == 597
+    note = "1 position delete file stay as they are: filters know the rows that they delete all the same"
+    assert note in build(dry_run=True).notes
+    for change in (lambda: build(commit=False), build, lambda: build(columns=["n"]), strip, build):
+        change()
+        assert rows_at(load()) == before
+        assert delete_manifests(load()) == manifests
+    assert by_increments(load(), 1) == set()
+
+
+def test_equality_deletes():
+    """Readers here know none; what they ask for is that sequence numbers stay."""
+    table = make_table(commits=2)
+    name = min(live())
+    delete_equal(table, name, [0, 2])
+    load().append(rows_of(600, 50))
+    delete_positions(load(), max(live()), [1])
+    before, manifests = entries(load()), delete_manifests(load())
+    assert len(manifests) == 2
+    expected = "1 position delete file and 1 equality delete file stay"
+    for change in (build, lambda: build(columns=["n"]), strip, build):
+        report = change()
+        assert change is strip or any(note.startswith(expected) for note in report.notes)
+        after = entries(load())
+        assert after.keys() == before.keys()
+        for path, entry in after.items():
+            assert entry.sequence_number == before[path].sequence_number
+            assert entry.file_sequence_number == before[path].file_sequence_number
+            assert entry.snapshot_id == before[path].snapshot_id
+        assert delete_manifests(load()) == manifests
+
+
+# ------------------------------------------------------------------------------------------------
+# Columns
+
+
+def test_renamed_columns():
+    table = make_table(commits=1)
+    with table.update_schema() as change:
+        change.rename_column("id", "user")
+    rows = rows_of(300, 100)
+    load().append(rows.rename_columns(["user", "n", "day"]))
+    with pytest.raises(pb.ColumnError) as raised:
+        build(columns=["id"])
+    assert str(raised.value) == f"{NAME}: no column id; the table has day, n, user"
+    report = build(columns=["user"])
+    assert {file.action for file in report.files} == {"appended"}
+    names = set()
+    for path in live():
+        with pb.open(path_of(path)) as file:
+            (name,) = {"id", "user"} & {*file.columns}
+            names.add(name)
+            assert file.bloom_filter(0, name) is not None
+    assert names == {"id", "user"}
+
+
+def test_a_column_that_took_the_name_of_another():
+    table = make_table(commits=1)
+    with table.update_schema() as change:
+        change.rename_column("id", "old_id")
+    with load().update_schema() as change:
+        change.add_column("id", StringType())
+    report = build(columns=["id"])
+    assert {(file.action, file.reason) for file in report.files} == {
+        ("unchanged", "has none of these columns")
+    }
+
+
+NESTED = Schema(
+    NestedField(1, "id", StringType(), required=False),
+    NestedField(2, "n", LongType(), required=False),
+    NestedField(3, "tags", ListType(10, StringType(), element_required=False), required=False),
+    NestedField(
+        4,
+        "m",
+        MapType(11, StringType(), 12, LongType(), value_required=False),
+        required=False,
+    ),
+    NestedField(
+        5,
+        "s",
+        StructType(NestedField(13, "a.b", StringType(), required=False)),
+        required=False,
+    ),
+)
+
+
+def test_nested_columns():
+    table = make_table(commits=0, schema=NESTED, spec=PartitionSpec())
+    rows = pa.table(
+        {
+            "id": ["a", "b"],
+            "n": [1, 2],
+            "tags": [["x", "y"], None],
+            "m": [[("k", 1)], []],
+            "s": [{"a.b": "z"}, None],
+        },
+        schema=table.schema().as_arrow(),
+    )
+    table.append(rows)
+    columns = ["tags.element", "m.key", "m.value", "s.a.b"]
+    report = build(columns=columns)
+    assert report.columns == tuple(columns)
+    assert report.num_filters == 4
+    (path,) = live()
+    with pb.open(path_of(path)) as file:
+        assert file.bloom_filter(0, "tags.list.element").check("x")
+        assert file.bloom_filter(0, "m.key_value.key").check("k")
+
+
+def test_imported_files_without_field_ids(tmp_path):
+    table = make_table(commits=0, spec=PartitionSpec())
+    pq.write_table(rows_of(0, 100), tmp_path / "imported.parquet")
+    table.add_files([f"file://{tmp_path}/imported.parquet"])
+    assert "schema.name-mapping.default" in load().properties
+    with load().update_schema() as change:
+        change.rename_column("id", "user")
+    before = by_pyiceberg_of("user")
+    report = build(columns=["user"])
+    assert [file.action for file in report.files] == ["appended"]
+    with pb.open(tmp_path / "imported.parquet") as file:
+        assert file.bloom_filter(0, "id") is not None
+    assert by_pyiceberg_of("user") == before
+
+
+def by_pyiceberg_of(column):
+    return sorted(load().scan(selected_fields=(column,)).to_arrow()[column].to_pylist())
+
+
+def test_lists_of_imported_files(tmp_path):
+    table = make_table(commits=0, schema=NESTED, spec=PartitionSpec())
+    rows = pa.table(
+        {
+            "id": ["a"],
+            "n": [1],
+            "tags": [["x", "y"]],
+            "m": pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
+            "s": [{"a.b": "z"}],
+        }
+    )
+    pq.write_table(rows, tmp_path / "imported.parquet")
+    table.add_files([f"file://{tmp_path}/imported.parquet"])
+    assert build(columns=["tags.element", "m.value"]).num_filters == 2
+
+
+# ------------------------------------------------------------------------------------------------
+# Files of other formats
+
+
+def test_other_formats_are_left(monkeypatch):
+    from parquet_bloom.tables.iceberg import live_files
+
+    make_table(commits=1)
+    read = live_files.data_files
+    first = min(live())
+
+    def as_orc(io, manifests):
+        for file in read(io, manifests):
+            if file.file_path == first:
+                file[2] = FileFormat.ORC
+            yield file
+
+    monkeypatch.setattr("parquet_bloom.tables.iceberg.table.data_files", as_orc)
+    report = build()
+    assert [(file.action, file.reason) for file in report.files] == [
+        ("unchanged", "ORC, expected Parquet"),
+        ("appended", None),
+    ]
+    assert report.committed is not None
+    assert strip().files[0].reason == "ORC, expected Parquet"

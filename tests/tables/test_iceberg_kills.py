@@ -1,0 +1,43 @@
+"""A commit to an Iceberg table that is killed at any step: the table is right, and the next run commits, if
+that is left to do. What appends to files is the same for tables of every kind: see test_delta_kills."""
+
+import shutil
+
+import pytest
+from make.dying import builds
+from make.iceberg_tables import build, live, load, make_table, path_of, use_catalog
+from oracle.iceberg_readers import by_pyiceberg
+
+MOST_STEPS = 100
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    use_catalog(folder, monkeypatch)
+    make_table(commits=2, rows=20)
+    return folder
+
+
+def test_killed_at_every_step(folder, tmp_path):
+    build(commit=False)
+    expected, snapshots = by_pyiceberg(load()), len(load().snapshots())
+    shutil.copytree(folder, tmp_path / "original")
+    states = set()
+    with builds(folder, way="iceberg") as dies_at:
+        for step in range(MOST_STEPS):
+            is_done = dies_at(step)
+            states.add(len(load().snapshots()))
+            assert by_pyiceberg(load()) == expected
+            again = build()
+            assert {file.action for file in again.files} <= {"appended before", "unchanged"}
+            assert len(load().snapshots()) == snapshots + 1
+            assert by_pyiceberg(load()) == expected
+            assert all(path_of(path).stat().st_size == size for path, size in live().items())
+            if is_done:
+                break
+            shutil.rmtree(folder)
+            shutil.copytree(tmp_path / "original", folder)
+    assert step >= 10
+    assert states == {snapshots, snapshots + 1}

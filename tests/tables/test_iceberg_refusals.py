@@ -1,0 +1,157 @@
+"""Iceberg tables that are not changed, and why."""
+
+from importlib import metadata
+
+import pytest
+from make.commands import files_in
+from make.iceberg_tables import CATALOG, NAME, build, load, make_table, path_of, use_catalog
+from pyiceberg.manifest import ManifestFile
+
+import parquet_bloom as pb
+
+
+@pytest.fixture(autouse=True)
+def catalog(tmp_path, monkeypatch):
+    use_catalog(tmp_path, monkeypatch)
+
+
+def refused():
+    """Why, whatever is asked for; nothing is written."""
+    folder = path_of(load().location())
+    before = files_in(folder)
+    messages = set()
+    for options in ({}, {"dry_run": True}, {"commit": False}):
+        with pytest.raises(pb.RewriteError) as raised:
+            build(**options)
+        messages.add(str(raised.value).removeprefix(f"{NAME}: not changed: "))
+    assert files_in(folder) == before
+    (message,) = messages
+    return message
+
+
+def test_version_1():
+    make_table(commits=1, properties={"format-version": "1"})
+    assert refused() == (
+        "format version 1, expected 2: ALTER TABLE … SET TBLPROPERTIES ('format-version' = '2')"
+    )
+    with load().transaction() as transaction:
+        transaction.upgrade_table_version(2)
+    # Its manifests are of version 1.
+    assert build().committed is not None
+    assert load().scan().to_arrow().num_rows == 300
+
+
+def test_version_3():
+    make_table(commits=0, properties={"format-version": "3"})
+    assert refused() == "format version 3, whose manifests PyIceberg does not write: expected 2"
+
+
+def test_files_of_other_tables():
+    make_table(commits=1, properties={"gc.enabled": "false"})
+    assert refused() == (
+        "gc.enabled is false: its files may be those of another table, which nobody would tell: set it"
+        " to true if they are its own"
+    )
+
+
+def test_views_of_delta_tables():
+    make_table(commits=1, properties={"delta-version": "7"})
+    assert refused() == "it is a view of a Delta table (UniForm): commit to that one"
+
+
+def test_encrypted_manifests(monkeypatch):
+    make_table(commits=1)
+    monkeypatch.setattr(ManifestFile, "key_metadata", property(lambda _: b"key"))
+    assert refused() == "its manifests are encrypted, which PyIceberg does not write"
+
+
+def test_other_versions_of_the_library(monkeypatch):
+    make_table(commits=1)
+    monkeypatch.setattr("parquet_bloom.tables.iceberg.library.version", lambda _: "0.13.0")
+    assert refused() == (
+        "pyiceberg is 0.13.0, expected 0.12.0: pip install 'parquet-bloom[iceberg]'"
+    )
+
+
+def test_without_the_library(monkeypatch, tmp_path):
+    make_table(commits=1)
+    folder = path_of(load().location())
+
+    def missing(_):
+        raise metadata.PackageNotFoundError
+
+    monkeypatch.setattr("parquet_bloom.tables.iceberg.library.version", missing)
+    for where, catalog in ((NAME, CATALOG), (folder, None)):
+        with pytest.raises(pb.UnsupportedError) as raised:
+            pb.build_table(where, columns="id", catalog=catalog)
+        assert str(raised.value) == (
+            f"{where}: needs pyiceberg, which is not installed: pip install 'parquet-bloom[iceberg]'"
+        )
+
+
+def test_a_table_that_became_unwritable_meanwhile(monkeypatch):
+    make_table(commits=1)
+    from parquet_bloom.options import BuildOptions, TableOptions
+    from parquet_bloom.tables.open import open_table
+    from parquet_bloom.verbs.build_table import build_in_table
+
+    def upgrade(*_):
+        if load().format_version == 2:
+            with load().transaction() as transaction:
+                transaction.upgrade_table_version(3)
+
+    table = open_table(NAME, catalog=CATALOG)
+    with pytest.raises(pb.RewriteError) as raised:
+        build_in_table(
+            table, BuildOptions(columns=("id",)), TableOptions(where={}), progress=upgrade
+        )
+    assert str(raised.value) == (
+        f"{NAME}: changed meanwhile: format version 3, whose manifests PyIceberg does not write:"
+        " expected 2"
+    )
+
+
+def test_a_file_of_another_size():
+    make_table(commits=1)
+    name = min(file.file for file in build(dry_run=True).files)
+    with open(path_of(name), "ab") as file:
+        file.write(b"more")
+    report = build()
+    assert [file.action for file in report.files] == ["failed", "appended"]
+    assert report.committed is not None
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b'{"format-version": 9}', b"\xff"])
+def test_damaged_metadata(damage):
+    make_table(commits=1)
+    place = path_of(load().metadata_location)
+    folder = path_of(load().location())
+    place.write_bytes(damage)
+    with pytest.raises(pb.RewriteError, match=f"^{NAME}: PyIceberg: "):
+        build()
+    with pytest.raises(pb.RewriteError, match=f"^{folder}: PyIceberg: "):
+        pb.build_table(folder, columns="id", dry_run=True)
+
+
+@pytest.mark.parametrize("kind", ["manifest_list", "manifest_path"])
+@pytest.mark.parametrize("damage", [b"", b"Obj\x01nothing", None])
+def test_damaged_manifests(kind, damage):
+    table = make_table(commits=1)
+    snapshot = table.current_snapshot()
+    name = snapshot.manifest_list
+    if kind == "manifest_path":
+        name = snapshot.manifests(table.io)[0].manifest_path
+    if damage is None:
+        path_of(name).unlink()
+    else:
+        path_of(name).write_bytes(damage)
+    with pytest.raises((pb.RewriteError, OSError), match=r"PyIceberg: |No such file"):
+        build()
+
+
+def test_no_table(tmp_path):
+    with pytest.raises(pb.RewriteError) as raised:
+        pb.build_table(tmp_path, columns="id", kind="iceberg")
+    assert str(raised.value) == (
+        f"{tmp_path}: no metadata/*.metadata.json in it, expected the folder of an Iceberg table"
+    )
