@@ -132,14 +132,35 @@ class TableInputs(Inputs):
     def __init__(self, names: tuple[str, ...], view: TableView) -> None:
         self._view = view
         self._tables: list[Table] = []
-        self._recorded: dict[str, TableFile] = {}
+        self._recorded: dict[str, tuple[Table, TableFile]] = {}
+        self._asked: set[str] = set()
         super().__init__(names, self._find)
         self._tell_deleted()
 
     def open(self, path: str, keys: Any) -> Any:
         from parquet_bloom.files import open as open_file
 
-        return open_file(path, keys, size=self._recorded[path].size)
+        table, recorded = self._recorded[path]
+        file = open_file(path, keys, size=recorded.size)
+        try:
+            self._check_names(table, file)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _check_names(self, table: Table, file: Any) -> None:
+        """Raise ColumnError for a file that calls a column otherwise, or another by its name."""
+        from parquet_bloom.errors import ColumnError
+
+        for column in self._asked:
+            expected, name = table.physical(column), table.stored(column, file)
+            if name != expected and (name is not None or expected in file.columns):
+                found = "something else there" if name is None else f"called {name} there"
+                raise ColumnError(
+                    f"{file.path}: column {column}: {expected} is {found}, as the table's columns were"
+                    " renamed: expected one name in all files"
+                )
 
     def stored(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """As the files call columns of the tables. Raises ColumnError."""
@@ -152,6 +173,7 @@ class TableInputs(Inputs):
                         f"{other.location}: column {name}: its files call it otherwise than those of"
                         f" {table.location}: expected one table at a time"
                     )
+        self._asked |= {*columns}
         first = self._tables[:1]
         return tuple(table.physical(name) for table in first for name in columns) or columns
 
@@ -163,18 +185,18 @@ class TableInputs(Inputs):
         inputs = []
         for name, _ in found:
             try:
-                files = self._files_of(name)
+                table, files = self._files_of(name)
             except OSError as error:
                 errors.append(error)
             except ParquetBloomError as error:
                 problem = str(error).removeprefix(f"{name}: ")
                 errors.append(OSError(errno.EINVAL, problem, name))
             else:
-                self._recorded |= {file.path: file for file in files}
+                self._recorded |= {file.path: (table, file) for file in files}
                 inputs += [Input(file.path, Path(file.name)) for file in files]
         return inputs, errors
 
-    def _files_of(self, name: str) -> tuple[TableFile, ...]:
+    def _files_of(self, name: str) -> tuple[Table, tuple[TableFile, ...]]:
         from parquet_bloom.tables.open import open_table
         from parquet_bloom.tables.partitions import files_where
 
@@ -183,15 +205,19 @@ class TableInputs(Inputs):
             name, view.kind, catalog=view.catalog, version=view.version, as_of=view.as_of
         )
         self._tables.append(table)
-        return files_where(table, view.where)
+        return table, files_where(table, view.where)
 
     def _tell_deleted(self) -> None:
         """Filters know rows that a table has deleted without rewriting their file."""
-        deleted = [file.num_deleted for file in self._recorded.values() if file.num_deleted]
-        if deleted:
-            from parquet_bloom.container import number_of
-            from parquet_bloom.render.terminal import complain
+        from parquet_bloom.container import number_of
+        from parquet_bloom.render.terminal import complain
 
+        for table in self._tables:
+            for note in table.notes:
+                complain(f"{table.location}: {note}")
+        files_read = [file for _, file in self._recorded.values()]
+        deleted = [file.num_deleted for file in files_read if file.num_deleted]
+        if deleted:
             rows, files = number_of(sum(deleted), "row"), number_of(len(deleted), "file")
             complain(
                 f"{rows} of {files} are deleted by deletion vectors: filters know them all the same"

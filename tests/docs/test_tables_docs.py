@@ -8,8 +8,11 @@ import pyarrow as pa
 from conftest import ROOT
 from deltalake import DeltaTable, write_deltalake
 from make.documents import blocks, without_times
+from make.iceberg_tables import use_catalog
+from pyiceberg.catalog import load_catalog
 
 from parquet_bloom.tables.delta.table import _READERS
+from parquet_bloom.tables.iceberg.table import _READERS as ICEBERG_READERS
 from parquet_bloom.tables.table import TRINO
 from parquet_bloom.verbs.build_table import MIN_FILE_SIZE
 
@@ -39,13 +42,32 @@ def make_events(folder):
     assert len(DeltaTable(folder).file_uris()) == 4
 
 
+def make_iceberg_events(folder, monkeypatch):
+    """In the catalog `prod`: two snapshots of one file each."""
+    use_catalog(folder, monkeypatch, "prod")
+    catalog = load_catalog("prod")
+    catalog.create_namespace("lake")
+    for number in range(2):
+        numbers = range(1000 * number, 1000 * (number + 1))
+        rows = pa.table(
+            {
+                "user_id": [f"user-{number:08}" for number in numbers],
+                "amount": pa.array(numbers, pa.int64()),
+                "day": ["2026-11-01"] * 1000,
+            }
+        )
+        catalog.create_table_if_not_exists("lake.events", rows.schema).append(rows)
+
+
 def shown(text):
-    """Without times and sizes, which another writer makes otherwise."""
-    return re.sub(r"[\d.]+ (KiB|%)", r"# \1", without_times(text))
+    """Without times, and sizes and snapshots, which another writer makes otherwise."""
+    text = re.sub(r"version \d{5,}", "version #", without_times(text))
+    return re.sub(r"[\d.]+ (KiB|%)", r"# \1", text)
 
 
-def test_its_commands_are_run(tmp_path):
+def test_its_commands_are_run(tmp_path, monkeypatch):
     (tmp_path / "lake").mkdir()
+    make_iceberg_events(tmp_path, monkeypatch)
     make_events(tmp_path / "lake" / "events")
     for block in blocks(PAGE, "console"):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -60,6 +82,14 @@ def test_its_commands_are_run(tmp_path):
                 check=True,
             )
             assert shown(run.stdout) == shown(expected)
+
+
+def test_it_names_the_readers_of_iceberg_that_a_dry_run_names():
+    names = ("Sail", "PyIceberg", "Polars", "Daft", "chDB", "Spark", "S3FileIO", "iceberg-rust")
+    page = PAGE[PAGE.index("## Iceberg") :]
+    for name in names:
+        assert name in page
+        assert any(name in sentence for sentence in ICEBERG_READERS)
 
 
 def test_its_first_command_is_right():

@@ -54,13 +54,13 @@ def rows_of(start: int, count: int) -> pa.Table:
     )
 
 
-def configure_catalog(folder: Path) -> None:
+def configure_catalog(folder: Path, name: str = CATALOG) -> None:
     """A catalog in the configuration of PyIceberg for processes whose PYICEBERG_HOME is the folder."""
     (folder / "warehouse").mkdir()
     (folder / ".pyiceberg.yaml").write_text(
         f"""\
 catalog:
-  {CATALOG}:
+  {name}:
     type: sql
     uri: sqlite:///{folder}/catalog.db
     warehouse: file://{folder}/warehouse
@@ -68,9 +68,9 @@ catalog:
     )
 
 
-def use_catalog(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_catalog(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str = CATALOG) -> None:
     """Let this process have it. PyIceberg reads its configuration when it is imported."""
-    configure_catalog(folder)
+    configure_catalog(folder, name)
     monkeypatch.setenv("PYICEBERG_HOME", str(folder))
     # The other way needs another package.
     monkeypatch.setenv("POLARS_ICEBERG_PLANNER", "pyiceberg")
@@ -182,7 +182,11 @@ def _field(name: str, kind: pa.DataType, number: int) -> pa.Field:
 
 
 def _add_deletes(
-    table: Table, rows: pa.Table, content: DataFileContent, beside: DataFile, ids: list[int] | None
+    table: Table,
+    rows: pa.Table,
+    content: DataFileContent,
+    beside: DataFile,
+    **more: Any,
 ) -> None:
     path = path_of(beside.file_path).with_name(f"delete-{uuid.uuid4()}.parquet")
     pq.write_table(rows, path)
@@ -193,7 +197,7 @@ def _add_deletes(
         partition=beside.partition,
         record_count=rows.num_rows,
         file_size_in_bytes=path.stat().st_size,
-        equality_ids=ids,
+        **more,
     )
     file.spec_id = beside.spec_id
     with table.transaction() as transaction:
@@ -208,11 +212,14 @@ def delete_positions(table: Table, name: str, positions: Iterable[int]) -> None:
     )
     rows = pa.table({"file_path": [name] * len(numbers), "pos": numbers}, schema=schema)
     file = entries(table)[name].data_file
-    _add_deletes(table, rows, DataFileContent.POSITION_DELETES, file, None)
+    # Polars wants to know that they are those of one file.
+    bounds = {2147483546: name.encode()}
+    content = DataFileContent.POSITION_DELETES
+    _add_deletes(table, rows, content, file, lower_bounds=bounds, upper_bounds=bounds)
 
 
 def delete_equal(table: Table, name: str, numbers: Iterable[int]) -> None:
     """Commit an equality delete file for values of `n` in the partition of one data file."""
     rows = pa.table({"n": list(numbers)}, schema=pa.schema([_field("n", pa.int64(), 2)]))
     file = entries(table)[name].data_file
-    _add_deletes(table, rows, DataFileContent.EQUALITY_DELETES, file, [2])
+    _add_deletes(table, rows, DataFileContent.EQUALITY_DELETES, file, equality_ids=[2])

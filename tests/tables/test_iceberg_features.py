@@ -8,6 +8,7 @@ import uuid
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 from make.iceberg_tables import (
     CATALOG,
     NAME,
@@ -209,7 +210,9 @@ def test_position_deletes():
     delete_positions(table, name, [0, 5, 149])
     before, manifests = rows_at(load()), delete_manifests(load())
     assert len(before) == 597
-    note = "1 position delete file stay as they are: filters know the rows that they delete all the same"
+    note = (
+        "1 position delete file in the table: filters know the rows that they delete all the same"
+    )
     assert note in build(dry_run=True).notes
     for change in (lambda: build(commit=False), build, lambda: build(columns=["n"]), strip, build):
         change()
@@ -227,7 +230,7 @@ def test_equality_deletes():
     delete_positions(load(), max(live()), [1])
     before, manifests = entries(load()), delete_manifests(load())
     assert len(manifests) == 2
-    expected = "1 position delete file and 1 equality delete file stay"
+    expected = "1 position delete file and 1 equality delete file in the table"
     for change in (build, lambda: build(columns=["n"]), strip, build):
         report = change()
         assert change is strip or any(note.startswith(expected) for note in report.notes)
@@ -262,6 +265,32 @@ def test_renamed_columns():
             names.add(name)
             assert file.bloom_filter(0, name) is not None
     assert names == {"id", "user"}
+
+
+def test_commands_that_read_do_not_mix_up_renamed_columns():
+    """An old file's column of that name is another one, which would answer for it."""
+    table = make_table(commits=1)
+    with table.update_schema() as change:
+        change.rename_column("n", "m")
+    with load().update_schema() as change:
+        change.rename_column("id", "n")
+    build(columns=["m", "n"])
+    place = (NAME, "--table", "auto", "--catalog", CATALOG)
+    result = outcome("probe", *place, "-c", "n", "-v", rows_of(5, 1)["id"][0].as_py())
+    assert result.code == 2
+    assert "column n: n is called id there, as the table's columns were renamed" in result.stderr
+    result = outcome("probe", *place, "-c", "day", "-v", "2026-11-01")
+    assert result.code == 0
+
+
+def test_commands_that_read_tell_of_deletes():
+    make_table(commits=1)
+    delete_positions(load(), min(live()), [1])
+    result = outcome("inspect", NAME, "--table", "auto", "--catalog", CATALOG, "--summary")
+    assert result.complaint == (
+        f"{NAME}: 1 position delete file in the table: filters know the rows that they delete all the"
+        " same"
+    )
 
 
 def test_a_column_that_took_the_name_of_another():

@@ -13,7 +13,11 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from pyiceberg.catalog import load_catalog
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    CommitStateUnknownException,
+    NoSuchTableError,
+)
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
@@ -127,7 +131,7 @@ class IcebergTable:
             deletes = delete_files(self.loaded.io, self._manifests)
         if deletes is None:
             return ()
-        return (f"{deletes} stay as they are: filters know the rows that they delete all the same",)
+        return (f"{deletes} in the table: filters know the rows that they delete all the same",)
 
     def refreshed(self) -> IcebergTable:
         return IcebergTable(self._load, self.location, Moment(), self._options)
@@ -188,6 +192,11 @@ class IcebergTable:
                     return Committed(None, producer.left)
                 except CommitFailedException:
                     continue
+                except CommitStateUnknownException:
+                    raise RewriteError(
+                        f"{self.location}: the catalog did not say whether it took the commit: run it"
+                        " again, which finds out"
+                    ) from None
                 return Committed(producer.snapshot_id, producer.left)
         raise RewriteError(
             f"{self.location}: other writers were first again and again: nothing was committed; the files"
