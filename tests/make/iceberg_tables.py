@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.avro.decoder import StreamingBinaryDecoder
 from pyiceberg.catalog import load_catalog
 from pyiceberg.manifest import (
     DataFile,
@@ -111,14 +113,16 @@ def strip(**options: Any) -> pb.TableStripReport:
 
 
 def entries(table: Table, snapshot: int | None = None) -> dict[str, ManifestEntry]:
-    """The live entry of each data file, by its path."""
+    """The live entry of each data file, by its path; with PyIceberg's decoder in Python, as the one
+    that it compiles reads doubles as floats."""
     found = table.snapshot_by_id(snapshot) if snapshot else table.current_snapshot()
-    return {
-        entry.data_file.file_path: entry
-        for manifest in (found.manifests(table.io) if found else ())
-        if manifest.content == ManifestContent.DATA
-        for entry in manifest.fetch_manifest_entry(table.io)
-    }
+    with patch("pyiceberg.avro.file.new_decoder", StreamingBinaryDecoder):
+        return {
+            entry.data_file.file_path: entry
+            for manifest in (found.manifests(table.io) if found else ())
+            if manifest.content == ManifestContent.DATA
+            for entry in manifest.fetch_manifest_entry(table.io)
+        }
 
 
 def live(table: Table | None = None) -> dict[str, int]:

@@ -4,8 +4,21 @@ from importlib import metadata
 
 import pytest
 from make.commands import files_in
-from make.iceberg_tables import CATALOG, NAME, build, load, make_table, path_of, use_catalog
+from make.iceberg_tables import (
+    CATALOG,
+    NAME,
+    build,
+    load,
+    make_table,
+    path_of,
+    rows_of,
+    use_catalog,
+)
 from pyiceberg.manifest import ManifestFile
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import DoubleType, NestedField, StringType
 
 import parquet_bloom as pb
 
@@ -44,6 +57,22 @@ def test_version_1():
 def test_version_3():
     make_table(commits=0, properties={"format-version": "3"})
     assert refused() == "format version 3, whose manifests PyIceberg does not write: expected 2"
+
+
+def test_partitions_by_doubles():
+    """The quick decoder of PyIceberg 0.12.0 reads them as floats, so that they would be written so."""
+    schema = Schema(
+        NestedField(1, "id", StringType(), required=False),
+        NestedField(2, "n", DoubleType(), required=False),
+        NestedField(3, "day", StringType(), required=False),
+    )
+    spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "x"))
+    table = make_table(commits=0, schema=schema, spec=spec)
+    table.append(rows_of(0, 3).cast(table.schema().as_arrow()))
+    assert refused() == (
+        "its files are partitioned by n, a double, which PyIceberg reads from manifests with the precision"
+        " of a float"
+    )
 
 
 def test_files_of_other_tables():

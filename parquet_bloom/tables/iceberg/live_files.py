@@ -39,6 +39,11 @@ class Field(NamedTuple):
     transform: Transform[Any, Any]
     source: IcebergType
 
+    @property
+    def values(self) -> IcebergType:
+        """The type of what manifests have of it."""
+        return self.transform.result_type(self.source)
+
     def text(self, value: Any) -> str | None:
         """A value of it as people write it."""
         return None if value is None else self.transform.to_human_string(self.source, value)

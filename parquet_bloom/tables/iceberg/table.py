@@ -22,6 +22,7 @@ from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.types import DoubleType
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import RewriteError
@@ -253,6 +254,12 @@ def _unwritable(table: Loaded) -> Iterator[str]:
             )
         case number if number != 2:
             yield f"format version {number}, whose manifests PyIceberg does not write: expected 2"
+    fields = [each for spec in partition_fields(table.metadata).values() for each in spec if each]
+    for name in sorted({field.name for field in fields if isinstance(field.values, DoubleType)}):
+        yield (
+            f"its files are partitioned by {name}, a double, which PyIceberg reads from manifests with the"
+            " precision of a float"
+        )
     if "delta-version" in table.metadata.properties:
         yield "it is a view of a Delta table (UniForm): commit to that one"
     if table.metadata.properties.get("gc.enabled", "true").lower() == "false":
