@@ -304,7 +304,7 @@ def test_command(table):
         "probe", NAME, *catalog, "-c", "id", "-v", "nobody", "--where", "day=2026-11-01"
     )
     assert result.code == 1
-    assert result.stdout.splitlines()[-1].startswith("3 files: 0 to read, 3 absent; ")
+    assert result.stdout.splitlines()[-1].startswith("3 files: 3 absent; ")
     result = outcome("strip", NAME, "--table", "auto", "--catalog", CATALOG)
     assert result.code == 0
     assert result.stdout.startswith(f"{NAME}: 6 files: 6 taken back; ")

@@ -16,7 +16,7 @@ def folder(tmp_path, monkeypatch):
     folder = tmp_path / "here"
     folder.mkdir()
     use_catalog(folder, monkeypatch)
-    make_table(commits=2, rows=20)
+    make_table(commits=1, rows=20)
     return folder
 
 
