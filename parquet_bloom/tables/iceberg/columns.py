@@ -9,7 +9,6 @@ Spec: Iceberg Table Spec, "Column Projection", "Name Mapping Serialization"; "Pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pyiceberg.schema import Schema
@@ -17,6 +16,7 @@ from pyiceberg.table.name_mapping import MappedField, NameMapping
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.parquet.file import ParquetFile
 
