@@ -332,8 +332,9 @@ def test_command_on_several_tables(table, tmp_path):
     other = make_table(tmp_path / "other", commits=1)
     result = outcome("build", table, other, tmp_path, "--table", "auto", "-c", "id", "--all-sizes")
     assert result.code == 2
-    assert (
-        result.complaint == f"{tmp_path}: no _delta_log in it, expected the folder of a Delta table"
+    assert result.complaint == (
+        f"{tmp_path}: neither _delta_log nor metadata/*.metadata.json in it, expected the folder of a"
+        " table"
     )
     assert "3 files: 2 committed, 1 failed" in result.stdout
 

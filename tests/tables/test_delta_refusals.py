@@ -284,15 +284,21 @@ def test_no_protocol(table):
 
 
 def test_no_table(tmp_path):
-    assert refused(tmp_path) == "no _delta_log in it, expected the folder of a Delta table"
+    expected = (
+        "neither _delta_log nor metadata/*.metadata.json in it, expected the folder of a table"
+    )
+    assert refused(tmp_path) == expected
 
 
 def test_another_kind(tmp_path):
     (tmp_path / "metadata").mkdir()
     (tmp_path / "metadata" / "v1.metadata.json").touch()
-    assert (
-        refused(tmp_path, pb.UnsupportedError) == "is an Iceberg table, expected one of Delta Lake"
-    )
+    for change in (build, pb.strip_table):
+        with pytest.raises(pb.RewriteError) as raised:
+            change(tmp_path, kind="delta")
+        assert str(raised.value) == (
+            f"{tmp_path}: no _delta_log in it, expected the folder of a Delta table"
+        )
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,9 @@ def test_a_partition_column_is_not_in_the_files(table, verb):
 def test_one_bad_table_among_others(table, tmp_path):
     result = outcome("inspect", tmp_path, table, "--table", "auto", "--summary", "--json")
     assert result.code == 2
-    assert (
-        result.complaint == f"{tmp_path}: no _delta_log in it, expected the folder of a Delta table"
+    assert result.complaint == (
+        f"{tmp_path}: neither _delta_log nor metadata/*.metadata.json in it, expected the folder of a"
+        " table"
     )
     assert json.loads(result.stdout)["files"] == 6
 
