@@ -58,6 +58,8 @@ from pyiceberg.types import (
 )
 
 import parquet_bloom as pb
+from parquet_bloom.storage.address import Address
+from parquet_bloom.tables.iceberg.live_files import place
 from parquet_bloom.tables.open import open_table
 
 UTC = datetime.UTC
@@ -441,3 +443,18 @@ def test_other_formats_are_left(monkeypatch):
     ]
     assert report.committed is not None
     assert strip().files[0].reason == "ORC, expected Parquet"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("file:///a b/day=x%2Fy#z?.parquet", "/a b/day=x%2Fy#z?.parquet"),
+        ("file:/a/b.parquet", "/a/b.parquet"),
+        ("/a/b.parquet", "/a/b.parquet"),
+        ("s3a://lake/a b/day=x%2Fy.parquet", "s3a://lake/a%20b/day=x%252Fy.parquet"),
+    ],
+)
+def test_names_are_not_escaped(name, expected):
+    assert place(name) == expected
+    if name.startswith("s3a"):
+        assert Address.of(place(name)).key == name.removeprefix("s3a://lake/")
