@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.delta_tables import rows_of
 from pyiceberg.avro.decoder import StreamingBinaryDecoder
 from pyiceberg.catalog import load_catalog
 from pyiceberg.manifest import (
@@ -42,18 +43,6 @@ SCHEMA = Schema(
     NestedField(3, "day", StringType(), required=False),
 )
 BY_DAY = PartitionSpec(PartitionField(3, 1000, IdentityTransform(), "day"))
-
-
-def rows_of(start: int, count: int) -> pa.Table:
-    """`id` is unique, and in no order that its minimum and maximum in a row group would tell."""
-    numbers = range(start, start + count)
-    return pa.table(
-        {
-            "id": [f"user {number * 7919 % 100_003:06}" for number in numbers],
-            "n": pa.array(numbers, pa.int64()),
-            "day": [f"2026-11-{number % 2 + 1:02}" for number in numbers],
-        }
-    )
 
 
 def configure_catalog(folder: Path, name: str = CATALOG) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from make.commands import files_in, outcome
+from make.delta_tables import rows_of
 from make.iceberg_tables import (
     CATALOG,
     NAME,
@@ -15,7 +16,6 @@ from make.iceberg_tables import (
     load,
     make_table,
     path_of,
-    rows_of,
     strip,
     use_catalog,
 )

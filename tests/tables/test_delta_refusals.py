@@ -316,7 +316,7 @@ def test_tables_that_are_nowhere_to_be_written(url, scheme):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "hudi"}, "table: hudi, expected auto, delta"),
+        ({"kind": "hudi"}, "table: hudi, expected auto, delta, iceberg"),
         ({"min_file_size": -1}, "min_file_size: -1, expected 0 or more"),
         ({"where": {"day": 5}}, "where: day: 5, expected text, as the table has it, or None"),
         ({"where": {"day": [5]}}, "where: day: [5], expected text, as the table has it, or None"),

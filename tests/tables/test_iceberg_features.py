@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.delta_tables import rows_of
 from make.iceberg_tables import (
     CATALOG,
     NAME,
@@ -20,7 +21,6 @@ from make.iceberg_tables import (
     load,
     make_table,
     path_of,
-    rows_of,
     strip,
     use_catalog,
 )

@@ -28,13 +28,16 @@ def test_killed_at_every_step(folder, tmp_path):
     with builds(folder, way="iceberg") as dies_at:
         for step in range(MOST_STEPS):
             is_done = dies_at(step)
-            states.add(len(load().snapshots()))
-            assert by_pyiceberg(load()) == expected
+            killed = load()
+            states.add(len(killed.snapshots()))
+            assert by_pyiceberg(killed) == expected
             again = build()
             assert {file.action for file in again.files} <= {"appended before", "unchanged"}
-            assert len(load().snapshots()) == snapshots + 1
-            assert by_pyiceberg(load()) == expected
-            assert all(path_of(path).stat().st_size == size for path, size in live().items())
+            resumed = load()
+            assert len(resumed.snapshots()) == snapshots + 1
+            assert by_pyiceberg(resumed) == expected
+            sizes = live(resumed)
+            assert all(path_of(path).stat().st_size == size for path, size in sizes.items())
             if is_done:
                 break
             shutil.rmtree(folder)

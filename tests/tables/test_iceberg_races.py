@@ -9,6 +9,7 @@ import random
 
 import pyarrow as pa
 import pytest
+from make.delta_tables import rows_of
 from make.iceberg_tables import (
     CATALOG,
     NAME,
@@ -18,7 +19,6 @@ from make.iceberg_tables import (
     load,
     make_table,
     path_of,
-    rows_of,
     strip,
     use_catalog,
 )

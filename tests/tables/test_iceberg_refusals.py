@@ -5,6 +5,7 @@ from importlib import metadata
 
 import pytest
 from make.commands import files_in
+from make.delta_tables import rows_of
 from make.iceberg_tables import (
     CATALOG,
     NAME,
@@ -12,7 +13,6 @@ from make.iceberg_tables import (
     load,
     make_table,
     path_of,
-    rows_of,
     use_catalog,
 )
 from pyiceberg.manifest import ManifestFile
