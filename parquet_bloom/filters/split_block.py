@@ -57,7 +57,7 @@ class SplitBlockBloomFilter:
         """Copy a stored bitset. Raises FilterError unless it is whole blocks."""
         _check_blocks(len(bitset))
         words = _kernel.clear_words(len(bitset) // BLOCK_BYTES)
-        words.cast("B")[:] = bitset
+        words.cast("B")[:] = memoryview(bitset).cast("B")
         return cls(words)
 
     @property

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import xxhash
 from conftest import SHARED, missing
@@ -217,6 +219,14 @@ def test_other_words_are_refused(words: np.ndarray | memoryview) -> None:
     message = r"^words: expected a contiguous, one-dimensional uint32 array$"
     with pytest.raises(FilterError, match=message):
         SplitBlockBloomFilter(words)
+
+
+@pytest.mark.parametrize("buffer", [bytes, bytearray, memoryview, pa.py_buffer, np.frombuffer])
+def test_any_buffer_of_bytes_is_a_bitset(buffer: Callable[..., Any]) -> None:
+    """That of pyarrow, which Spark's rows have, is one of signed bytes."""
+    stored = bytes(range(64))
+    given = buffer(stored, np.int8) if buffer is np.frombuffer else buffer(stored)
+    assert SplitBlockBloomFilter.from_bytes(given).to_bytes() == stored
 
 
 def test_words_are_wrapped_and_not_copied() -> None:
