@@ -1,5 +1,6 @@
 """The footer: read without loss, edited by splicing, checked against the file."""
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, SHARED, missing
@@ -238,6 +239,19 @@ def test_a_hundred_thousand_chunks_are_scanned_without_decoding(monkeypatch):
     copy = Footer(footer.raw, footer.start, "copy")
     assert copy.chunks.every("bloom_filter_offset") == footer.chunks.every("bloom_filter_offset")
     assert set(decoded) == {ttypes.SchemaElement}
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(100, True), (100_000, False)])
+def test_the_schema_that_the_next_file_may_have_is_decoded_once(tmp_path, length, is_kept):
+    """A long one would take memory that the next file may want."""
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"a" * length: [1]}), path)
+    first, second = footer_of(path).leaves, footer_of(path).leaves
+    assert first == second
+    assert (first is second) == is_kept
+    assert [leaf.name for leaf in footer_of(FIXTURES / "pyarrow_pages_v1.parquet").leaves] != [
+        leaf.name for leaf in first
+    ]
 
 
 def test_metadata_as_pyarrow_reads_it_is_the_same_but_for_the_filters(tmp_path):

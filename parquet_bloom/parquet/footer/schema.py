@@ -9,7 +9,7 @@ Spec: parquet-format, README.md "Nested Encoding", LogicalTypes.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FooterError, no_column
@@ -65,7 +65,9 @@ class LeafColumn:
         return str(self.type.logical) if self.type.logical else None
 
 
-# The schema that was looked at last, and its leaves: the files of a folder mostly have the same.
+# The schema that was looked at last, and its leaves: the files of a folder mostly have the same. A longer
+# one would take memory that the next file may want.
+_KEPT_BYTES: Final = 64 << 10
 _latest: list[tuple[bytes, tuple[LeafColumn, ...]]] = [(b"", ())]
 
 
@@ -77,7 +79,8 @@ def leaves_of(
     latest, leaves = _latest[0]
     if latest != schema:
         leaves = leaf_columns(decode())
-        _latest[0] = schema, leaves
+        if len(schema) <= _KEPT_BYTES:
+            _latest[0] = schema, leaves
     return leaves
 
 
