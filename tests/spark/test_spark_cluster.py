@@ -151,6 +151,7 @@ def test_a_killed_executor(submit, lake, wanted, place, least_huge):
     check_sweeping(submit, lake, {"__exit__": 0, "_take_name": 2}.get(place, 1))
 
 
+@full
 def test_a_killed_worker(cluster, submit, lake, wanted):
     with Conductor() as conductor:
         stop = {"port": conductor.port, "name": STOPPED, "places": ["commit"]}

@@ -1,7 +1,7 @@
 """Connect passes the suite that classic Spark passes, test for test: in a process of its own.
 
-`make cluster` runs all of it (PBLOOM_CLUSTER=full); `make test` the verbs: Connect changes nothing
-about what Spark prunes.
+`make cluster` runs all of it (PBLOOM_CLUSTER=full); `make test` one test of each way in which a verb
+uses a session: Connect changes nothing about what Spark prunes, nor about what executors find.
 """
 
 import os
@@ -16,9 +16,16 @@ from oracle.parquet_java import ParquetJava
 
 pytestmark = [pytest.mark.cluster, pytest.mark.interop]
 
-SUITE = ["test_spark_verbs.py"]
+VERBS = "test_spark_verbs.py"
+SUITE = [
+    f"{VERBS}::test_each_file_has_one_outcome",
+    f"{VERBS}::test_report_as_data",
+    f"{VERBS}::test_verbs_that_only_read",
+    f"{VERBS}::test_strip",
+    f"{VERBS}::test_clean_temp_does_everything_once",
+]
 if os.environ.get("PBLOOM_CLUSTER") == "full":
-    SUITE += ["test_spark_pruning.py", "test_spark_orc_pruning.py", "test_spark_job.py"]
+    SUITE = [VERBS, "test_spark_pruning.py", "test_spark_orc_pruning.py", "test_spark_job.py"]
     SUITE += ["test_spark_orc.py", "test_spark_source.py"]
 
 
@@ -36,6 +43,6 @@ def test_connect_passes_the_same_suite(tmp_path: Path) -> None:
     (suite,) = ET.parse(report).getroot().iter("testsuite")
     counts = {name: int(suite.get(name, "-1")) for name in ("errors", "failures", "skipped")}
     assert counts == {"errors": 0, "failures": 0, "skipped": 0}
-    assert int(suite.get("tests", "-1")) >= 20
+    assert int(suite.get("tests", "-1")) >= len(SUITE)
     printed = next(suite.iter("property"))
     assert printed.get("value") == "pyspark.sql.connect.session"
