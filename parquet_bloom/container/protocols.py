@@ -216,6 +216,9 @@ class Prober(Protocol):
     """Asks the filters of one column in one part, which are read once for all values; `asked` is what
     `encode` returned. Methods raise TamperedError."""
 
+    @property
+    def num_groups(self) -> int: ...
+
     def answers(self, asked: Any) -> Sequence[GroupAnswers]:
         """What each group answers."""
 

@@ -21,6 +21,11 @@ TO_ADVISE: Final = 1_200
 TO_CHANGE: Final = 2_400
 TO_REPORT: Final = 6_000
 
+# What a probe keeps of the answers of every group, of which a chunk may have many, and of what led
+# to the answer about one value.
+OF_ANSWERS: Final = 1_400
+OF_EXPLANATION: Final = 1_200
+
 # What advice takes of every column, however many chunks it has.
 OF_COLUMN: Final = 4_000
 
@@ -35,6 +40,13 @@ def check_room(
     names = 2 * sum(len(column.name) for column in columns)
     chunks = number_of(len(columns) * num_parts, "column chunk")
     check_fits(f"{file.path}: {chunks} take", (len(columns) * each + names) * num_parts)
+
+
+def check_groups_room(file: Container, num_groups: int, each: int) -> int:
+    """The same for groups, of which a chunk may have many: how much they take."""
+    groups = number_of(num_groups, file.units.group)
+    check_fits(f"{file.path}: {groups} take", num_groups * each)
+    return num_groups * each
 
 
 def check_columns_room(file: Container, columns: Sequence[Any], each: int) -> None:

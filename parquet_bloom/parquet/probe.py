@@ -59,6 +59,10 @@ class ChunkProber:
         self._dialect = dialect
         self._seed = seed
 
+    @property
+    def num_groups(self) -> int:
+        return 1
+
     def answers(self, asked: Asked) -> tuple[GroupAnswers]:
         """What the filter says about each value. Raises TamperedError."""
         filter, reason = None, None

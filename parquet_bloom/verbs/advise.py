@@ -35,7 +35,13 @@ from parquet_bloom.arguments import (
     threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN
-from parquet_bloom.container.room import OF_COLUMN, TO_ADVISE, check_columns_room, check_room
+from parquet_bloom.container.room import (
+    OF_COLUMN,
+    TO_ADVISE,
+    check_columns_room,
+    check_groups_room,
+    check_room,
+)
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import AdviseOptions
@@ -192,6 +198,7 @@ class Advisor:
         columns = file.select(options.columns)
         check_columns_room(file, columns, OF_COLUMN)
         check_room(file, columns, options.parts, TO_ADVISE)
+        check_groups_room(file, len(columns) * surveyor.num_groups, TO_ADVISE)
         key = file.format, tuple((column.name, column.type) for column in columns)
         table = self._tables.get(key) or Table(surveyor, columns, options.value_sample or {})
         table.add(surveyor, columns, options.threads, progress)

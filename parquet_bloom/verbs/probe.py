@@ -19,8 +19,20 @@ from parquet_bloom.arguments import (
     some_given,
     threads_given,
 )
-from parquet_bloom.container import WHERE_KNOWN, Answer, Explanation, GroupAnswers, record
-from parquet_bloom.container.room import TO_PROBE, check_room
+from parquet_bloom.container import (
+    WHERE_KNOWN,
+    Answer,
+    Explanation,
+    GroupAnswers,
+    record,
+)
+from parquet_bloom.container.room import (
+    OF_ANSWERS,
+    OF_EXPLANATION,
+    TO_PROBE,
+    check_groups_room,
+    check_room,
+)
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
@@ -209,8 +221,11 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     # Part by part, so that each filter is read once for all values.
     items = list(zip(file.select_parts(options.parts), probers, strict=True))
 
+    of_group = OF_ANSWERS + options.explain * OF_EXPLANATION * len(options.values)
+
     def room(item: tuple[int, Prober]) -> int:
-        return file.room_for_filters(item[0], column)
+        answers = check_groups_room(file, item[1].num_groups, of_group)
+        return answers + file.room_for_filters(item[0], column)
 
     def ask(item: tuple[int, Prober]) -> _Answered:
         if options.explain:
@@ -223,6 +238,7 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     with closing(work_in_order(items, ask, room, threads)) as found:
         for _, (answers, explanations) in found:
             groups += answers
+            check_groups_room(file, len(groups), of_group)
             explained.append(explanations)
     return ProbeReport(
         path=file.path,

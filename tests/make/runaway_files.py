@@ -244,15 +244,15 @@ def orc_streams(count: int) -> bytes:
     return orc_file(handmade_orc.Stripe(1, [], footer={"streams": streams}))
 
 
-def orc_index(count: int, num_rows: int = 0) -> bytes:
-    """A stripe whose row index and filters have so many empty entries, for as many index groups
-    unless it has another number of rows."""
+def orc_index(count: int, num_rows: int = 0, stripes: int = 1) -> bytes:
+    """Stripes whose row index and filters have so many empty entries each, for as many index groups
+    unless they have another number of rows."""
     entries, filters = b"\x0a\0" * count, b"\x0a\0" * count
     streams = [
         handmade_orc.Stream(ROW_INDEX, 1, entries),
         handmade_orc.Stream(BLOOM_FILTER_UTF8, 1, filters),
     ]
-    return orc_file(handmade_orc.Stripe(num_rows or count, streams), stride=1)
+    return orc_file(*[handmade_orc.Stripe(num_rows or count, streams)] * stripes, stride=1)
 
 
 def orc_nulls(num_rows: int, stride: int) -> bytes:

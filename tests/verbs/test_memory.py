@@ -364,6 +364,34 @@ def test_more_filters_to_compare_than_fit(tmp_path: Path, limit: Callable[[int],
     assert pb.diff(path, path).format == "orc"
 
 
+@pytest.mark.parametrize("stripes", [1, 4])
+def test_more_answers_than_fit(tmp_path: Path, limit: Callable[[int], None], stripes: int) -> None:
+    """Of a single chunk, or of chunks each of which fits."""
+    path = tmp_path / "in.orc"
+    path.write_bytes(orc_index(10_000 // stripes, stripes=stripes))
+    limit(13_999_999)
+    refused = rf"^{path}: 10,000 index groups take 14000000 bytes, .*{NO_MORE}$"
+    with pytest.raises(pb.UnsupportedError, match=refused):
+        pb.probe(path, "a0", 7)
+    limit(14_000_000)
+    assert len(pb.probe(path, "a0", 7).results[0].groups) == 10_000
+    with pytest.raises(pb.UnsupportedError, match=" index groups take "):
+        pb.probe(path, "a0", [7, 8], explain=True)
+
+
+def test_advice_about_more_index_groups_than_fit(
+    tmp_path: Path, limit: Callable[[int], None]
+) -> None:
+    path = tmp_path / "in.orc"
+    path.write_bytes(orc_nulls(1040, 1))
+    limit(1_247_999)
+    refused = rf"^{path}: 1,040 index groups take 1248000 bytes, .*{NO_MORE}$"
+    with pytest.raises(pb.UnsupportedError, match=refused):
+        pb.advise(path)
+    limit(1_248_000)
+    assert pb.advise(path).num_groups == 1040
+
+
 def test_of_many_chunks_only_filters_are_stripped(
     tmp_path: Path, limit: Callable[[int], None]
 ) -> None:
