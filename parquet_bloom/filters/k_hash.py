@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import floor, inf, log, log1p, log2
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from array import array
 
     import numpy as np
     from numpy.typing import NDArray
+
+    Counts: TypeAlias = array[int]
 
 WORD_BITS: Final = 64
 WORD_FORMAT: Final = "Q"
@@ -53,19 +55,7 @@ class KHashFilter:
     @classmethod
     def empty(cls, num_bits: int, num_hashes: int) -> Self:
         """A filter with every bit clear, in as few words as possible."""
-        (filter,) = cls.several(1, num_bits, num_hashes)
-        return filter
-
-    @classmethod
-    def several(cls, count: int, num_bits: int, num_hashes: int) -> Sequence[Self]:
-        """Empty filters side by side in memory: what is freed between one by one is too small for what
-        comes next."""
-        num_words = -(-min(num_bits, MAX_BITS + 1) // WORD_BITS)
-        words = memoryview(bytearray(8 * num_words * count)).cast(WORD_FORMAT)
-        return [
-            cls(words[index * num_words : (index + 1) * num_words], num_hashes, num_bits)
-            for index in range(count)
-        ]
+        return cls(_clear_words(_num_words(num_bits)), num_hashes, num_bits)
 
     @classmethod
     def from_bytes(
@@ -123,30 +113,64 @@ class KHashFilter:
         """Insert hashes, shape (n,), dtype uint64."""
         _kernel.k_hash_insert(self._words, self.num_bits, self.num_hashes, hashes)
 
-    # Values as ORC hashes them, without an array of hashes.
-
-    def insert_numbers(self, numbers: memoryview | NDArray[np.int64]) -> None:
-        """Insert integers, shape (n,), dtype int64, by Thomas Wang's hash."""
-        _kernel.k_hash_insert_numbers(self._words, self.num_bits, self.num_hashes, numbers)
-
-    def insert_floats(self, values: memoryview, width: int) -> None:
-        """Insert the bytes of floats of 4 or 8 bytes, as insert_numbers does the bits of doubles: both
-        zeros for one of them, and the canonical NaN beside any other."""
-        _kernel.k_hash_insert_floats(self._words, self.num_bits, self.num_hashes, values, width)
-
-    def insert_texts(self, data: bytes | memoryview, starts: memoryview) -> None:
-        """Insert each data[starts[i]:starts[i + 1]] by the Murmur3 of Hive. Raises ValueError for what
-        is outside of `data`."""
-        _kernel.k_hash_insert_texts(self._words, self.num_bits, self.num_hashes, data, starts)
-
-    def insert_decimals(self, unscaled: memoryview, scale: int) -> None:
-        """Insert the text of decimals by the Murmur3 of Hive. `unscaled`: 16 bytes for each,
-        little-endian; `scale`: 0 to 38 digits after the point."""
-        _kernel.k_hash_insert_decimals(self._words, self.num_bits, self.num_hashes, unscaled, scale)
-
     def check_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """For each hash of shape (n,), dtype uint64: False if it was certainly never inserted."""
         return _kernel.k_hash_check(self._words, self.num_bits, self.num_hashes, hashes)
+
+
+def _num_words(num_bits: int) -> int:
+    return -(-min(num_bits, MAX_BITS + 1) // WORD_BITS)
+
+
+def _clear_words(count: int) -> memoryview:
+    return memoryview(bytearray(8 * count)).cast(WORD_FORMAT)
+
+
+class KHashFilters:
+    """`count` empty filters of one size side by side, as a column of ORC has one for each index group.
+
+    Values are inserted as ORC hashes them, without an array of hashes: those of filter `first`, then
+    those of the one after it, and so on, as many as `counts` says, int64, shape (number of filters,).
+    """
+
+    def __init__(self, count: int, num_bits: int, num_hashes: int) -> None:
+        """Raises FilterError as KHashFilter."""
+        self._each = _num_words(num_bits)
+        self._words = _clear_words(self._each * count)
+        self._size = num_bits, num_hashes
+        self.filters: Final = [
+            KHashFilter(self._of(index, 1), num_hashes, num_bits) for index in range(count)
+        ]
+
+    def _of(self, first: int, count: int) -> memoryview:
+        return self._words[first * self._each : (first + count) * self._each]
+
+    def insert_numbers(
+        self, first: int, counts: Counts, numbers: memoryview | NDArray[np.int64]
+    ) -> None:
+        """Insert integers, shape (n,), dtype int64, by Thomas Wang's hash."""
+        words = self._of(first, len(counts))
+        _kernel.k_hash_insert_numbers(words, *self._size, numbers, counts)
+
+    def insert_floats(self, first: int, counts: Counts, values: memoryview, width: int) -> None:
+        """Insert the bytes of floats of 4 or 8 bytes, as insert_numbers does the bits of doubles: both
+        zeros for one of them, and the canonical NaN beside any other."""
+        words = self._of(first, len(counts))
+        _kernel.k_hash_insert_floats(words, *self._size, values, width, counts)
+
+    def insert_texts(
+        self, first: int, counts: Counts, data: bytes | memoryview, starts: memoryview
+    ) -> None:
+        """Insert each data[starts[i]:starts[i + 1]] by the Murmur3 of Hive. Raises ValueError for what
+        is outside of `data`."""
+        words = self._of(first, len(counts))
+        _kernel.k_hash_insert_texts(words, *self._size, data, starts, counts)
+
+    def insert_decimals(self, first: int, counts: Counts, unscaled: memoryview, scale: int) -> None:
+        """Insert the text of decimals by the Murmur3 of Hive. `unscaled`: 16 bytes for each,
+        little-endian; `scale`: 0 to 38 digits after the point."""
+        words = self._of(first, len(counts))
+        _kernel.k_hash_insert_decimals(words, *self._size, unscaled, scale, counts)
 
 
 class WideKHashFilter(KHashFilter):

@@ -16,6 +16,7 @@ _Bytes: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
 _Words: TypeAlias = memoryview | NDArray[np.uint32]
 _LongWords: TypeAlias = memoryview | NDArray[np.uint64]
 _Numbers: TypeAlias = memoryview | NDArray[np.int64]
+_Counts: TypeAlias = array[int]
 
 ABSENT: int
 """The value in chunks() of a field that the footer lacks."""
@@ -81,23 +82,30 @@ def k_hash_insert(
 ) -> None:
     """Insert hashes, shape (n,), into 64-bit words."""
 
+# Into filters side by side, as many as `counts`, which are the values of each and add up to all values.
+
 def k_hash_insert_numbers(
-    words: _LongWords, num_bits: int, num_hashes: int, values: _Numbers
+    words: _LongWords, num_bits: int, num_hashes: int, values: _Numbers, counts: _Counts
 ) -> None:
     """Insert integers by wang."""
 
 def k_hash_insert_texts(
-    words: _LongWords, num_bits: int, num_hashes: int, data: _Bytes, starts: _Numbers
+    words: _LongWords,
+    num_bits: int,
+    num_hashes: int,
+    data: _Bytes,
+    starts: _Numbers,
+    counts: _Counts,
 ) -> None:
     """Insert each data[starts[i]:starts[i + 1]] by hive64."""
 
 def k_hash_insert_decimals(
-    words: _LongWords, num_bits: int, num_hashes: int, values: _Bytes, scale: int
+    words: _LongWords, num_bits: int, num_hashes: int, values: _Bytes, scale: int, counts: _Counts
 ) -> None:
     """Insert DECIMALs by hive64_decimals."""
 
 def k_hash_insert_floats(
-    words: _LongWords, num_bits: int, num_hashes: int, values: _Bytes, width: int
+    words: _LongWords, num_bits: int, num_hashes: int, values: _Bytes, width: int, counts: _Counts
 ) -> None:
     """Insert floats of 4 or 8 bytes by wang of a DOUBLE's bits; for a zero both zeros, and for any NaN
     the canonical one, too."""

@@ -58,6 +58,9 @@ class Numbers:
     def numbers(self) -> NDArray[Any]:
         return array_of(self.held)
 
+    def part(self, start: int, end: int) -> Self:
+        return type(self)(self.held[start:end])
+
     def take(self, positions: NDArray[np.int64]) -> Self:
         return type(self)(self.numbers[positions])
 
@@ -88,6 +91,9 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def part(self, start: int, end: int) -> Self:
+        return type(self)(self.data, self.starts[start : end + 1])
 
     def take(self, positions: Held) -> Self:
         """Raises ValueError for a position that is out of range."""
@@ -122,6 +128,9 @@ class Decimals:
     def words(self) -> NDArray[np.uint64]:
         """Shape (n, 2)."""
         return array_of(self.held).reshape(-1, 2)
+
+    def part(self, start: int, end: int) -> Self:
+        return type(self)(self.held[2 * start : 2 * end], self.scale)
 
     def take(self, positions: NDArray[np.int64]) -> Self:
         return type(self)(self.words[positions].ravel(), self.scale)
@@ -165,6 +174,9 @@ class Times:
     @property
     def nanos(self) -> NDArray[np.int64]:
         return array_of(self.held_nanos)
+
+    def part(self, start: int, end: int) -> Self:
+        return type(self)(self.held_seconds[start:end], self.held_nanos[start:end])
 
     def take(self, positions: NDArray[np.int64]) -> Self:
         return type(self)(self.seconds[positions], self.nanos[positions])

@@ -12,7 +12,7 @@ from typing import Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.filters.k_hash import KHashFilter, hive_size
+from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.orc.ahead import value_ranges
 from parquet_bloom.orc.bloom import FILTER_BYTES, KeyForm, encode_filters
@@ -22,7 +22,7 @@ from parquet_bloom.orc.footers import FilterStreams, check_indexed
 from parquet_bloom.orc.keys.key_hashes import insert_values, never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
-from parquet_bloom.orc.values import groups
+from parquet_bloom.orc.values import batches
 from parquet_bloom.parallel import check_fits, work_in_order
 from parquet_bloom.vocabulary import NO_VALUES
 
@@ -55,8 +55,8 @@ class OrcSize:
     def empty_filter(self) -> KHashFilter:
         return KHashFilter.empty(*hive_size(self.entries, self.fpp))
 
-    def empty_filters(self, count: int) -> Sequence[KHashFilter]:
-        return KHashFilter.several(count, *hive_size(self.entries, self.fpp))
+    def empty_filters(self, count: int) -> KHashFilters:
+        return KHashFilters(count, *hive_size(self.entries, self.fpp))
 
     def allows(self, fpp: float) -> bool:
         """Whether filters of which none has a higher FPP should be written."""
@@ -112,18 +112,21 @@ class OrcFilterBuilder:
             # In memory, as a message, and compressed.
             num_filters * (3 * self.size.empty_filter().num_bytes + FILTER_BYTES),
         )
-        filters = {kind: self.size.empty_filters(stripe.num_index_groups) for kind in self.kinds}
+        empty = {kind: self.size.empty_filters(stripe.num_index_groups) for kind in self.kinds}
         key_forms = {
             kind: KeyForm(utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone)
             for kind in self.kinds
         }
-        counts = []
-        for index, group in enumerate(groups(self.file, chunk)):
-            counts.append(group.num_values)
+        counts: list[int] = []
+        for batch in batches(self.file, chunk):
+            counts += batch.num_values
             for kind, key_form in key_forms.items():
-                insert_values(filters[kind][index], chunk.column, group.distinct, key_form)
+                insert_values(
+                    empty[kind], batch.groups, chunk.column, batch.values, batch.counts, key_form
+                )
         if not any(counts):
             return NO_VALUES
+        filters = {kind: of_kind.filters for kind, of_kind in empty.items()}
         first = filters[self.kinds[0]]
         fills = {kind: [filter.fill for filter in built] for kind, built in filters.items()}
         fpp = max(fills[self.kinds[0]]) ** first[0].num_hashes

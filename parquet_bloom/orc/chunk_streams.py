@@ -31,12 +31,14 @@ _VERSIONS: Final = {"DIRECT": 1, "DICTIONARY": 1, "DIRECT_V2": 2, "DICTIONARY_V2
 
 @dataclass(frozen=True, slots=True)
 class ChunkStreams:
-    """`column`'s streams in a stripe; `where` names the column whose values are read."""
+    """`column`'s streams in a stripe; `where` names the column whose values are read. `reuse`: what is
+    taken of each stream holds until more is taken."""
 
     file: OrcReader
     stripe: Stripe
     column: OrcColumn
     where: str
+    reuse: bool = False
 
     @property
     def encoding(self) -> str:
@@ -65,7 +67,8 @@ class ChunkStreams:
         if found is None:
             return Stream((), self.file.tail.compression, where)
         check_fits(f"{where}: takes", found.length)
-        return Stream(_pieces(self.file.source, found), self.file.tail.compression, where)
+        pieces = _pieces(self.file.source, found)
+        return Stream(pieces, self.file.tail.compression, where, reuse=self.reuse)
 
     def integers(self, kind: int, *, signed: bool, version: int | None = None) -> Integers:
         """Raises FormatError for an unknown encoding, and as stream."""

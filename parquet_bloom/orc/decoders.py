@@ -145,7 +145,7 @@ def _integers(integers: Integers, bits: int) -> Decoder:
 
 def _texts(streams: ChunkStreams) -> Decoder:
     if streams.encoding.startswith("DICTIONARY"):
-        return _Dictionary(streams)
+        return Dictionary(streams)
     stream, lengths = streams.stream(DATA), streams.lengths()
 
     def decode(count: int) -> Decoded:
@@ -155,7 +155,7 @@ def _texts(streams: ChunkStreams) -> Decoder:
     return decode
 
 
-class _Dictionary:
+class Dictionary:
     """Text by its index in the dictionary, which is read for the first value."""
 
     def __init__(self, streams: ChunkStreams) -> None:

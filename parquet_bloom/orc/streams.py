@@ -45,10 +45,9 @@ class _Layout:
     format: Literal["B", "q", "Q"]
     num_items: int = 1
 
-    def room(self, count: int) -> memoryview:
+    def num_bytes(self, count: int) -> int:
         """For so many values."""
-        item_bytes = 1 if self.format == "B" else 8
-        return memoryview(bytearray(count * self.num_items * item_bytes)).cast(self.format)
+        return count * self.num_items * (1 if self.format == "B" else 8)
 
 
 _INTEGERS: Final = _Layout("q")
@@ -78,8 +77,19 @@ class Stream:
     """The bytes of a stream, `stored` in pieces that may end anywhere; `where` names file, stripe, column
     and stream."""
 
-    def __init__(self, stored: Iterable[bytes], compression: Compression, where: str) -> None:
+    def __init__(
+        self,
+        stored: Iterable[bytes],
+        compression: Compression,
+        where: str,
+        *,
+        reuse: bool = False,
+    ) -> None:
+        """`reuse`: what is taken is put in place of what was taken before: memory that is new takes
+        longer than to decode into it."""
         self.where = where
+        self._reuse = reuse
+        self._memory = bytearray()
         self._parts: Iterator[memoryview | bytes] = compression.parts(stored)
         self._part: memoryview | bytes = b""
         self._at = 0
@@ -102,17 +112,27 @@ class Stream:
         return self._taken(decode, layout, count, "values")
 
     def _taken(self, decode: _Decode, layout: _Layout, count: int, what: str) -> memoryview:
-        pieces = []
-        for start in range(0, count, _PIECE):
-            room = min(_PIECE, count - start)
-            piece = layout.room(room)
-            filled = self._fill(decode, piece, room, layout.num_items)
-            if filled < room:
-                raise self._too_short(start + filled, count, what)
-            pieces.append(piece)
-        if len(pieces) == 1:
-            return pieces[0]
-        return memoryview(bytearray().join(pieces)).cast(layout.format)
+        size = layout.num_bytes(count)
+        if count <= _PIECE or size <= len(self._memory):
+            memory = self._memory if size <= len(self._memory) else bytearray(size)
+            items = memoryview(memory)[:size].cast(layout.format)
+            filled = self._fill(decode, items, count, layout.num_items)
+            if filled < count:
+                raise self._too_short(filled, count, what)
+        else:
+            pieces = []
+            for start in range(0, count, _PIECE):
+                room = min(_PIECE, count - start)
+                piece = memoryview(bytearray(layout.num_bytes(room))).cast(layout.format)
+                filled = self._fill(decode, piece, room, layout.num_items)
+                if filled < room:
+                    raise self._too_short(start + filled, count, what)
+                pieces.append(piece)
+            memory = bytearray().join(pieces)
+            items = memoryview(memory).cast(layout.format)
+        if self._reuse:
+            self._memory = memory
+        return items
 
     def _fill(self, decode: _Decode, items: memoryview, count: int, num_items: int) -> int:
         filled = 0

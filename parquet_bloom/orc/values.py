@@ -12,17 +12,18 @@ Spec: apache/orc-format, specification/ORCv1.md "Column Encodings".
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.orc.arrays import Values
 from parquet_bloom.orc.chunk_streams import PRESENT, ChunkStreams
 from parquet_bloom.orc.columns import OrcColumn, above
-from parquet_bloom.orc.decoders import Decoded, decoder
+from parquet_bloom.orc.decoders import Decoded, Dictionary, decoder
 from parquet_bloom.orc.streams import MOST_VALUES
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
 
 # Not recorded (Hive 0.11), Hive 0.11, all writers since, and the unstable ORC 2.
 FILE_VERSIONS = ((), (0, 11), (0, 12), (1, 9999))
+
+# Values that are held at a time, and how many bytes they take: each as a number or the offset of a
+# text, and what is stored, decoded.
+_BATCH_BYTES: Final = 1 << 20
+_BYTES_PER_VALUE: Final = 16
+_EXPANSION: Final = 3
 
 
 def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | None:
@@ -68,31 +75,95 @@ class GroupValues:
         return self._rows()
 
 
+@dataclass(frozen=True, slots=True)
+class ValueBatch:
+    """The values of consecutive index groups, each of them at least once, and in `counts` how many of
+    `values` each group has, int64. They hold until the next batch is read. `num_values`: of each group,
+    those that repeat included."""
+
+    groups: range
+    num_values: Sequence[int]
+    values: Values = field(repr=False)
+    counts: array[int] = field(repr=False)
+
+
 def groups(file: OrcReader, chunk: OrcChunk) -> Iterator[GroupValues]:
     """Each index group of a chunk, in order.
 
     For a column below a LIST or MAP, the values of all elements in the group's rows. Raises
     UnsupportedError for what cannot be read, FormatError for damage.
     """
-    stripe, columns = chunk.stripe, file.tail.columns
-    if reason := reason_unreadable(columns, chunk.column):
-        raise UnsupportedError(f"{chunk.where}: {reason}")
-    if file.generation.file_version not in FILE_VERSIONS:
-        version = ".".join(map(str, file.generation.file_version))
-        raise UnsupportedError(f"{file.path}: file version {version}: values cannot be read")
-    stripe.check_index()
-    path = [*[*above(columns, chunk.column)][::-1], chunk.column]
-    streams = [ChunkStreams(file, stripe, each, chunk.where) for each in path]
-    levels = [_level(each, below) for each, below in zip(streams[:-1], path[1:], strict=True)]
-    present, decode = _present(streams[-1]), decoder(streams[-1])
+    stripe, reader = chunk.stripe, _Reader(file, chunk)
     for group in range(stripe.num_index_groups):
-        num_rows = stripe.group_num_rows(group)
-        slots = num_rows
         steps: list[_Step] = []
-        for level in levels:
+        count = reader.count(group, steps)
+        yield GroupValues(count, reader.decode(count), _Rows(stripe.group_num_rows(group), steps))
+
+
+def batches(file: OrcReader, chunk: OrcChunk) -> Iterator[ValueBatch]:
+    """The same, some index groups at a time. Raises as groups, and for the same group: what is damaged
+    or too large is read again by itself."""
+    reader, done = _Reader(file, chunk, reuse=True), 0
+    everything = range(chunk.stripe.num_index_groups)
+    step = _groups_at_a_time(chunk) if reader.is_even else 1
+    try:
+        for start in everything[::step]:
+            yield reader.batch(everything[start : start + step])
+            done = start + step
+    except (FormatError, UnsupportedError):
+        if step == 1:
+            raise
+        reader = _Reader(file, chunk, reuse=True)
+        for group in everything:
+            batch = reader.batch(range(group, group + 1))
+            if group >= done:
+                yield batch
+
+
+def _groups_at_a_time(chunk: OrcChunk) -> int:
+    """As many as have values for a processor's cache."""
+    stripe = chunk.stripe
+    held = _BYTES_PER_VALUE * stripe.num_rows + _EXPANSION * chunk.stored_bytes
+    return max(1, _BATCH_BYTES * stripe.num_index_groups // max(1, held))
+
+
+class _Reader:
+    """Reads the values of a chunk from its start to its end. Raises as groups."""
+
+    def __init__(self, file: OrcReader, chunk: OrcChunk, *, reuse: bool = False) -> None:
+        stripe, columns = chunk.stripe, file.tail.columns
+        if reason := reason_unreadable(columns, chunk.column):
+            raise UnsupportedError(f"{chunk.where}: {reason}")
+        if file.generation.file_version not in FILE_VERSIONS:
+            version = ".".join(map(str, file.generation.file_version))
+            raise UnsupportedError(f"{file.path}: file version {version}: values cannot be read")
+        stripe.check_index()
+        path = [*[*above(columns, chunk.column)][::-1], chunk.column]
+        streams = [ChunkStreams(file, stripe, each, chunk.where, reuse) for each in path]
+        self._stripe = stripe
+        self._levels = [
+            *(_level(each, below) for each, below in zip(streams[:-1], path[1:], strict=True)),
+            _present(streams[-1]),
+        ]
+        self.decode: Final = decoder(streams[-1])
+        # A row of these has one value, and index groups share no entries.
+        self.is_even: Final = not isinstance(self.decode, Dictionary) and all(
+            each.kind == "STRUCT" for each in path[:-1]
+        )
+
+    def count(self, group: int, steps: list[_Step]) -> int:
+        """The number of values in the next group, which adds its steps."""
+        slots = self._stripe.group_num_rows(group)
+        for level in self._levels:
             slots = level(slots, steps)
-        count = present(slots, steps)
-        yield GroupValues(count, decode(count), _Rows(num_rows, steps))
+        return slots
+
+    def batch(self, groups: range) -> ValueBatch:
+        """The values of the next groups."""
+        num_values = [self.count(group, []) for group in groups]
+        values = self.decode(sum(num_values)).distinct()
+        counts = num_values if len(groups) > 1 else [len(values)]
+        return ValueBatch(groups, num_values, values, array("q", counts))
 
 
 # What became of the values of a column: which of them have one in the column below, bool, or where

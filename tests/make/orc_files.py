@@ -1,13 +1,14 @@
 """ORC files of every type to build filters in, and what native filters look like."""
 
 import decimal
+from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
 from parquet_bloom.orc.bloom import StoredIndex
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys.key_hashes import insert_values
@@ -89,9 +90,10 @@ LEAVES = (
 def rebuilt(file: OrcFile, chunk: OrcChunk, stored: StoredIndex) -> Iterator[KHashFilter]:
     """The filters of a chunk from its values, of the stored ones' size and keys."""
     for group, native in zip(groups(file, chunk), stored.filters, strict=True):
-        filter = KHashFilter.empty(native.num_bits, native.num_hashes)
-        insert_values(filter, chunk.column, group.distinct, stored.key_form)
-        yield filter
+        found = KHashFilters(1, native.num_bits, native.num_hashes)
+        values, form = group.distinct, stored.key_form
+        insert_values(found, range(1), chunk.column, values, array("q", [len(values)]), form)
+        yield from found.filters
 
 
 def differing(file: OrcFile, names: Iterable[str]) -> dict[str, tuple[int, int]]:

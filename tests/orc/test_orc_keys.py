@@ -17,7 +17,7 @@ from make.orc_values import values_of
 from oracle.hashing import hive64, wang, wang_logical
 
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
-from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times
 from parquet_bloom.orc.bloom import KeyForm
@@ -134,11 +134,22 @@ def test_values_and_their_hashes_set_the_same_bits(name, form):
         of, values = RULES[name][0], values_of(RULES[name][1])
     else:
         of, values = SPECIAL[name]
-    expected, found = KHashFilter.empty(64_000, 7), KHashFilter.empty(64_000, 7)
-    expected.insert_hashes(insertion_hashes(of, values, FORMS[form]))
-    insert_values(found, of, as_decoded(values), FORMS[form])
-    assert bytes(found.bitset) == bytes(expected.bitset)
-    assert found.bits_set == sum(map(int.bit_count, bytes(expected.bitset)))
+    # Filters of three groups of values, of which the second is empty, behind one that gets none.
+    start = len(values) // 3
+    counts, parts = (
+        (start, 0, len(values) - start),
+        ((0, start), (start, start), (start, len(values))),
+    )
+    expected = [KHashFilter.empty(64_000, 7) for _ in range(4)]
+    for filter, part in zip(expected[1:], parts, strict=True):
+        filter.insert_hashes(insertion_hashes(of, values.part(*part), FORMS[form]))
+    found = KHashFilters(4, 64_000, 7)
+    insert_values(found, range(1, 4), of, as_decoded(values), array("q", counts), FORMS[form])
+    assert [bytes(each.bitset) for each in found.filters] == [
+        bytes(each.bitset) for each in expected
+    ]
+    for each in found.filters:
+        assert each.bits_set == sum(map(int.bit_count, bytes(each.bitset)))
 
 
 def test_vectors_of_java():

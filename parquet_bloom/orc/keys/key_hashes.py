@@ -37,10 +37,12 @@ from parquet_bloom.orc.keys.timestamps import (
 )
 
 if TYPE_CHECKING:
+    from array import array
+
     import numpy as np
     from numpy.typing import NDArray
 
-    from parquet_bloom.filters.k_hash import KHashFilter
+    from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
 
 Hashes: TypeAlias = "NDArray[np.uint64]"
 
@@ -100,24 +102,35 @@ def never_absent(column: OrcColumn) -> str | None:
 
 
 def insert_values(
-    filter: KHashFilter, column: OrcColumn, values: Values, key_form: KeyForm
+    filters: KHashFilters,
+    groups: range,
+    column: OrcColumn,
+    values: Values,
+    counts: array[int],
+    key_form: KeyForm,
 ) -> None:
-    """Insert what insertion_hashes returns, mostly without numpy and its arrays. Raises as it."""
+    """Insert what insertion_hashes returns, mostly without numpy and its arrays, into the filters of
+    these index groups: `counts` are the values of each. Raises as it."""
+    first = groups.start
     if not key_form.logical_shifts:
         match values:
             case Numbers(memoryview(format="q") as numbers) if column.kind in _AS_NUMBERS:
-                return filter.insert_numbers(numbers)
+                return filters.insert_numbers(first, counts, numbers)
             case Numbers(memoryview() as floats) if column.kind in ("FLOAT", "DOUBLE"):
-                return filter.insert_floats(floats.cast("B"), floats.itemsize)
+                return filters.insert_floats(first, counts, floats.cast("B"), floats.itemsize)
             case Texts(data, starts) if column.kind != "CHAR":
-                return filter.insert_texts(data, starts)
+                return filters.insert_texts(first, counts, data, starts)
             case Decimals(memoryview() as words, scale):
-                return filter.insert_decimals(words.cast("B"), scale)
+                return filters.insert_decimals(first, counts, words.cast("B"), scale)
             case Times():
                 keys = _time_keys(column, values, key_form)
                 if not keys.others:
-                    return filter.insert_numbers(keys.numbers)
-    filter.insert_hashes(insertion_hashes(column, values, key_form))
+                    return filters.insert_numbers(first, counts, keys.numbers)
+    start = 0
+    for group, count in zip(groups, counts, strict=True):
+        part = values.part(start, start + count)
+        filters.filters[group].insert_hashes(insertion_hashes(column, part, key_form))
+        start += count
 
 
 def insertion_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashes:
