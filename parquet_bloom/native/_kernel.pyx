@@ -30,8 +30,8 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *values, size_t count, size_t width, uint32_t seed, murmur3_hash *hashes)
     uint64_t c_hive64 "hive64"(const uint8_t *data, size_t size, uint64_t seed)
     void c_hive64_slices "hive64_slices"(
-        const uint8_t *data, const int64_t *starts, size_t count, int64_t gap, uint64_t seed,
-        uint64_t *hashes)
+        const uint8_t *data, size_t size, const int64_t *starts, size_t count, int64_t gap,
+        uint64_t seed, uint64_t *hashes)
     void c_hive64_padded "hive64_padded"(
         const uint8_t *data, const int64_t *starts, size_t count, int64_t characters,
         uint64_t seed, uint64_t *hashes)
@@ -44,7 +44,7 @@ cdef extern from "kernel.h" nogil:
         uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const int64_t *values,
         size_t count)
     void c_k_hash_insert_texts "k_hash_insert_texts"(
-        uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint8_t *data,
+        uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint8_t *data, size_t size,
         const int64_t *starts, size_t count, uint64_t seed)
     void c_k_hash_insert_decimals "k_hash_insert_decimals"(
         uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint8_t *values,
@@ -346,7 +346,8 @@ def hive64_slices(
     cdef uint64_t[::1] out = hashes
     if count:
         with nogil:
-            c_hive64_slices(_bytes(data), &starts[0], count, gap, seed, &out[0])
+            c_hive64_slices(
+                _bytes(data), data.shape[0], &starts[0], count, gap, seed, &out[0])
     return hashes
 
 
@@ -465,8 +466,8 @@ def k_hash_insert_texts(
         with nogil:
             for i in range(counts.shape[0]):
                 c_k_hash_insert_texts(
-                    &words[0] + i * each, num_bits, num_hashes, _bytes(data), &starts[0] + at,
-                    counts[i], _HIVE_SEED)
+                    &words[0] + i * each, num_bits, num_hashes, _bytes(data), data.shape[0],
+                    &starts[0] + at, counts[i], _HIVE_SEED)
                 at += counts[i]
 
 

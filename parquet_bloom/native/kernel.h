@@ -21,6 +21,9 @@
 /* A path has what the paths before it have. */
 enum code_path { ANY_PROCESSOR, WITH_AVX2, WITH_AVX512, NUM_CODE_PATHS };
 
+/* Values that WITH_AVX512 hashes at a time. */
+enum { LANES = 8 };
+
 /* The last one that this machine has, until another is chosen. */
 enum code_path code_path(void);
 
@@ -52,10 +55,10 @@ void murmur3_slices(const uint8_t *data, const int64_t *starts, size_t count, in
 void murmur3_fixed(const uint8_t *values, size_t count, size_t width, uint32_t seed,
                    struct murmur3_hash *hashes);
 
-/* The single-lane variant of Hive and ORC. */
+/* The single-lane variant of Hive and ORC; `size`: of all data. */
 uint64_t hive64(const uint8_t *data, size_t size, uint64_t seed);
-void hive64_slices(const uint8_t *data, const int64_t *starts, size_t count, int64_t gap,
-                   uint64_t seed, uint64_t *hashes);
+void hive64_slices(const uint8_t *data, size_t size, const int64_t *starts, size_t count,
+                   int64_t gap, uint64_t seed, uint64_t *hashes);
 
 /* The same, each value padded with blanks to `characters` of UTF-8. */
 void hive64_padded(const uint8_t *data, const int64_t *starts, size_t count, int64_t characters,
@@ -81,7 +84,8 @@ void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
 void k_hash_insert_numbers(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                            const int64_t *values, size_t count);
 void k_hash_insert_texts(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
-                         const uint8_t *data, const int64_t *starts, size_t count, uint64_t seed);
+                         const uint8_t *data, size_t size, const int64_t *starts, size_t count,
+                         uint64_t seed);
 void k_hash_insert_decimals(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                             const uint8_t *values, size_t count, int scale, uint64_t seed);
 void k_hash_insert_floats(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,

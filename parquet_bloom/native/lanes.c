@@ -1,11 +1,12 @@
-/* XXH64 of eight values at a time with AVX-512: one value to a lane of 64 bits.
+/* XXH64 and Hive's Murmur3 of eight values at a time with AVX-512: one value to a lane of 64 bits.
  *
  *   value    | stripe of 32 bytes | ... | words of 8 bytes | 4 bytes | single bytes |
  *
- * The steps are those of xxh64.c. Values of different lengths take different numbers of them: a mask
+ * The steps are those of xxh64.c and murmur3.c. Values of different lengths take different numbers of them: a mask
  * says which lanes take part in a step. That is quicker than a branch for each value, because lengths
  * that vary cannot be predicted.
  */
+#include "murmur3.h"
 #include "xxh64.h"
 
 enum { STRIPE = 32 };
@@ -147,13 +148,18 @@ LANES_INLINE lanes hash_all(const struct eight *values) {
 /* Values of so many bytes, a power of two, are hashed as quickly by themselves. */
 enum { LONG = 64 };
 
-/* Hash eight values, in the order in which they lie in a buffer up to `end`, of which nothing else is
- * read. Returns 0 if one is long, or so close to `end` that no stripe can be loaded behind its last
- * whole one. */
-LANES_INLINE int hash_eight(const struct eight *values, const uint8_t *end, uint64_t *hashes) {
+/* Whether eight values, in the order in which they lie in a buffer up to `end`, can be hashed together:
+ * none is long, or so close to `end` that no stripe can be loaded behind its last whole one. Nothing
+ * else is read. */
+LANES_INLINE int are_short(const struct eight *values, const uint8_t *end) {
     uint64_t bits = 0, room = (uint64_t)(end - values->at[LANES - 1]);
     for (int i = 0; i < LANES; i++) bits |= values->length[i];
-    if (bits >= LONG || room < values->length[LANES - 1] + STRIPE) return 0;
+    return bits < LONG && room >= values->length[LANES - 1] + STRIPE;
+}
+
+/* Hash such values, or return 0 for others. */
+LANES_INLINE int hash_eight(const struct eight *values, const uint8_t *end, uint64_t *hashes) {
+    if (!are_short(values, end)) return 0;
     _mm512_storeu_si512(hashes, hash_all(values));
     return 1;
 }
@@ -222,6 +228,56 @@ AVX512 size_t lanes_hash_slices(const uint8_t *data, const int64_t *offsets, siz
             values.length[i] = (uint64_t)(offsets[n + i + 1] - offsets[n + i]);
         }
         if (!hash_eight(&values, data + offsets[count], hashes + n)) break;
+    }
+    return n;
+}
+
+/* ---- Hive's Murmur3 of any lengths --------------------------------------------------------------- */
+
+LANES_INLINE lanes scramble(lanes word) { return times(rotl(times(word, C1), 31), C2); }
+
+LANES_INLINE lanes finish(lanes hash) {
+    hash = times(xor(hash, _mm512_srli_epi64(hash, 33)), C3);
+    hash = times(xor(hash, _mm512_srli_epi64(hash, 33)), C4);
+    return xor(hash, _mm512_srli_epi64(hash, 33));
+}
+
+/* Of values less than LONG, with room for a stripe behind the last whole one of each. */
+LANES_INLINE lanes hive_all(const struct eight *values, uint64_t seed) {
+    const uint8_t *at[LANES];
+    memcpy(at, values->at, sizeof at);
+    lanes length = _mm512_loadu_si512(values->length), hash = all(seed), words[4];
+    load_stripes(at, words);
+    lanes rest = words[0];
+    __mmask8 in = at_least(length, 8);
+    for (uint64_t i = 0; in; in = at_least(length, 8 * (i + 1))) {
+        lanes mixed = rotl(xor(hash, scramble(words[i % 4])), 27);
+        mixed = plus(plus(mixed, _mm512_slli_epi64(mixed, 2)), all(0x52dce729));
+        hash = where(in, mixed, hash);
+        if (++i % 4 == 0) {
+            __mmask8 whole = at_least(length, 8 * i);
+            for (int k = 0; k < LANES; k++) at[k] += whole >> k & 1 ? STRIPE : 0;
+            load_stripes(at, words);
+        }
+        rest = where(in, words[i % 4], rest);
+    }
+    lanes left = _mm512_slli_epi64(_mm512_and_si512(length, all(7)), 3);
+    lanes bits = _mm512_sub_epi64(_mm512_sllv_epi64(all(1), left), all(1));
+    hash = xor(hash, scramble(_mm512_and_si512(rest, bits)));
+    return finish(xor(hash, length));
+}
+
+AVX512 size_t lanes_hive64(const uint8_t *data, size_t size, const int64_t *starts, size_t count,
+                           int64_t gap, uint64_t seed, uint64_t *hashes) {
+    size_t n = 0;
+    for (; count - n >= LANES; n += LANES) {
+        struct eight values;
+        for (size_t i = 0; i < LANES; i++) {
+            values.at[i] = data + starts[n + i];
+            values.length[i] = (uint64_t)(starts[n + i + 1] - gap - starts[n + i]);
+        }
+        if (!are_short(&values, data + size)) break;
+        _mm512_storeu_si512(hashes + n, hive_all(&values, seed));
     }
     return n;
 }
@@ -304,6 +360,12 @@ size_t lanes_hash_fixed(const uint8_t *values, size_t count, size_t width, uint6
 size_t lanes_hash_slices(const uint8_t *data, const int64_t *offsets, size_t count,
                          uint64_t *hashes) {
     (void)data, (void)offsets, (void)count, (void)hashes;
+    return 0;
+}
+
+size_t lanes_hive64(const uint8_t *data, size_t size, const int64_t *starts, size_t count,
+                    int64_t gap, uint64_t seed, uint64_t *hashes) {
+    (void)data, (void)size, (void)starts, (void)count, (void)gap, (void)seed, (void)hashes;
     return 0;
 }
 

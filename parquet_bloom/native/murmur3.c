@@ -2,9 +2,7 @@
  * has put into the public domain (github.com/aappleby/smhasher, MurmurHash3), and the single-lane
  * variant of Hive and ORC: it processes every 8 bytes as x64_128 does the first 8 of each 16, and
  * equals neither half of x64_128. */
-#include "kernel.h"
-
-static const uint64_t C1 = 0x87c37b91114253d5u, C2 = 0x4cf5ad432745937fu;
+#include "murmur3.h"
 
 INLINE uint64_t rotl(uint64_t x, int r) { return (x << r) | (x >> (64 - r)); }
 
@@ -29,8 +27,8 @@ INLINE uint64_t scramble_low(uint64_t k) { return rotl(k * C1, 31) * C2; }
 INLINE uint64_t scramble_high(uint64_t k) { return rotl(k * C2, 33) * C1; }
 
 INLINE uint64_t finish(uint64_t h) {
-    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
-    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
+    h = (h ^ (h >> 33)) * C3;
+    h = (h ^ (h >> 33)) * C4;
     return h ^ (h >> 33);
 }
 
@@ -74,10 +72,16 @@ void murmur3_fixed(const uint8_t *values, size_t count, size_t width, uint32_t s
     for (size_t i = 0; i < count; i++) hashes[i] = murmur3(values + width * i, width, seed);
 }
 
-void hive64_slices(const uint8_t *data, const int64_t *starts, size_t count, int64_t gap,
-                   uint64_t seed, uint64_t *hashes) {
-    for (size_t i = 0; i < count; i++)
-        hashes[i] = hive64(data + starts[i], (size_t)(starts[i + 1] - gap - starts[i]), seed);
+void hive64_slices(const uint8_t *data, size_t size, const int64_t *starts, size_t count,
+                   int64_t gap, uint64_t seed, uint64_t *hashes) {
+    int has_lanes = code_path() == WITH_AVX512;
+    for (size_t i = 0; i < count;) {
+        if (has_lanes)
+            i += lanes_hive64(data, size, starts + i, count - i, gap, seed, hashes + i);
+        size_t next = count - i < LANES ? count : i + LANES;
+        for (; i < next; i++)
+            hashes[i] = hive64(data + starts[i], (size_t)(starts[i + 1] - gap - starts[i]), seed);
+    }
 }
 
 /* All but continuation bytes begin a character. */

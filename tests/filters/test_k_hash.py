@@ -1,5 +1,7 @@
 """The filter of Hive and ORC, and Guava's, against their definitions in plain Python."""
 
+from array import array
+
 import numpy as np
 import pytest
 from conftest import missing
@@ -13,6 +15,7 @@ from parquet_bloom.filters.k_hash import (
     MAX_BITS,
     MAX_HASHES,
     KHashFilter,
+    KHashFilters,
     WideKHashFilter,
     guava_size,
     hive_size,
@@ -89,6 +92,52 @@ def test_slices_hash_as_values_do_alone(values, seed):
         assert run.hashed_by(WideMurmur3(seed)).tolist() == [
             list(_kernel.murmur3_128(value, seed)) for value in values
         ]
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("gap", [0, 4])
+def test_hive64_of_many_texts(gap):
+    """Of every length around those that are hashed eight at a time, to the end of their buffer."""
+    lengths = [*range(80), *range(80, -1, -1), 33, *[8] * 9, *[63] * 9, *[0] * 9, 64, *[32] * 17]
+    random = np.random.default_rng(7)
+    for count in range(len(lengths) - 20, len(lengths) + 1):
+        starts = np.cumsum([0, *(length + gap for length in lengths[:count])], dtype=np.int64)
+        data = random.bytes(int(starts[-1]) - gap)
+        found = _kernel.hive64_slices(data, starts, gap, 5)
+        slices = zip(starts[:-1].tolist(), lengths[:count], strict=True)
+        assert found.tolist() == [
+            hashing.hive64(data[start : start + length], 5) for start, length in slices
+        ]
+
+
+@pytest.mark.usefixtures("path")
+def test_wang_of_many_numbers():
+    numbers = np.random.default_rng(7).integers(-(2**63), 2**63 - 1, 100)
+    assert _kernel.wang(numbers).tolist() == [hashing.wang(each) for each in numbers.tolist()]
+
+
+@pytest.mark.parametrize("counts", [[], [2], [4], [2, 2], [4, -1], [-1, 4], [2**63 - 1, 4]])
+def test_counts_of_other_values_are_refused(counts):
+    """Three values for filters of two words each."""
+    filters = KHashFilters(2, 128, 3)
+    given = array("q", counts)
+    calls = (
+        lambda: filters.insert_numbers(0, given, np.arange(3)),
+        lambda: filters.insert_floats(0, given, memoryview(bytes(24)), 8),
+        lambda: filters.insert_texts(0, given, b"abc", np.arange(4)),
+        lambda: filters.insert_decimals(0, given, memoryview(bytes(48)), 2),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=r"^(counts|words): .*expected"):
+            call()
+
+
+def test_values_of_more_filters_than_there_are_are_refused():
+    filters = KHashFilters(2, 128, 3)
+    with pytest.raises(ValueError, match=r"^words: 2, expected as many for each of 3 filters$"):
+        filters.insert_numbers(1, array("q", [1, 1, 1]), np.arange(3))
+    with pytest.raises(ValueError, match=r"^num_bits: 128, expected 1 to 64$"):
+        filters.insert_numbers(1, array("q", [1, 2]), np.arange(3))
 
 
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=10), st.integers(0, 2**32 - 1))
