@@ -1,10 +1,16 @@
 """Values as build and validate read them: of columns that have a UNION beside them."""
 
+from contextlib import suppress
+from itertools import accumulate
+
+import pyarrow as pa
 import pyorc
 import pytest
+from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.orc.values import groups
+from parquet_bloom.orc import values
+from parquet_bloom.orc.values import batches, groups
 
 UNION = "uniontype<int,string>"
 SCHEMA = (
@@ -56,3 +62,70 @@ def test_filters_beside_a_union_are_right(path):
     pb.build(path, in_place=True, columns=["l._elem.a", "m._value.b", "s.c"])
     report = pb.validate(path)
     assert (report.ok, report.checked.filters, report.findings) == (True, 9, ())
+
+
+def of_groups(file, chunk):
+    return [group.values.tolist() for group in groups(file, chunk)]
+
+
+def of_batches(file, chunk):
+    """Cut into groups again; what a batch is made of may be overwritten by the next one."""
+    found = []
+    for batch in batches(file, chunk):
+        ends = [*accumulate(batch.counts)]
+        for start, end in zip([0, *ends], ends, strict=False):
+            found.append(batch.values.part(start, end).tolist())
+    return found
+
+
+def raised_by(read, *arguments):
+    with pytest.raises(pb.FormatError) as raised:
+        read(*arguments)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 100_000, 1 << 20])
+def test_batches_have_the_values_of_their_groups(tmp_path, monkeypatch, batch_bytes):
+    monkeypatch.setattr(values, "_BATCH_BYTES", batch_bytes)
+    numbers = [None if n % 7 == 0 else n * n for n in range(10_300)]
+    columns = {
+        "number": pa.array(numbers),
+        "double": pa.array(numbers, pa.float64()),
+        "text": pa.array([n and "x" * (n % 50) + str(n) for n in numbers]),
+        "time": pa.array(numbers, pa.timestamp("ms")),
+        "decimal": pa.array(numbers).cast(pa.decimal128(30, 0)),
+    }
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table(columns), path, row_index_stride=1000)
+    with pb.open(path) as file:
+        (stripe,) = range(file.num_stripes)
+        for name in columns:
+            (chunk,) = file.chunks(stripe, [file.column(name)])
+            assert of_batches(file, chunk) == of_groups(file, chunk)
+            assert len(of_batches(file, chunk)) == 11
+
+
+def test_damage_is_that_of_a_group_and_not_of_its_batch(tmp_path, monkeypatch):
+    monkeypatch.setattr(values, "_BATCH_BYTES", 150_000)
+    path = tmp_path / "a.orc"
+    texts = pa.array([str(n) * (n % 5) for n in range(10_000)])
+    orc.write_table(pa.table({"a": texts}), path, row_index_stride=1000, compression="uncompressed")
+    with pb.open(path) as file:
+        (chunk,) = file.chunks(0, [file.column("a")])
+        lengths = chunk.stripe.stream_of(chunk.column.id, (2,))
+        sound = of_groups(file, chunk)
+    stored = bytearray(path.read_bytes())
+    end = lengths.offset + lengths.length
+    stored[end - lengths.length // 4 : end] = b"\xff" * (lengths.length // 4)
+    path.write_bytes(stored)
+    with pb.open(path) as file:
+        (chunk,) = file.chunks(0, [file.column("a")])
+        assert raised_by(of_batches, file, chunk) == raised_by(of_groups, file, chunk)
+        read = []
+        with suppress(pb.FormatError):
+            for batch in batches(file, chunk):
+                read.append((batch.groups, batch.values.tolist()))
+    # The first ones together, and those of the batch that was damaged one by one.
+    assert [len(some) for some, _ in read] == [3, 3, 1]
+    for some, found in read:
+        assert found == [text for group in some for text in sound[group]]
