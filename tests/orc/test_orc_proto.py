@@ -114,3 +114,17 @@ def test_the_oldest_protobuf_that_is_allowed_is_the_documented_one():
     (wanted,) = re.findall(r'"protobuf>=([\d.]+)"', (root / "pyproject.toml").read_text())
     readme = " ".join(DEFINITION.with_name("README.md").read_text().split())
     assert f"with every protobuf from {wanted} to" in readme
+
+
+@pytest.mark.parametrize("name", ["enum_type_wrapper", "field_mask", "well_known_types"])
+def test_what_the_c_library_imports_may_fail(name):
+    """It would crash: it does not expect that."""
+    program = (
+        f"import sys; sys.modules['google.protobuf.internal.{name}'] = None\n"
+        "import parquet_bloom.orc.proto.orc_pb2"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert f"google.protobuf.internal.{name}" in done.stderr.splitlines()[-1]

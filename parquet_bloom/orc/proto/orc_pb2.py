@@ -3,6 +3,10 @@ one imports all of protobuf that is written in Python, which takes longer than a
 that decodes needs little of it.
 """
 
+# The C library imports these for itself, and crashes if it cannot.
+import google.protobuf.internal.enum_type_wrapper
+import google.protobuf.internal.well_known_types  # noqa: F401
+
 from parquet_bloom.orc.proto.definition import SERIALIZED
 
 try:
