@@ -24,10 +24,12 @@ from parquet_bloom.commands.sections import (
     spark_option,
     together,
 )
+from parquet_bloom.commands.spark_tables import build_in_tables, tables_or_files
 from parquet_bloom.errors import SparkError
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 
 if TYPE_CHECKING:
+    from parquet_bloom.options import TableOptions
     from parquet_bloom.spark.outcome import Report
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -129,14 +131,12 @@ def _verb(*options: Decorator) -> Decorator:
         @wraps(described)
         def run(
             master: str | None, remote: str | None, conf: dict[str, str], report_to: str | None,
-            ship: bool, as_json: bool, **given: Any,
+            ship: bool, as_json: bool, of_table: TableOptions | None = None, **given: Any,
         ) -> None:  # fmt: skip
-            from parquet_bloom.render.spark import write_spark
-            from parquet_bloom.render.terminal import complain, progress, write_line
+            from parquet_bloom.render.terminal import progress
 
             _check_pyspark()
             from parquet_bloom.spark import cleaning, verbs
-            from parquet_bloom.spark.outcome import append_report
             from parquet_bloom.spark.progress import shown
             from parquet_bloom.spark.session import session
             from parquet_bloom.spark.shipping import ship as ship_package
@@ -150,21 +150,31 @@ def _verb(*options: Decorator) -> Decorator:
                     ship_package(connected)
                 label = click.get_current_context().info_name or ""
                 with progress(label) as show, shown(connected, show):
+                    if of_table is not None:
+                        sys.exit(build_in_tables(connected, of_table, as_json, **given))
                     report = verb(connected, **given)
-                for outcome in report.troubles:
-                    complain(outcome.message or outcome.path)
-                if as_json:
-                    for line in report.lines():
-                        write_line(line)
-                else:
-                    write_spark(report)
-                if report_to is not None:
-                    append_report(connected, report, report_to)
+                _answer(connected, report, report_to, as_json)
             sys.exit(_code(report))
 
         return run
 
     return command_of
+
+
+def _answer(connected: Any, report: Report, report_to: str | None, as_json: bool) -> None:
+    from parquet_bloom.render.spark import write_spark
+    from parquet_bloom.render.terminal import complain, write_line
+    from parquet_bloom.spark.outcome import append_report
+
+    for outcome in report.troubles:
+        complain(outcome.message or outcome.path)
+    if as_json:
+        for line in report.lines():
+            write_line(line)
+    else:
+        write_spark(report)
+    if report_to is not None:
+        append_report(connected, report, report_to)
 
 
 def _code(report: Report) -> int:
@@ -189,7 +199,8 @@ def advise() -> None:
 
 
 @_verb(
-    option.columns(required=True),
+    option.columns(),
+    tables_or_files,
     filters,
     filters_option(
         "--only-missing", is_flag=True,
@@ -206,6 +217,10 @@ def build() -> None:
     """Add Bloom filters to files, in place.
 
     Existing filters are left as they are, so this can run again at any time.
+
+    With --table, executors append them to the files of tables, each of which then gets one commit by
+    this process that records the new sizes. Without --column, the table's properties say for which
+    columns.
 
     \b
     Example:

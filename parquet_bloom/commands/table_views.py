@@ -154,7 +154,7 @@ class TableInputs(Inputs):
         from parquet_bloom.errors import ColumnError
 
         for column in self._asked:
-            expected, name = table.physical(column), table.stored(column, file)
+            expected, name = table.physical(column), table.names.stored(column, file)
             if name != expected and (name is not None or expected in file.columns):
                 found = "something else there" if name is None else f"called {name} there"
                 raise ColumnError(

@@ -125,4 +125,5 @@ def _alike(report: TableReport) -> Iterator[Remark]:
         names = files_of([file.file for file in members], len(report.files))
         example = "for example " * (len({file.reason for file in members}) > 1)
         reason = first.reason or ""
-        yield Remark(action, reason, f"{names}: {action}: {example}{reason}")
+        hint = "; --all-sizes takes them, too" * (action == "too small")
+        yield Remark(action, reason, f"{names}: {action}: {example}{reason}{hint}")

@@ -14,7 +14,7 @@ from parquet_bloom.spark.cleaning import clean_temp
 from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.schemas import FILTER, OUTCOME
 from parquet_bloom.spark.shipping import ship
-from parquet_bloom.spark.verbs import advise, build, inspect, probe, strip, validate
+from parquet_bloom.spark.verbs import advise, build, build_table, inspect, probe, strip, validate
 
 __all__ = [
     "FILTER",
@@ -23,6 +23,7 @@ __all__ = [
     "Report",
     "advise",
     "build",
+    "build_table",
     "clean_temp",
     "inspect",
     "probe",

@@ -22,6 +22,7 @@ from parquet_bloom.spark.shipping import shipped
 # The functions of verbs that do not take files one by one.
 OWN_FUNCTIONS = {
     "advise": ("parquet_bloom.spark.worker", "advise"),
+    "append": ("parquet_bloom.spark.tables", "append"),
     "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
 }
 FILE_BY_FILE = ("parquet_bloom.spark.worker", "work")
@@ -114,7 +115,8 @@ def _work(spark: SparkSession, pieces: Sequence[Piece], num_tasks: int) -> DataF
     paths = dict.fromkeys(piece.file.path for piece in pieces)
     numbers = {path: number for number, path in enumerate(paths)}
     rows = [
-        (piece.file.path, piece.part, piece.parts, numbers[piece.file.path], piece.task)
+        (file.path, file.size, piece.part, piece.parts, numbers[file.path], piece.task)
         for piece in pieces
+        for file in [piece.file]
     ]
     return spark.createDataFrame(rows, WORK).repartitionById(num_tasks, f.col("task"))

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
 from glob import has_magic
+from typing import Final
 from urllib.parse import quote, unquote
 
 from pyspark.errors import AnalysisException
@@ -29,17 +30,19 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 # What is escaped in a URI; Spark, which gives URIs, does not take them.
 _ESCAPED = re.compile("(?:%[0-9A-Fa-f]{2})+")
 
+EPOCH: Final = datetime.fromtimestamp(0, UTC)
+
 # The start of a URI, up to its path.
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 @dataclass(frozen=True, slots=True)
 class LakeFile:
-    """One file; `path` as the executors open it, `size` in bytes."""
+    """One file; `path` as the executors open it, `size` in bytes; `modified`: 1970 if nobody asks."""
 
     path: str
     size: int
-    modified: datetime
+    modified: datetime = EPOCH
 
 
 # One or more files, folders and globs.

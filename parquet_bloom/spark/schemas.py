@@ -32,8 +32,11 @@ OUTCOME = _schema(
 )
 """What became of one file, one row each; see Outcome."""
 
-WORK = _schema("path string!, part integer!, parts integer!, file integer!, task integer!")
-"""What to do: part `part` of `parts` of a file, in task `task`. `file`: the number of the file."""
+WORK = _schema(
+    "path string!, size long!, part integer!, parts integer!, file integer!, task integer!"
+)
+"""What to do: part `part` of `parts` of a file, in task `task`. `size`: as whoever listed it knows it,
+in bytes; `file`: the number of the file."""
 
 SHARE = _schema("path string!, share double!")
 """How much of a file's bytes must be read for its filters, 0 to 1; 0 if it is not to be built in

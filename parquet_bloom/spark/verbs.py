@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.arguments import Names, names_given, number_if_given, rate_given
+from parquet_bloom.arguments import (
+    PATH_OR_URL,
+    Names,
+    names_given,
+    number_if_given,
+    path_given,
+    rate_given,
+)
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import (
     AdviseOptions,
@@ -17,15 +25,19 @@ from parquet_bloom.options import (
     InspectOptions,
     ProbeOptions,
     Selection,
+    TableOptions,
     ValidateOptions,
+    where_given,
 )
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import Paths, list_files, names_of
 from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.request import Request
+from parquet_bloom.spark.tables import build_on_spark
 from parquet_bloom.values.given import values_of
-from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams
+from parquet_bloom.verbs.build_table import MIN_FILE_SIZE, TableBuildReport
+from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, TableChoice
 
 
 def build(
@@ -85,6 +97,68 @@ def build(
         "build", options, KeyReferences.of(keys, keys_file), destination, only_missing
     )
     return _report(spark, paths, since, tasks, request)
+
+
+def build_table(
+    spark: SparkSession,
+    table: str | os.PathLike[str],
+    *,
+    columns: Names | None = None,
+    kind: TableChoice = "auto",
+    catalog: str | None = None,
+    where: Mapping[str, str | Sequence[str | None] | None] | None = None,
+    fpp: float | None = None,
+    ndv: int | None = None,
+    max_bytes: int | None = None,
+    exact_blocks: bool = False,
+    existing: Existing = "keep",
+    force: bool = False,
+    expose_filter_location: bool = False,
+    min_file_size: int = MIN_FILE_SIZE,
+    commit: bool = True,
+    sole_writer: bool = False,
+    dry_run: bool = False,
+    verify: bool = True,
+    unconditional: bool = False,
+    keys_file: str | None = None,
+    keys: Mapping[str, Any] | None = None,
+    tasks: int | None = None,
+) -> TableBuildReport:
+    """Add filters for `columns` to the live files of a table, in place, and record their new sizes in
+    one commit: what parquet_bloom.build_table does, with its report. The table is read and committed
+    to here, with the credentials of this process; executors append to its files with theirs. `table`:
+    its folder, or a URL as Spark has it; in a catalog, its identifier. `tasks`, `keys_file` and `keys`
+    as for build.
+
+    Raises what parquet_bloom.build_table raises, and SparkError if the job fails as a whole; then
+    nothing is committed.
+    """
+    check_tasks(tasks)
+    options = BuildOptions(
+        columns=names_given("columns", columns),
+        fpp=rate_given("fpp", fpp),
+        ndv=number_if_given("ndv", ndv),
+        max_bytes=number_if_given("max_bytes", max_bytes),
+        exact_blocks=exact_blocks,
+        existing=existing,
+        force=force,
+        expose_filter_location=expose_filter_location,
+        threads=1,
+    )
+    of_table = TableOptions(
+        kind=kind,
+        catalog=catalog,
+        where=where_given(where),
+        min_file_size=number_if_given("min_file_size", min_file_size) or 0,
+        commit=commit,
+        sole_writer=sole_writer,
+        dry_run=dry_run,
+        verify=verify,
+        unconditional=unconditional,
+    )
+    references = KeyReferences.of(keys, keys_file)
+    place = path_given("table", table, PATH_OR_URL) if catalog is None else os.fspath(table)
+    return build_on_spark(spark, place, options, of_table, keys=references, tasks=tasks)
 
 
 def strip(

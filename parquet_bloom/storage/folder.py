@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage.local_output import NO_FOLDER_SYNC, NO_LINKS, hidden_name
 from parquet_bloom.storage.rename import rename_to_free
 from parquet_bloom.storage.source import local_path, naming, tolerating
+from parquet_bloom.storage.traffic import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,10 @@ class Folder(Protocol):
     OSError."""
 
     path: str
+
+    @property
+    def requests(self) -> Requests | None:
+        """What was asked of an object store so far; None for a local folder."""
 
     def has_folder(self, name: str) -> bool: ...
     def entries(self, name: str) -> list[Entry]:
@@ -49,6 +54,8 @@ class Folder(Protocol):
 
 class LocalFolder:
     """A local Folder."""
+
+    requests: Final = None
 
     def __init__(self, path: str) -> None:
         self.path = path

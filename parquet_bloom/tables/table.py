@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.vocabulary import TableKind
 
 # Source: Trino, S3InputFile and ParquetPageSourceFactory; reference in docs/tables.md.
@@ -73,6 +74,14 @@ class Wanted:
     example: str
 
 
+class StoredNames(Protocol):
+    """What data files call the columns of a table; a value, which other processes can be sent."""
+
+    def stored(self, column: str, file: Container) -> str | None:
+        """The dotted name in an open data file of a column that the table has; None if the file has no
+        such column."""
+
+
 def no_version_as_of(where: str, moment: datetime, times: Sequence[int]) -> str:
     """`times`: of all versions that are there, in milliseconds since 1970."""
     first = datetime.fromtimestamp(min(times) / 1000, UTC) if times else None
@@ -115,8 +124,14 @@ class Table(Protocol):
     def physical(self, column: str) -> str:
         """The dotted name in a new file for the table's. Raises ColumnError."""
 
-    def stored(self, column: str, file: Container) -> str | None:
-        """The same in an open data file; None if it has no such column."""
+    @property
+    def names(self) -> StoredNames:
+        """The same in each data file."""
+
+    @property
+    def requests(self) -> Requests | None:
+        """What was asked of an object store about the table so far, but for its data files; None if
+        nobody counts."""
 
     def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
         """What stands in the way of a change, and what to do, in words. `sole_writer`: nobody else

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 from parquet_bloom.arguments import (
     Names,
@@ -22,35 +22,39 @@ from parquet_bloom.arguments import (
     rate_given,
     threads_given,
 )
-from parquet_bloom.container import LeftChunk
+from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import open as open_file
-from parquet_bloom.options import BuildOptions, Destination, TableOptions, where_given
+from parquet_bloom.options import BuildOptions, TableOptions, where_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
 from parquet_bloom.tables.table import TRINO, Table, TableFile
-from parquet_bloom.verbs.build import build_opened
 from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.table_append import Appending, append_to, left_alone
 from parquet_bloom.verbs.table_change import (
     ChangedFile,
+    FileResult,
     SkippedColumn,
-    check_record,
     commit,
     each_file,
     opened_to_change,
-    skipped_columns,
+    requests_of,
+    skipped_in_all,
 )
 from parquet_bloom.vocabulary import Existing, TableChoice, TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
 
 # Smaller files Trino may not be able to read any more.
 MIN_FILE_SIZE: Final = 4 << 20
 
 OPERATION: Final = "ADD BLOOM FILTERS"
+# Appends to files in other processes: what became of each.
+AppendElsewhere: TypeAlias = Callable[[Sequence[TableFile], Appending], list[FileResult]]
+
 NOT_COMMITTED: Final = "the new sizes are not committed: run it again to commit them"
 
 
@@ -75,6 +79,7 @@ class TableBuildReport(Report):
     dry_run: bool
     seconds: float
     notes: tuple[str, ...] = ()
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 def build_table(
@@ -148,35 +153,52 @@ def build_in_table(
     *,
     keys: Keys | None = None,
     progress: Progress | None = None,
+    elsewhere: AppendElsewhere | None = None,
 ) -> TableBuildReport:
-    """As build_table."""
+    """As build_table. `elsewhere`: appends to files in other processes."""
     started = time.perf_counter()
     opened_to_change(table, of_table)
     rates = _chosen(table, options)
     options = replace(options, layout="append", keeps_ends=True)
-    skipped: list[Sequence[LeftChunk]] = []
-
-    def work(file: TableFile, threads: int | None) -> ChangedFile:
-        shared = replace(options, threads=threads)
-        return _append(table, file, rates, shared, of_table, keys, skipped)
-
+    appending = Appending(table.names, rates, options, of_table)
     files_asked = files_where(table, of_table.where)
-    changed = each_file(files_asked, work, options.threads, progress)
-    done, files = commit(table, changed, OPERATION, of_table)
+    alone = [left for file in files_asked if (left := left_alone(file, of_table))]
+    names = {left.file for left in alone}
+    files = [file for file in files_asked if file.name not in names]
+    if elsewhere is None:
+        done = _append_here(files, appending, keys, progress)
+    else:
+        done = elsewhere(files, appending)
+    results = sorted([*map(FileResult, alone), *done], key=lambda result: result.changed.file)
+    committed, changed = commit(table, results, OPERATION, of_table)
     return TableBuildReport(
         path=table.location,
         table=table.kind,
         version=table.version,
-        committed=done.version,
+        committed=committed.version,
         columns=tuple(rates),
-        files=files,
-        skipped=skipped_columns(skipped),
-        num_filters=sum(file.num_filters for file in files),
-        bytes_added=sum(file.size - file.recorded for file in files),
+        files=changed,
+        skipped=skipped_in_all(results),
+        num_filters=sum(file.num_filters for file in changed),
+        bytes_added=sum(file.size - file.recorded for file in changed),
         dry_run=of_table.dry_run,
         seconds=time.perf_counter() - started,
-        notes=_notes(table, files, of_table),
+        notes=_notes(table, changed, of_table),
+        requests=requests_of(table, results),
     )
+
+
+def _append_here(
+    files: Sequence[TableFile],
+    appending: Appending,
+    keys: Keys | None,
+    progress: Progress | None,
+) -> list[FileResult]:
+    def work(file: TableFile, threads: int | None) -> FileResult:
+        shared = replace(appending.options, threads=threads)
+        return append_to(file, replace(appending, options=shared), keys)
+
+    return each_file(files, work, appending.options.threads, progress)
 
 
 def _chosen(table: Table, options: BuildOptions) -> Mapping[str, float | None]:
@@ -193,49 +215,6 @@ def _chosen(table: Table, options: BuildOptions) -> Mapping[str, float | None]:
     for name in rates:
         table.physical(name)
     return rates
-
-
-def _append(
-    table: Table,
-    file: TableFile,
-    rates: Mapping[str, float | None],
-    options: BuildOptions,
-    of_table: TableOptions,
-    keys: Keys | None,
-    skipped: list[Sequence[LeftChunk]],
-) -> ChangedFile:
-    """What became of one file. Raises what build raises."""
-    same = ChangedFile(file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted)
-    if file.unfit is not None:
-        return replace(same, reason=file.unfit)
-    if file.size < of_table.min_file_size:
-        reason = f"{file.size:,} bytes, fewer than {of_table.min_file_size:,}"
-        return replace(same, action="too small", reason=reason)
-    destination = Destination(
-        in_place=True,
-        dry_run=of_table.dry_run,
-        verify=of_table.verify,
-        unconditional=of_table.unconditional,
-        in_table=True,
-    )
-    with open_file(file.path, keys) as opened:
-        check_record(file, opened)
-        stored = {
-            name: there for name in rates if (there := table.stored(name, opened)) is not None
-        }
-        if not stored:
-            return replace(same, size=opened.source.size, reason="has none of these columns")
-        # A rate that was asked for goes before those of the table.
-        fpp_of = tuple((there, fpp) for name, there in stored.items() if (fpp := rates[name]))
-        wanted = replace(
-            options, columns=tuple(stored.values()), fpp_of=() if options.fpp else fpp_of
-        )
-        report = build_opened(opened, wanted, destination)
-    skipped.append(report.skipped)
-    same = replace(same, size=report.size_after, num_filters=report.num_filters)
-    if report.size_after != report.size_before:
-        return replace(same, action="appended")
-    return replace(same, action="appended before") if same.size != file.size else same
 
 
 def _notes(table: Table, files: Sequence[ChangedFile], options: TableOptions) -> tuple[str, ...]:

@@ -9,23 +9,28 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import TableOptions, where_given
 from parquet_bloom.parallel import Progress
+from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
 from parquet_bloom.tables.table import Table, TableFile
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.verbs.table_change import (
     ChangedFile,
+    FileResult,
     check_record,
     commit,
     each_file,
     opened_to_change,
+    requests_of,
+    unchanged,
 )
 from parquet_bloom.vocabulary import TableChoice, TableKind
 
@@ -52,6 +57,7 @@ class TableStripReport(Report):
     bytes_removed: int
     dry_run: bool
     seconds: float
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 def strip_table(
@@ -88,20 +94,21 @@ def strip_in_table(
     started = time.perf_counter()
     opened_to_change(table, options)
 
-    def work(file: TableFile, threads: int | None) -> ChangedFile:
-        same = ChangedFile(
-            file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted
-        )
+    def work(file: TableFile, threads: int | None) -> FileResult:
+        same = unchanged(file)
         if file.unfit is not None:
-            return replace(same, reason=file.unfit)
+            return FileResult(replace(same, reason=file.unfit))
         with open_file(file.path, keys) as opened:
             check_record(file, opened)
         with open_file(file.path, keys, size=file.size) as recorded:
             first = min(recorded.earlier_ends, default=file.size)
-        return same if first == file.size else replace(same, action="taken back", size=first)
+        asked = in_all([opened.source.requests, recorded.source.requests])
+        if first == file.size:
+            return FileResult(same, requests=asked)
+        return FileResult(replace(same, action="taken back", size=first), requests=asked)
 
-    changed = each_file(files_where(table, options.where), work, None, progress)
-    done, files = commit(table, changed, OPERATION, options)
+    results = each_file(files_where(table, options.where), work, None, progress)
+    done, files = commit(table, results, OPERATION, options)
     return TableStripReport(
         path=table.location,
         table=table.kind,
@@ -111,4 +118,5 @@ def strip_in_table(
         bytes_removed=sum(file.recorded - file.size for file in files),
         dry_run=options.dry_run,
         seconds=time.perf_counter() - started,
+        requests=requests_of(table, results),
     )

@@ -15,6 +15,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.options import TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
+from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.table import Committed, NewSize, Table, TableFile
 from parquet_bloom.vocabulary import TableAction
 
@@ -46,12 +47,38 @@ class SkippedColumn:
     num_chunks: int
 
 
-def skipped_columns(chunks: Iterable[Iterable[LeftChunk]]) -> tuple[SkippedColumn, ...]:
-    """Those of many files, by column and reason."""
-    counts = Counter((chunk.column, chunk.reason) for each in chunks for chunk in each)
-    return tuple(
-        SkippedColumn(column, reason, count) for (column, reason), count in sorted(counts.items())
-    )
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of one file, what got no filter in it, and what was asked of its object store."""
+
+    changed: ChangedFile
+    skipped: tuple[SkippedColumn, ...] = ()
+    requests: Requests | None = None
+
+
+def skipped_columns(chunks: Iterable[LeftChunk]) -> tuple[SkippedColumn, ...]:
+    """Those of one file, by column and reason."""
+    counts = Counter((chunk.column, chunk.reason) for chunk in chunks)
+    return tuple(SkippedColumn(*key, count) for key, count in sorted(counts.items()))
+
+
+def skipped_in_all(results: Iterable[FileResult]) -> tuple[SkippedColumn, ...]:
+    """Those of many files."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for each in (each for result in results for each in result.skipped):
+        counts[each.column, each.reason] += each.num_chunks
+    return tuple(SkippedColumn(*key, count) for key, count in sorted(counts.items()))
+
+
+def unchanged(file: TableFile) -> ChangedFile:
+    """What became of a file that is left as its record says."""
+    return ChangedFile(file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted)
+
+
+def failed(file: TableFile, problem: str) -> FileResult:
+    """What became of a file that could not be changed."""
+    reason = problem.removeprefix(f"{file.path}: ")
+    return FileResult(replace(unchanged(file), action="failed", reason=reason))
 
 
 def opened_to_change(table: Table, options: TableOptions) -> Table:
@@ -65,28 +92,25 @@ def opened_to_change(table: Table, options: TableOptions) -> Table:
 
 def each_file(
     files: Sequence[TableFile],
-    work: Callable[[TableFile, int | None], ChangedFile],
+    work: Callable[[TableFile, int | None], FileResult],
     threads: int | None,
     progress: Progress | None,
-) -> list[ChangedFile]:
+) -> list[FileResult]:
     """What `work` made of each file, with so many threads; what it fails of is what became of that
     file. Behind URLs, several files at a time."""
     at_a_time, of_each = threads_for_files(threads, [file.path for file in files])
 
-    def attempt(file: TableFile) -> ChangedFile:
+    def attempt(file: TableFile) -> FileResult:
         try:
             return work(file, of_each)
         except (ParquetBloomError, OSError, MemoryError) as error:
-            problem = complaint(error).removeprefix(f"{file.path}: ")
-            return ChangedFile(
-                file.name, "failed", file.size, file.size, 0, file.num_deleted, problem
-            )
+            return failed(file, complaint(error))
 
     show = of_all(progress, files)
     found = []
     with closing(work_in_order(files, attempt, lambda _: 0, at_a_time)) as worked:
-        for _, changed in worked:
-            found.append(changed)
+        for _, result in worked:
+            found.append(result)
             show(len(found))
     return found
 
@@ -102,10 +126,11 @@ def check_record(file: TableFile, opened: Container) -> None:
 
 
 def commit(
-    table: Table, changed: Sequence[ChangedFile], operation: str, options: TableOptions
+    table: Table, results: Sequence[FileResult], operation: str, options: TableOptions
 ) -> tuple[Committed, tuple[ChangedFile, ...]]:
     """Record the new sizes; what became of the commit, and of each file. Raises RewriteError,
     OSError."""
+    changed = [result.changed for result in results]
     sizes = {
         each.file: NewSize(each.recorded, each.size)
         for each in changed
@@ -116,6 +141,11 @@ def commit(
         done = table.commit(sizes, operation)
     gone = _gone(table, {each.file for each in changed if each.action == "failed"})
     return done, tuple(_after(each, done, gone) for each in changed)
+
+
+def requests_of(table: Table, results: Iterable[FileResult]) -> Requests | None:
+    """What was asked of object stores about a table and its files."""
+    return in_all([table.requests, *(result.requests for result in results)])
 
 
 def _gone(table: Table, failed: set[str]) -> set[str]:

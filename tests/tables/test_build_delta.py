@@ -187,6 +187,17 @@ def test_small_files_are_left(table):
     )
 
 
+def test_small_files_say_what_takes_them(table):
+    result = outcome("build", table, "--table", "auto", "-c", "id", "--where", "day=2026-11-01")
+    line, why = result.stdout.splitlines()
+    assert line.startswith(
+        f"{table}: 3 files: 3 too small; 0 filters, 0 B added; version 2 stays, "
+    )
+    assert why.startswith("3 files: too small: ")
+    assert why.endswith(" bytes, fewer than 4,194,304; --all-sizes takes them, too")
+    assert "requests" not in build(table).to_dict()
+
+
 def test_properties_name_the_columns(tmp_path):
     table = make_table(tmp_path / "events", commits=1)
     configure(

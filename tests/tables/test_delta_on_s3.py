@@ -81,6 +81,19 @@ def test_the_store_copies_what_stays(s3, table):
     assert {name.lower(): value for name, value in commit.headers.items()}["if-none-match"] == "*"
 
 
+def test_requests_are_counted(s3, table):
+    """Those of the log and of files, by whoever sends them."""
+    report = build(s3)
+    kinds = s3.kinds()
+    assert report.requests.num_requests == len(kinds)
+    assert report.requests.list == kinds.count("LIST")
+    assert report.to_dict()["requests"]["bytes_up"] > report.bytes_added
+    s3.forget()
+    strip = pb.strip_table(URL, sole_writer=True, storage_options=s3.options)
+    assert strip.requests.num_requests == len(s3.kinds())
+    assert strip.requests.retries == 0
+
+
 def test_it_needs_a_sole_writer(s3, table):
     with pytest.raises(pb.RewriteError) as raised:
         build(s3, sole_writer=False)

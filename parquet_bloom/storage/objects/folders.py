@@ -15,7 +15,7 @@ from obstore.exceptions import AlreadyExistsError
 from parquet_bloom.storage.address import UNESCAPED, Address, Listed
 from parquet_bloom.storage.folder import Entry
 from parquet_bloom.storage.local_output import Leftover, is_left
-from parquet_bloom.storage.objects.requests import Result, ask, submit
+from parquet_bloom.storage.objects.requests import Result, ask, count, submit
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.traffic import Requests, Traffic
 
@@ -30,6 +30,11 @@ class ObjectFolder:
         self._address = address
         self._prefix = f"{key}/" if (key := address.key.strip("/")) else ""
         self._store = store_of(address)
+        self._traffic = Traffic()
+
+    @property
+    def requests(self) -> Requests:
+        return self._traffic.requests
 
     def has_folder(self, name: str) -> bool:
         """Raises OSError."""
@@ -90,7 +95,9 @@ class ObjectFolder:
 
     def read(self, name: str) -> bytes:
         key = f"{self._prefix}{name}"
-        return self._asked(GET, lambda: bytes(obstore.get(self._store, key).bytes()), name)
+        data = self._asked(GET, lambda: bytes(obstore.get(self._store, key).bytes()), name)
+        count(self._traffic, Requests(bytes_down=len(data)))
+        return data
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         key = f"{self._prefix}{name}"
@@ -123,4 +130,4 @@ class ObjectFolder:
     def _asked(self, kind: Requests, work: Callable[[], Result], name: str = "") -> Result:
         """The answer about `name` in it."""
         address = self.path_of(name) if name else self._address
-        return submit(lambda: ask(address, kind, work, Traffic())).result()
+        return submit(lambda: ask(address, kind, work, self._traffic)).result()

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FormatError, no_column
 from parquet_bloom.tables.delta.log import Snapshot
@@ -41,6 +42,11 @@ class Columns:
         if not self.is_mapped and any(name.startswith(f"{top}.") for top in self._tops()):
             return name
         raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
+
+    def stored(self, column: str, file: Container) -> str | None:
+        """See StoredNames."""
+        name = self.leaves.get(column, column)
+        return name if name in file.columns else None
 
     def _tops(self) -> set[str]:
         return {name.partition(".")[0] for name in self.leaves}

@@ -15,11 +15,11 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_object
+from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.delta.action import decoded
 from parquet_bloom.tables.delta.columns import Columns, columns_of
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
@@ -95,9 +95,13 @@ class DeltaTable:
     def physical(self, column: str) -> str:
         return self._columns.physical(self.location, column)
 
-    def stored(self, column: str, file: Container) -> str | None:
-        name = self.physical(column)
-        return name if name in file.columns else None
+    @property
+    def names(self) -> Columns:
+        return self._columns
+
+    @property
+    def requests(self) -> Requests | None:
+        return self._folder.requests
 
     def files(self) -> Sequence[TableFile]:
         partitions = self._columns.partitions

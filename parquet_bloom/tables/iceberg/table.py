@@ -24,7 +24,6 @@ from pyiceberg.table import Table as Loaded
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.types import DoubleType
 
-from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.folder import Folder
@@ -38,6 +37,7 @@ from parquet_bloom.tables.iceberg.live_files import (
     table_file,
 )
 from parquet_bloom.tables.iceberg.metadata_files import newest_metadata
+from parquet_bloom.tables.iceberg.names import NamesById
 from parquet_bloom.tables.properties import wanted_of
 from parquet_bloom.tables.table import (
     Committed,
@@ -149,8 +149,12 @@ class IcebergTable:
     def physical(self, column: str) -> str:
         return self._columns.physical(self.location, column)
 
-    def stored(self, column: str, file: Container) -> str | None:
-        return self._columns.stored(column, file)
+    @property
+    def names(self) -> NamesById:
+        return self._columns.names
+
+    # PyIceberg asks, and does not count.
+    requests: Final = None
 
     def files(self) -> Sequence[TableFile]:
         with asking(self.location):

@@ -1,0 +1,109 @@
+"""Filters in a table: executors append to its files, and the driver makes the one commit.
+
+    driver      reads the table, says what is in the way, shares out its live files
+    executors   append filters to each, and verify it at both lengths
+    driver      records the new sizes, once
+
+A table is right at every moment in between, see verbs.build_table. If the job fails, nothing is
+committed; the next run, on Spark or not, recognizes what has been appended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from parquet_bloom.encryption.key_references import KeyReferences
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.options import BuildOptions, TableOptions
+from parquet_bloom.spark.job import run_job
+from parquet_bloom.spark.listing import LakeFile, opened_by_executors
+from parquet_bloom.spark.outcome import Outcome
+from parquet_bloom.spark.request import Request
+from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving
+from parquet_bloom.spark.worker import attempt, text_of
+from parquet_bloom.storage.source import is_url
+from parquet_bloom.storage.traffic import Requests
+from parquet_bloom.tables.open import open_table
+from parquet_bloom.tables.table import TableFile
+from parquet_bloom.verbs.build_table import TableBuildReport, build_in_table
+from parquet_bloom.verbs.table_append import Appending, append_to
+from parquet_bloom.verbs.table_change import ChangedFile, FileResult, SkippedColumn, failed
+
+
+def build_on_spark(
+    spark: SparkSession,
+    place: str,
+    options: BuildOptions,
+    of_table: TableOptions,
+    *,
+    keys: KeyReferences,
+    tasks: int | None,
+) -> TableBuildReport:
+    """As verbs.build_table. `place`: of the table."""
+    if of_table.catalog is None:
+        place = _opened_everywhere(place)
+    table = open_table(place, of_table.kind, catalog=of_table.catalog)
+
+    def append(files: Sequence[TableFile], appending: Appending) -> list[FileResult]:
+        work = [LakeFile(str(file.path), file.size) for file in files]
+        outcomes = run_job(spark, work, Request("append", appending, keys), tasks)
+        by_path = {outcome.path: outcome for outcome in outcomes}
+        return [_result(file, by_path[file.path]) for file in files]
+
+    return build_in_table(table, options, of_table, elsewhere=append)
+
+
+def _opened_everywhere(place: str) -> str:
+    """The folder of a table as all processes open it."""
+    place = opened_by_executors(place)
+    return place if is_url(place) else os.path.join(os.getcwd(), place)
+
+
+def _result(file: TableFile, outcome: Outcome) -> FileResult:
+    if outcome.document is None:
+        return failed(file, outcome.message or outcome.status)
+    found = json.loads(outcome.document)
+    asked = found["requests"]
+    return FileResult(
+        ChangedFile(**{**found["changed"], "file": file.name, "num_deleted": file.num_deleted}),
+        tuple(SkippedColumn(**each) for each in found["skipped"]),
+        None if asked is None else Requests(**asked),
+    )
+
+
+# ------------------------------------------------------------------------------------------------
+# On the executors
+
+
+@giving(OUTCOME)
+def append(request: Request, batches: Batches) -> Iterator[Row]:
+    """Rows of WORK, each a file of a table, to rows of OUTCOME, whose document is a FileResult."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            # As the table records it.
+            file = TableFile(row["path"], row["path"], row["size"])
+            yield asdict(attempt(file.path, partial(_appended, file, request)))
+
+
+def _appended(file: TableFile, request: Request) -> Outcome:
+    keys = request.keys.read()
+    try:
+        result = append_to(file, request.options, keys)
+    except RewriteError:
+        # If another attempt at the same has changed it meanwhile, nothing is left to do.
+        result = append_to(file, request.options, keys)
+    changed = result.changed
+    return Outcome(
+        path=file.path,
+        status="added" if changed.action == "appended" else "unchanged",
+        filters=changed.num_filters,
+        bytes=changed.size - changed.recorded,
+        message=changed.reason,
+        document=text_of(result),
+    )

@@ -1,0 +1,214 @@
+"""Filters in tables, on Spark: executors append what the local command appends, one commit by the driver
+records it, and whatever happens to executors the table is right."""
+
+import json
+import os
+import pickle
+import shutil
+
+import pytest
+from make import delta_tables, iceberg_tables
+from make.commands import files_in, outcome
+from make.delta_tables import live, make_table, newest
+from oracle.delta_readers import rows_at
+from pyspark import TaskContext
+
+import parquet_bloom as pb
+from parquet_bloom import spark as lake
+from parquet_bloom.errors import SparkError
+from parquet_bloom.spark import job, tables
+
+pytestmark = pytest.mark.interop
+
+
+@pytest.fixture
+def table(tmp_path):
+    return make_table(tmp_path / "events", commits=2, partition_by=["day"])
+
+
+def build(spark, table, **options):
+    return lake.build_table(spark, table, **{"columns": ["id"], "min_file_size": 0, **options})
+
+
+def said(report):
+    """The document, but for what differs between two tables and runs."""
+    document = report.to_dict()
+    return {name: document[name] for name in document if name not in ("path", "seconds")}
+
+
+def test_files_and_report_are_those_of_the_local_build(spark, table):
+    local = shutil.copytree(table, table.with_name("local"))
+    expected = rows_at(table)
+    report = build(spark, table)
+    assert said(report) == said(delta_tables.build(local))
+    assert (report.path, report.committed, report.num_filters) == (str(table), 2, 8)
+    assert {file.action for file in report.files} == {"appended"}
+    data = [
+        {n: each for n, each in files_in(at).items() if "_log" not in n} for at in (table, local)
+    ]
+    assert data[0] == data[1]
+    assert newest(table) == 2
+    assert [rows_at(table, version) for version in (1, 2)] == [expected, expected]
+    assert {path: (table / path).stat().st_size for path in live(table)} == live(table)
+    again = build(spark, table)
+    assert (again.committed, {file.action for file in again.files}) == (None, {"unchanged"})
+    assert [(each.reason, each.num_chunks) for each in again.skipped] == [
+        ("has a filter already", 8)
+    ]
+
+
+def test_an_iceberg_table(spark, tmp_path, monkeypatch):
+    iceberg_tables.use_catalog(tmp_path, monkeypatch)
+    before = iceberg_tables.make_table(commits=2).current_snapshot()
+    place = iceberg_tables.NAME
+    report = build(spark, place, catalog=iceberg_tables.CATALOG, columns=["id", "n"])
+    (*_, newest) = iceberg_tables.load().snapshots()
+    assert (newest.parent_snapshot_id, newest.snapshot_id) == (before.snapshot_id, report.committed)
+    assert {file.file: file.size for file in report.files} == iceberg_tables.live()
+    assert {file.action for file in report.files} == {"appended"}
+    assert iceberg_tables.build(columns=["id", "n"]).committed is None
+
+
+def test_executors_need_no_pyiceberg(tmp_path, monkeypatch):
+    iceberg_tables.use_catalog(tmp_path, monkeypatch)
+    iceberg_tables.make_table(commits=1)
+    sent = []
+
+    def instead(spark, files, request, tasks):
+        sent.append(pickle.dumps(request))
+        return [
+            tables.Outcome(file.path, "error", message=f"{file.path}: nobody there")
+            for file in files
+        ]
+
+    monkeypatch.setattr(tables, "run_job", instead)
+    report = build(None, iceberg_tables.NAME, catalog=iceberg_tables.CATALOG)
+    assert {(file.action, file.reason) for file in report.files} == {("failed", "nobody there")}
+    assert report.committed is None
+    (pickled,) = sent
+    assert b"pyiceberg" not in pickled
+
+
+def test_only_what_is_asked_for(spark, table):
+    before = files_in(table)
+    tried = build(spark, table, dry_run=True)
+    assert (tried.committed, tried.num_filters, tried.dry_run) == (None, 8, True)
+    assert files_in(table) == before
+    first = build(spark, table, where={"day": "2026-11-01"}, commit=False)
+    assert (first.committed, len(first.files)) == (None, 2)
+    assert newest(table) == 1
+    left = build(spark, table, min_file_size=1 << 20)
+    assert {file.action for file in left.files} == {"too small"}
+    rest = build(spark, table)
+    assert sorted(file.action for file in rest.files) == ["appended"] * 2 + ["appended before"] * 2
+    assert (rest.committed, newest(table)) == (2, 2)
+
+
+def test_a_broken_file_does_not_keep_others(spark, table):
+    name = min(live(table))
+    (table / name).write_bytes(b"PAR1 nothing")
+    result = outcome("spark", "build", table, "--table", "auto", "-c", "id", "--all-sizes")
+    assert result.code == 2
+    line, failed, _ = result.stdout.splitlines()
+    assert line.startswith(f"{table}: 4 files: 3 appended, 1 failed; 6 filters, ")
+    assert "; version 2 records it, " in line
+    assert (
+        failed
+        == f"{name}: failed: truncated or not a Parquet file: ends with b'hing', expected b'PAR1'"
+    )
+    assert name not in delta_tables.adds(table, 2)
+
+
+# ------------------------------------------------------------------------------------------------
+# Executors that do not come to an end
+
+
+def dying(on_executor, folder, how, attempts):
+    """`on_executor`, but the first `attempts` attempts at the task of each first file end in the middle:
+    the file has its new end, and nobody is told."""
+
+    def of(module, function, request, archive):
+        mapped = on_executor(module, function, request, archive)
+
+        def dies(batches):
+            attempt = TaskContext.get().attemptNumber()
+            for number, result in enumerate(mapped(batches)):
+                if number == 0 and attempt < attempts:
+                    open(os.path.join(folder, f"{os.getpid()} {attempt}"), "w").close()
+                    if how == "killed":
+                        os._exit(9)
+                    raise RuntimeError("no more")
+                yield result
+
+        return dies
+
+    return of
+
+
+def test_an_attempt_that_dies_is_repeated(spark, table, tmp_path, monkeypatch):
+    expected = rows_at(table)
+    (tmp_path / "died").mkdir()
+    how = dying(job.on_executor, str(tmp_path / "died"), "killed", 1)
+    monkeypatch.setattr(job, "on_executor", how)
+    report = build(spark, table, tasks=1)
+    assert len(list((tmp_path / "died").iterdir())) > 0
+    assert report.committed == newest(table) == 2
+    actions = [file.action for file in report.files]
+    assert actions.count("appended before") == len(list((tmp_path / "died").iterdir()))
+    assert {*actions} == {"appended", "appended before"}
+    assert rows_at(table) == expected
+    assert {path: (table / path).stat().st_size for path in live(table)} == live(table)
+    assert pb.strip_table(table).committed == 3
+
+
+def test_a_job_that_fails_leaves_a_right_table(spark, table, tmp_path, monkeypatch):
+    expected, sizes = rows_at(table), live(table)
+    (tmp_path / "died").mkdir()
+    with monkeypatch.context() as changed:
+        how = dying(job.on_executor, str(tmp_path / "died"), "raises", 9)
+        changed.setattr(job, "on_executor", how)
+        with pytest.raises(SparkError) as raised:
+            build(spark, table, tasks=1)
+    assert str(raised.value) == "the Spark job failed: RuntimeError: no more"
+    assert (newest(table), live(table), rows_at(table)) == (1, sizes, expected)
+    report = build(spark, table)
+    assert "appended before" in {file.action for file in report.files}
+    assert (report.committed, rows_at(table)) == (2, expected)
+    assert build(spark, table).committed is None
+
+
+# ------------------------------------------------------------------------------------------------
+# The command
+
+
+def test_command(spark, table, tmp_path):
+    other = make_table(tmp_path / "other", commits=1)
+    arguments = ("spark", "build", table, other, tmp_path / "none", "--table", "delta", "-c", "id")
+    result = outcome(*arguments, "--all-sizes", "--tasks", "2", "--json")
+    assert result.code == 2
+    assert [json.loads(line)["committed"] for line in result.stdout.splitlines()] == [2, 1]
+    assert result.complaint == (
+        f"{tmp_path}/none: no _delta_log in it, expected the folder of a Delta table"
+    )
+    result = outcome("spark", "build", table, "--table", "auto", "-c", "id", "--all-sizes")
+    assert (result.code, result.stderr) == (0, "")
+    assert result.stdout.startswith(
+        f"{table}: 4 files: 4 unchanged; 0 filters, 0 B added; version 2 "
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "Missing option '-c' / '--column'."),
+        (("-c", "id", "--where", "day=1"), "--where: expected with --table only"),
+        (("--table", "auto", "--since", "2d"), "--since: not with --table"),
+        (("--table", "auto", "--only-missing"), "--only-missing: not with --table"),
+        (("--table", "auto", "--report", "x"), "--report: not with --table"),
+        (("--table", "auto", "--layout", "append"), "--layout: not with --table"),
+    ],
+)
+def test_usage_errors_before_any_session(arguments, problem):
+    result = outcome("spark", "build", "x", *arguments)
+    assert result.code == 2
+    assert result.stderr.rstrip().endswith(problem)
