@@ -80,6 +80,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.recover import recover as recover
     from parquet_bloom.verbs.repair import RepairReport as RepairReport
     from parquet_bloom.verbs.repair import repair as repair
+    from parquet_bloom.verbs.repair_table import TableRepairReport as TableRepairReport
+    from parquet_bloom.verbs.repair_table import repair_table as repair_table
     from parquet_bloom.verbs.report import FileReport as FileReport
     from parquet_bloom.verbs.report import report as report
     from parquet_bloom.verbs.strip import StripReport as StripReport
@@ -126,6 +128,7 @@ _NAMES = {
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",
     "verbs.strip": "StripReport strip",
+    "verbs.repair_table": "TableRepairReport repair_table",
     "verbs.strip_table": "TableStripReport strip_table",
     "verbs.validate": "ValidationReport validate",
 }

@@ -149,7 +149,8 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOptions(Selection):
-    """What to repair, see verbs.repair.repair. `usual_layout`: if `layout` is None."""
+    """What to repair, see verbs.repair.repair. `usual_layout`: if `layout` is None. `keeps_ends`: with
+    `layout` append, the file stays what it was at each of its ends."""
 
     drop_bad: bool = False
     rebuild: bool = False
@@ -157,6 +158,7 @@ class RepairOptions(Selection):
     max_bytes: int | None = None
     layout: FileLayout | None = None
     usual_layout: FileLayout = "replace"
+    keeps_ends: bool = False
     threads: int | None = None
 
     def __post_init__(self) -> None:

@@ -12,16 +12,30 @@ from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, filters_option
 from parquet_bloom.commands.store_options import stores
+from parquet_bloom.commands.table_options import (
+    all_sizes,
+    exit_code,
+    in_tables,
+    min_file_size,
+    no_commit,
+    sole_writer,
+)
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
+    from parquet_bloom.options import RepairOptions, TableOptions
     from parquet_bloom.verbs.repair import LeftFilter, RepairReport
+    from parquet_bloom.verbs.repair_table import TableRepairReport
+
+# What says nothing about the files of a table, which stay where they are.
+_ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts"}
 
 
 @click.command(cls=Command)
 @option.files
 @option.columns()
 @option.row_groups
+@in_tables(no_commit, sole_writer, min_file_size, all_sizes, refused=_ONLY_FILES)
 @filters_option(
     "--drop-bad",
     is_flag=True,
@@ -42,7 +56,7 @@ if TYPE_CHECKING:
 @option.verbose
 def repair(
     inputs: Inputs, destination_of: option.DestinationOf, keys: GivenKeys,
-    as_json: bool, verbose: bool, **given: Any,
+    of_table: TableOptions | None, as_json: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Repair the filters of files.
 
@@ -52,6 +66,9 @@ def repair(
     --rebuild, only pbloom build brings dropped filters back. In ORC files nothing points to a
     filter, so that only --drop-bad and --rebuild repair anything. Exit code 1: something is still
     wrong, and the answer says what would repair it.
+
+    With --table, what is new is appended to the files of tables, each of which then gets one commit
+    that records the new sizes.
 
     \b
     Example:
@@ -63,6 +80,8 @@ def repair(
     from parquet_bloom.verbs.repair import repair_file
 
     options = RepairOptions(**given)
+    if of_table is not None:
+        sys.exit(_repair_in_tables(inputs, options, of_table, keys, (as_json, verbose)))
     left: list[LeftFilter] = []
 
     def work(path: str) -> RepairReport:
@@ -74,3 +93,32 @@ def repair(
     summed = summarize_repair, total_repaired
     answers = Answers(inputs, write_repair, summed, as_json=as_json, verbose=verbose)
     sys.exit(answers.each(work) or (NO if left else FINE))
+
+
+def _repair_in_tables(
+    inputs: Inputs,
+    options: RepairOptions,
+    of_table: TableOptions,
+    keys: GivenKeys,
+    shown: tuple[bool, bool],
+) -> int:
+    """The exit code. `shown`: whether as JSON, and whether in full."""
+    from parquet_bloom.render.changes import total_repaired
+    from parquet_bloom.render.tables import summarize_table_repair, write_table_repair
+    from parquet_bloom.render.terminal import progress
+    from parquet_bloom.tables.open import open_table
+    from parquet_bloom.verbs.repair_table import repair_in_table
+
+    reports: list[TableRepairReport] = []
+
+    def work(path: str) -> TableRepairReport:
+        with progress(path) as show:
+            table = open_table(path, of_table.kind, catalog=of_table.catalog)
+            reports.append(repair_in_table(table, options, of_table, keys=keys, progress=show))
+        return reports[-1]
+
+    as_json, verbose = shown
+    summed = summarize_table_repair, total_repaired
+    answers = Answers(inputs, write_table_repair, summed, as_json=as_json, verbose=verbose)
+    code = exit_code(answers.each(work), reports)
+    return code or (NO if any(report.left for report in reports) else FINE)

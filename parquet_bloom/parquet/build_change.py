@@ -20,7 +20,6 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
@@ -66,7 +65,7 @@ class ParquetBuild(FilterChange, BuildChange):
         )
         # A replaced filter goes even if no new one is written: its bytes may be overwritten.
         if options.append_in_place or options.keeps_ends:
-            kept = Kept(file.source.size, is_end=True)
+            kept = Kept(file.source.size, is_end=True, keeps_ends=options.keeps_ends)
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
         if kept.is_end:
@@ -88,16 +87,6 @@ class ParquetBuild(FilterChange, BuildChange):
     def compose(self, version: Version) -> None:
         super().compose(version)
         self.notes = tuple(self._notes())
-
-    def erased(self) -> Iterator[Range]:
-        for start, end in super().erased():
-            if self._options.keeps_ends:
-                raise RewriteError(
-                    f"{self.file.path}: bytes {start} to {end - 1} are a plaintext filter of an encrypted"
-                    " column, which has to be overwritten: nothing is, where earlier versions still"
-                    " use it"
-                )
-            yield start, end
 
     def _notes(self) -> Iterator[str]:
         """Source: docs/encryption.md."""

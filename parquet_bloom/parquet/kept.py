@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The first `prefix` bytes of a file, and the filters behind them that stay, to be `moved`.
-    `is_end`: cut there, the file is an earlier version of itself."""
+    `is_end`: cut there, the file is an earlier version of itself; `keeps_ends`: so it stays at all of its
+    ends, whose readers need every byte."""
 
     prefix: int
     moved: Mapping[ChunkKey, Range] = field(default_factory=dict)
     is_end: bool = False
+    keeps_ends: bool = False
 
 
 def kept_bytes(

@@ -4,7 +4,7 @@
     append  | the whole file, up to its last end         | rebuilt filters | FileMetaData | … | PAR1 |
 
 No byte before the old footer changes, except that plaintext filters of encrypted columns are
-overwritten.
+overwritten; where all ends are kept, a file with such filters is refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ class ParquetRepair(FilterChange, RepairChange):
             reason_against=builder.reason_against,
             progress=progress,
         )
-        kept = Kept(file.source.size if is_appended else file.footer.start)
+        kept = Kept(
+            file.source.size if is_appended else file.footer.start,
+            is_end=options.keeps_ends,
+            keeps_ends=options.keeps_ends,
+        )
         super().__init__(file, kept, places, new, digests)
         self.resized = {
             key: (place.offset, place.length) for key, place in places.items() if place is not None

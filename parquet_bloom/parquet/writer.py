@@ -194,6 +194,16 @@ class FilterChange(ParquetChange):
         self._digests[chunk.key] = xxh3_64_intdigest(filter.bitset)
         self.filters.append(built_filter(chunk, filter, offset, length))
 
+    def erased(self) -> Iterator[Range]:
+        for start, end in super().erased():
+            if self._kept.keeps_ends:
+                raise RewriteError(
+                    f"{self.file.path}: bytes {start} to {end - 1} are a plaintext filter of an encrypted"
+                    " column, which has to be overwritten: nothing is, where earlier versions still"
+                    " use it"
+                )
+            yield start, end
+
     def check(self, new: OpenFile) -> None:
         old = self.file
         if new.footer.without_filters(self.places) != old.footer.without_filters(self.places):

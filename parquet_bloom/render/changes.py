@@ -22,7 +22,7 @@ ChangeReport: TypeAlias = "BuildReport | StripReport | RepairReport"
 _BUILT = ("column", "filters", "bytes", "largest", "bits of each", "hashes", "highest FPP")
 
 
-_NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
+NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
 
 # What gives way on a narrow terminal.
 _BUILT_GIVES = ("bits of each", "hashes", "largest", "column…")
@@ -78,7 +78,7 @@ def write_repair(report: RepairReport, verbose: bool = False) -> None:
     _write_heading(report, _repaired(report))
     _write_remarks(_repair_remarks(report))
     if not report.looked_up:
-        write_text(f"note: {_NOT_LOOKED_UP}, and so does {command('validate', report.path)}")
+        write_text(f"note: {NOT_LOOKED_UP}, and so does {command('validate', report.path)}")
 
 
 def summarize_repair(report: RepairReport) -> FileSummary:
@@ -95,7 +95,7 @@ def total_repaired(numbers: Mapping[str, int]) -> str:
     """`12 filters repaired, 1 left, 3.0 KiB added`"""
     repaired = number_of(numbers["repaired"], "filter")
     change = _change(numbers["bytes"])
-    looked_up = "" if numbers["looked up"] else f"; {_NOT_LOOKED_UP}"
+    looked_up = "" if numbers["looked up"] else f"; {NOT_LOOKED_UP}"
     total = f"{repaired} repaired, {numbers['left']:,} left, {change}{looked_up}"
     return _total(total, numbers)
 

@@ -1,4 +1,4 @@
-"""What `pbloom build` and `strip` print about tables."""
+"""What `pbloom build`, `repair` and `strip` print about tables."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_bloom.container import number_of
+from parquet_bloom.render.changes import NOT_LOOKED_UP
 from parquet_bloom.render.hints import with_hint
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_text
-from parquet_bloom.render.wording import files_of, size, without_numbers
+from parquet_bloom.render.wording import files_of, size, where, without_numbers
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.build_table import TableBuildReport
+    from parquet_bloom.verbs.repair_table import LeftColumn, RepairedColumn, TableRepairReport
     from parquet_bloom.verbs.strip_table import TableStripReport
     from parquet_bloom.verbs.table_change import ChangedFile
 
-    TableReport: TypeAlias = TableBuildReport | TableStripReport
+    TableReport: TypeAlias = TableBuildReport | TableRepairReport | TableStripReport
 
 
 def write_table_build(report: TableBuildReport, verbose: bool = False) -> None:
@@ -35,6 +37,22 @@ def total_built_in_tables(numbers: Mapping[str, int]) -> str:
     """`1,196 filters, 12.3 MiB added`"""
     text = f"{number_of(numbers['filters'], 'filter')}, {size(numbers['bytes'])} added"
     return _total(text, numbers)
+
+
+def write_table_repair(report: TableRepairReport, verbose: bool = False) -> None:
+    """What was repaired in the files of a table and what was left, and which version records it."""
+    _write(report, _repaired(report), _repair_remarks(report), verbose)
+    if not report.looked_up:
+        write_text(f"note: {NOT_LOOKED_UP}, and so does pbloom validate --table")
+
+
+def summarize_table_repair(report: TableRepairReport) -> FileSummary:
+    """The same of one of several tables."""
+    numbers = {
+        "repaired": _num_chunks(report.repaired), "left": _num_chunks(report.left),
+        "bytes": report.bytes_added, "looked up": report.looked_up,
+    }  # fmt: skip
+    return _summary(report, _repaired(report), _repair_remarks(report), numbers)
 
 
 def write_table_strip(report: TableStripReport, verbose: bool = False) -> None:
@@ -61,6 +79,16 @@ def _built(report: TableBuildReport) -> str:
 
 def _stripped(report: TableStripReport) -> str:
     return f"{_counted(report.files)}; {size(report.bytes_removed)} taken back"
+
+
+def _repaired(report: TableRepairReport) -> str:
+    repaired = number_of(_num_chunks(report.repaired), "filter")
+    left = _num_chunks(report.left)
+    return f"{_counted(report.files)}; {repaired} repaired, {left:,} left, {size(report.bytes_added)} added"
+
+
+def _num_chunks(columns: Sequence[RepairedColumn | LeftColumn]) -> int:
+    return sum(each.num_chunks for each in columns)
 
 
 def _counted(files: Sequence[ChangedFile]) -> str:
@@ -107,6 +135,24 @@ def _build_remarks(report: TableBuildReport) -> list[Remark]:
         found.append(
             Remark(f"skipped {each.column}", each.reason, f"{text}: {with_hint(each.reason)}")
         )
+    return [*found, *(Remark("note", note, f"note: {note}") for note in report.notes)]
+
+
+def _repair_remarks(report: TableRepairReport) -> list[Remark]:
+    from parquet_bloom.rules.rule import rules
+
+    found = [*_file_remarks(report)]
+    done: list[tuple[str, RepairedColumn | LeftColumn]] = [
+        *((each.action, each) for each in report.repaired),
+        *(("left", each) for each in report.left),
+    ]
+    for what, each in done:
+        rule = rules()[each.rule].heading
+        about = f"{what}: {where(each.column, [])}{': ' * bool(each.column)}"
+        example = "for example " * (each.num_chunks > 1)
+        count = number_of(each.num_chunks, "column chunk")
+        text = f"{about}{count}: {rule}: {example}{each.reason}"
+        found.append(Remark(f"{about}{rule}", each.reason, text))
     return [*found, *(Remark("note", note, f"note: {note}") for note in report.notes)]
 
 

@@ -74,6 +74,7 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
         ChangedFile(**{**found["changed"], "file": file.name, "num_deleted": file.num_deleted}),
         tuple(SkippedColumn(**each) for each in found["skipped"]),
         None if asked is None else Requests(**asked),
+        tuple(found["returning"]),
     )
 
 

@@ -4,6 +4,7 @@ tables, local or in an object store."""
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -48,8 +49,8 @@ class Folder(Protocol):
     def path_of(self, name: str) -> str:
         """The path or URL of a file in it, to be opened."""
 
-    def size_of(self, name: str) -> int:
-        """In bytes. Raises FileNotFoundError."""
+    def sizes_of(self, names: Sequence[str]) -> list[int | None]:
+        """Of each of these files, in bytes; None if there is none of that name."""
 
 
 class LocalFolder:
@@ -115,8 +116,14 @@ class LocalFolder:
     def path_of(self, name: str) -> str:
         return str(self._root / name)
 
-    def size_of(self, name: str) -> int:
-        return os.stat(self._root / name).st_size
+    def sizes_of(self, names: Sequence[str]) -> list[int | None]:
+        return [self._size_of(name) for name in names]
+
+    def _size_of(self, name: str) -> int | None:
+        try:
+            return os.stat(self._root / name).st_size
+        except FileNotFoundError:
+            return None
 
 
 def _sync(folder: Path) -> None:

@@ -68,10 +68,12 @@ class Committed:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The columns that a table's properties want filters for, by logical name, with the false positive
-    rate for each, None for the usual one. `example`: a property that would name one."""
+    rate for each, None for the usual one. `example`: a property that would name one; `max_bytes`: of the
+    largest bitset, None for the usual one."""
 
     columns: Mapping[str, float | None]
     example: str
+    max_bytes: int | None = None
 
 
 class StoredNames(Protocol):

@@ -29,15 +29,18 @@ from parquet_bloom.options import BuildOptions, TableOptions, where_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
-from parquet_bloom.tables.table import TRINO, Table, TableFile
+from parquet_bloom.tables.table import Table, TableFile
 from parquet_bloom.verbs.documents import Report
-from parquet_bloom.verbs.table_append import Appending, append_to, left_alone
+from parquet_bloom.verbs.table_append import Appending, append_to
 from parquet_bloom.verbs.table_change import (
+    MIN_FILE_SIZE,
     ChangedFile,
     FileResult,
     SkippedColumn,
     commit,
     each_file,
+    left_alone,
+    notes_on,
     opened_to_change,
     requests_of,
     skipped_in_all,
@@ -48,14 +51,9 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
 
-# Smaller files Trino may not be able to read any more.
-MIN_FILE_SIZE: Final = 4 << 20
-
 OPERATION: Final = "ADD BLOOM FILTERS"
 # Appends to files in other processes: what became of each.
 AppendElsewhere: TypeAlias = Callable[[Sequence[TableFile], Appending], list[FileResult]]
-
-NOT_COMMITTED: Final = "the new sizes are not committed: run it again to commit them"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,9 +108,10 @@ def build_table(
     """Add filters for `columns` to the live files of a table, in place, and record their new sizes in
     one commit. `table`: its folder or URL; in a catalog, its identifier, as in `lake.events`.
 
-    columns: as the table calls them, dotted; None for those that its properties name, with their rates.
-    kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration has it. where: only files of these partitions: a value, or several, for each partition
-    column, as text; None for null. min_file_size: files of fewer bytes are left as they are; 0 for
+    columns: as the table calls them, dotted; None for those that its properties name, with their rates
+    and largest bitset. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
+    has it. where: only files of these partitions: a value, or several, for each partition column, as
+    text; None for null. min_file_size: files of fewer bytes are left as they are; 0 for
     all. commit: whether to record the new sizes; if not, the next run does. sole_writer: nobody else
     writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.
     progress: called with (files done, files in all). All others as for build.
@@ -158,7 +157,7 @@ def build_in_table(
     """As build_table. `elsewhere`: appends to files in other processes."""
     started = time.perf_counter()
     opened_to_change(table, of_table)
-    rates = _chosen(table, options)
+    rates, options = _chosen(table, options)
     options = replace(options, layout="append", keeps_ends=True)
     appending = Appending(table.names, rates, options, of_table)
     files_asked = files_where(table, of_table.where)
@@ -183,7 +182,7 @@ def build_in_table(
         bytes_added=sum(file.size - file.recorded for file in changed),
         dry_run=of_table.dry_run,
         seconds=time.perf_counter() - started,
-        notes=_notes(table, changed, of_table),
+        notes=notes_on(table, results, of_table),
         requests=requests_of(table, results),
     )
 
@@ -201,12 +200,14 @@ def _append_here(
     return each_file(files, work, appending.options.threads, progress)
 
 
-def _chosen(table: Table, options: BuildOptions) -> Mapping[str, float | None]:
-    """The columns to build, as the table calls them, with the rate that it wants for each. Raises
-    ColumnError, UnsupportedError if there are none."""
+def _chosen(table: Table, options: BuildOptions) -> tuple[Mapping[str, float | None], BuildOptions]:
+    """The columns to build, as the table calls them, with the rate that it wants for each; and the
+    options, with what else it wants. Raises ColumnError, UnsupportedError if there are none."""
     rates: Mapping[str, float | None] = dict.fromkeys(options.columns or ())
     if not rates:
         rates = table.wanted.columns
+        limit = table.wanted.max_bytes if options.max_bytes is None else options.max_bytes
+        options = replace(options, max_bytes=limit)
     if not rates:
         raise UnsupportedError(
             f"{table.location}: its properties name no column, such as {table.wanted.example}:"
@@ -214,15 +215,4 @@ def _chosen(table: Table, options: BuildOptions) -> Mapping[str, float | None]:
         )
     for name in rates:
         table.physical(name)
-    return rates
-
-
-def _notes(table: Table, files: Sequence[ChangedFile], options: TableOptions) -> tuple[str, ...]:
-    notes = [*table.notes]
-    if options.dry_run:
-        notes += [*table.readers, TRINO]
-    elif options.min_file_size < MIN_FILE_SIZE and any(each.action == "appended" for each in files):
-        notes.append(TRINO)
-    if not options.commit and any(each.size != each.recorded for each in files):
-        notes.append(NOT_COMMITTED)
-    return tuple(notes)
+    return rates, options

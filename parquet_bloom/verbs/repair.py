@@ -32,7 +32,7 @@ from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.storage import with_options
-from parquet_bloom.storage.new_version import detached, write_version
+from parquet_bloom.storage.new_version import Target, detached, write_version
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
 
@@ -165,35 +165,54 @@ def repair_file(
     started = time.perf_counter()
     target = destination.target(source)
     with open_file(source, keys) as file:
-        check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
-        if target.in_place and file.source.is_remote:
-            options = replace(options, usual_layout="append")
-        found = diagnosed(file, options, progress)
-        change = file.repair(found.repairs(options), options, progress)
-        size = write_version(file.source, target, change, destination.verify)
-        outcomes = [
-            outcome
-            for broken in found.filters
-            for outcome in _outcomes(broken, file, change, found, found.may_drop(options))
-        ]
-        return RepairReport(
-            path=file.path,
-            format=file.format,
-            output=target.name,
-            repaired=tuple(each for each in outcomes if isinstance(each, RepairedFilter)),
-            left=(
-                *(each for each in outcomes if isinstance(each, LeftFilter)),
-                *(_left(chunk_finding("PB501", *each)) for each in change.remains),
-                *(_left(why, more, _groups(file, [why])) for why, more in found.beyond_repair),
-            ),
-            looked_up=options.reads_values,
-            bytes_added=size - file.source.size,
-            size_before=file.source.size,
-            size_after=size,
-            seconds=time.perf_counter() - started,
-            notes=tuple(detached(file.source, target, change)),
-            requests=file.source.requests,
-        )
+        report = _repair(file, options, target, destination.verify, progress)
+        return replace(report, seconds=time.perf_counter() - started)
+
+
+def repair_opened(
+    file: Container, options: RepairOptions, destination: Destination
+) -> RepairReport:
+    """As repair, of a file that is open."""
+    return _repair(file, options, destination.target(file.path), destination.verify)
+
+
+def _repair(
+    file: Container,
+    options: RepairOptions,
+    target: Target,
+    verify: bool,
+    progress: Progress | None = None,
+) -> RepairReport:
+    started = time.perf_counter()
+    check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
+    if target.in_place and file.source.is_remote:
+        options = replace(options, usual_layout="append")
+    found = diagnosed(file, options, progress)
+    change = file.repair(found.repairs(options), options, progress)
+    size = write_version(file.source, target, change, verify)
+    outcomes = [
+        outcome
+        for broken in found.filters
+        for outcome in _outcomes(broken, file, change, found, found.may_drop(options))
+    ]
+    return RepairReport(
+        path=file.path,
+        format=file.format,
+        output=target.name,
+        repaired=tuple(each for each in outcomes if isinstance(each, RepairedFilter)),
+        left=(
+            *(each for each in outcomes if isinstance(each, LeftFilter)),
+            *(_left(chunk_finding("PB501", *each)) for each in change.remains),
+            *(_left(why, more, _groups(file, [why])) for why, more in found.beyond_repair),
+        ),
+        looked_up=options.reads_values,
+        bytes_added=size - file.source.size,
+        size_before=file.source.size,
+        size_after=size,
+        seconds=time.perf_counter() - started,
+        notes=tuple(detached(file.source, target, change)),
+        requests=file.source.requests,
+    )
 
 
 def _outcomes(

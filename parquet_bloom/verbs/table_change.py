@@ -6,18 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container import LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.threads import threads_for_files
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
-from parquet_bloom.options import TableOptions
+from parquet_bloom.files import open as open_file
+from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
-from parquet_bloom.tables.table import Committed, NewSize, Table, TableFile
+from parquet_bloom.tables.table import TRINO, Committed, NewSize, Table, TableFile
 from parquet_bloom.vocabulary import TableAction
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+
+# Smaller files Trino may not be able to read any more.
+MIN_FILE_SIZE: Final = 4 << 20
+
+NOT_COMMITTED: Final = "the new sizes are not committed: run it again to commit them"
 
 # Their commits need nothing more of the file itself.
 _COMMITTED: Final[frozenset[TableAction]] = frozenset(("appended", "appended before", "taken back"))
@@ -49,11 +58,13 @@ class SkippedColumn:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What became of one file, what got no filter in it, and what was asked of its object store."""
+    """What became of one file, what got no filter in it, and what was asked of its object store.
+    `returning`: the columns whose filters a commit brings back into sight, although nobody asked."""
 
     changed: ChangedFile
     skipped: tuple[SkippedColumn, ...] = ()
     requests: Requests | None = None
+    returning: tuple[str, ...] = ()
 
 
 def skipped_columns(chunks: Iterable[LeftChunk]) -> tuple[SkippedColumn, ...]:
@@ -73,6 +84,30 @@ def skipped_in_all(results: Iterable[FileResult]) -> tuple[SkippedColumn, ...]:
 def unchanged(file: TableFile) -> ChangedFile:
     """What became of a file that is left as its record says."""
     return ChangedFile(file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted)
+
+
+def left_alone(file: TableFile, of_table: TableOptions) -> ChangedFile | None:
+    """Why nothing is appended to a file, which is not even opened; None if something may be."""
+    if file.unfit is not None:
+        return replace(unchanged(file), reason=file.unfit)
+    if file.size < of_table.min_file_size:
+        reason = f"{file.size:,} bytes, fewer than {of_table.min_file_size:,}"
+        return replace(unchanged(file), action="too small", reason=reason)
+    return None
+
+
+def without_columns(file: TableFile, opened: Container) -> FileResult:
+    """What became of an open file in which nothing was to be changed."""
+    left = replace(unchanged(file), size=opened.source.size, reason="has none of these columns")
+    return FileResult(left, requests=opened.source.requests)
+
+
+def appended(file: TableFile, before: int, after: int, num_filters: int) -> ChangedFile:
+    """What became of a file of `before` bytes that has `after` now."""
+    changed = replace(unchanged(file), size=after, num_filters=num_filters)
+    if after != before:
+        return replace(changed, action="appended")
+    return replace(changed, action="appended before") if after != file.size else changed
 
 
 def failed(file: TableFile, problem: str) -> FileResult:
@@ -125,6 +160,39 @@ def check_record(file: TableFile, opened: Container) -> None:
         )
 
 
+def in_place_of(options: TableOptions) -> Destination:
+    """Where new versions of files of a table go."""
+    return Destination(
+        in_place=True,
+        dry_run=options.dry_run,
+        verify=options.verify,
+        unconditional=options.unconditional,
+        in_table=True,
+    )
+
+
+def columns_returning(
+    file: TableFile, opened: Container, keys: Keys | None
+) -> tuple[set[str], Requests | None]:
+    """The columns that have filters in an open file, and none as far as its record says: whatever made
+    them did not commit, or its commit was taken back. And what was asked to find out. Raises as
+    open."""
+    if opened.source.size == file.size:
+        return set(), None
+    with open_file(file.path, keys, size=file.size) as recorded:
+        found = _columns_with_filters(opened) - _columns_with_filters(recorded)
+        return found, recorded.source.requests
+
+
+def _columns_with_filters(file: Container) -> set[str]:
+    return {
+        chunk.column.name
+        for part in file.select_parts(None)
+        for chunk in file.chunks(part, file.select(None))
+        if chunk.has_filters
+    }
+
+
 def commit(
     table: Table, results: Sequence[FileResult], operation: str, options: TableOptions
 ) -> tuple[Committed, tuple[ChangedFile, ...]]:
@@ -141,6 +209,24 @@ def commit(
         done = table.commit(sizes, operation)
     gone = _gone(table, {each.file for each in changed if each.action == "failed"})
     return done, tuple(_after(each, done, gone) for each in changed)
+
+
+def notes_on(table: Table, results: Sequence[FileResult], options: TableOptions) -> tuple[str, ...]:
+    """What to know about a table whose files were appended to."""
+    files = [result.changed for result in results]
+    notes = [*table.notes]
+    if names := sorted({name for result in results for name in result.returning}):
+        notes.append(
+            f"filters of {', '.join(names)}, which were appended before, are in the files, too: a commit"
+            " brings them into sight"
+        )
+    if options.dry_run:
+        notes += [*table.readers, TRINO]
+    elif options.min_file_size < MIN_FILE_SIZE and any(each.action == "appended" for each in files):
+        notes.append(TRINO)
+    if not options.commit and any(each.size != each.recorded for each in files):
+        notes.append(NOT_COMMITTED)
+    return tuple(notes)
 
 
 def requests_of(table: Table, results: Iterable[FileResult]) -> Requests | None:

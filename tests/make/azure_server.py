@@ -124,7 +124,11 @@ class AzureHandler(WritingHandler):
         if self.store.refusal is not None:
             return error(*self.store.refusal)
         wanted = self.headers.get("If-Match")
-        if wanted is None or self.store.is_lax:
+        if self.store.is_lax:
+            return None
+        if self.headers.get("If-None-Match") == "*" and name in self.store.objects:
+            return error(409, "BlobAlreadyExists")
+        if wanted is None:
             return None
         is_there = name in self.store.objects and wanted == self.store.etag(name)
         return None if is_there else error(412, "ConditionNotMet")

@@ -216,6 +216,39 @@ def test_properties_name_the_columns(tmp_path):
     assert sizes == {"id": 64, "n": 256}
 
 
+@pytest.mark.parametrize(
+    ("limits", "given", "size"),
+    [
+        ({"parquet.bloom.filter.max.bytes": "64"}, {}, 64),
+        ({"write.parquet.bloom-filter-max-bytes": "100"}, {}, 64),
+        ({"parquet.bloom.filter.max.bytes": "64"}, {"max_bytes": 1024}, 256),
+        ({"parquet.bloom.filter.max.bytes": "64"}, {"columns": "id"}, 256),
+        ({"parquet.bloom.filter.max.bytes": "1"}, {}, 64),
+        ({"parquet.bloom.filter.max.bytes": "9" * 20}, {}, 256),
+        ({"parquet.bloom.filter.max.bytes": "1 MiB"}, {}, 256),
+        ({"parquet.bloom.filter.max.bytes": "-1"}, {}, 256),
+    ],
+)
+def test_properties_limit_the_largest_bitset(tmp_path, limits, given, size):
+    """Where they name the columns, and nobody says otherwise."""
+    table = make_table(tmp_path / "events", commits=1)
+    configure(table, {"parquet.bloom.filter.enabled#id": "true"} | limits)
+    report = pb.build_table(table, min_file_size=0, force=True, **given)
+    with pb.open(table / report.files[0].file) as file:
+        assert file.bloom_filter(0, "id").num_bytes == size
+
+
+def test_columns_that_do_not_fit_the_limit_of_the_table(tmp_path):
+    table = make_table(tmp_path / "events", commits=1)
+    configure(
+        table,
+        {"parquet.bloom.filter.enabled#id": "true", "parquet.bloom.filter.max.bytes": "64"},
+    )
+    report = pb.build_table(table, min_file_size=0)
+    assert (report.committed, report.num_filters) == (None, 0)
+    assert all("at 64 bytes, the most allowed" in each.reason for each in report.skipped)
+
+
 def test_without_columns_and_properties(table):
     with pytest.raises(pb.UnsupportedError) as raised:
         pb.build_table(table)

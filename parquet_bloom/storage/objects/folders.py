@@ -4,7 +4,7 @@ files that are read and made whole."""
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -117,9 +117,17 @@ class ObjectFolder:
         key = quote(f"{self._prefix}{name}", safe=UNESCAPED)
         return self._address.other(f"{self._address.scheme}://{self._address.host}/{key}")
 
-    def size_of(self, name: str) -> int:
+    def sizes_of(self, names: Sequence[str]) -> list[int | None]:
+        """All of them are asked for at once, as far as requests may be."""
+        return [each.result() for each in [submit(partial(self._size_of, name)) for name in names]]
+
+    def _size_of(self, name: str) -> int | None:
         key = f"{self._prefix}{name}"
-        size: int = self._asked(HEAD, lambda: obstore.head(self._store, key), name)["size"]
+        look = partial(obstore.head, self._store, key)
+        try:
+            size: int = ask(self.path_of(name), HEAD, look, self._traffic)["size"]
+        except FileNotFoundError:
+            return None
         return size
 
     def _pages(self, prefix: str) -> Iterator[Any]:

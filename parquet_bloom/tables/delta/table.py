@@ -161,33 +161,24 @@ def _refusals(folder: Folder, snapshot: Snapshot, sole_writer: bool) -> Iterator
 def _recorded_anew(
     folder: Folder, snapshot: Snapshot, sizes: Mapping[str, NewSize]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The `add` of each file with its new size, and why others are left out."""
+    """The `add` of each file with its new size, and why others are left out. Raises OSError."""
     live = {path: add for (path, _), add in snapshot.adds.items()}
-    adds, left = [], {}
+    wanted, left = [], {}
     for name, size in sizes.items():
         add = live.get(name)
         if add is None:
             left[name] = GONE
-        elif add["size"] == size.new:
-            continue
-        elif add["size"] != size.old:
+        elif add["size"] == size.old:
+            wanted.append(name)
+        elif add["size"] != size.new:
             left[name] = OTHERS
-        elif not _is_as_long(folder, name, size.new):
+    adds = []
+    for name, there in zip(wanted, folder.sizes_of(wanted), strict=True):
+        if there is None or there < sizes[name].new:
             left[name] = SHORTER
         else:
-            adds.append({"add": {**add, "size": size.new, "dataChange": False}})
+            adds.append({"add": {**live[name], "size": sizes[name].new, "dataChange": False}})
     return adds, left
-
-
-def _is_as_long(folder: Folder, name: str, size: int) -> bool:
-    """Whether the file still has so many bytes. Objects are not asked one by one: they were replaced on a
-    condition."""
-    if is_object(folder.path):
-        return True
-    try:
-        return folder.size_of(name) >= size
-    except FileNotFoundError:
-        return False
 
 
 def _commit_of(snapshot: Snapshot, adds: Sequence[dict[str, Any]], operation: str) -> bytes:
