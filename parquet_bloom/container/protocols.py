@@ -109,6 +109,10 @@ class Container(Protocol):
     def earlier_ends(self) -> tuple[int, ...]:
         """The sizes at which the file can be cut and is as it was before something was appended."""
 
+    @property
+    def ends_within(self) -> tuple[int, ...]:
+        """Those of them at which it has no filter that it has not now, in the same place."""
+
     def close(self) -> None: ...
 
     @property

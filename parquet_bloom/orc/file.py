@@ -79,6 +79,10 @@ class OrcFile(OrcReader):
         return ()
 
     @property
+    def ends_within(self) -> tuple[int, ...]:
+        return ()
+
+    @property
     def row_index_stride(self) -> int:
         """Rows of an index group; 0: there is no index."""
         return self.tail.row_index_stride

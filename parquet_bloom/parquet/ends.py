@@ -42,6 +42,18 @@ def earlier_ends(file: OpenFile) -> Iterator[OpenFile]:
         file = older
 
 
+def ends_within(file: OpenFile) -> Iterator[OpenFile]:
+    """The file cut at those of its earlier ends whose filters it still has, each in its place: none of
+    them has been removed since, or replaced, as what is wrong is. Raises OSError."""
+    pointers = ("bloom_filter_offset", "bloom_filter_length")
+    newest = [*zip(*map(file.footer.chunks.every, pointers), strict=True)]
+    for older in earlier_ends(file):
+        found = zip(*map(older.footer.chunks.every, pointers), strict=True)
+        pairs = zip(found, newest, strict=True)
+        if all(its == mine for its, mine in pairs if its != (_kernel.ABSENT, _kernel.ABSENT)):
+            yield older
+
+
 def first_end(file: OpenFile) -> OpenFile:
     """The file cut at its first end; `file` itself if it has no earlier one."""
     first = file

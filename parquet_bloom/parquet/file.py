@@ -70,6 +70,12 @@ class ParquetFile(OpenFile):
         return tuple(reversed([older.source.size for older in earlier_ends(self)]))
 
     @property
+    def ends_within(self) -> tuple[int, ...]:
+        from parquet_bloom.parquet.ends import ends_within
+
+        return tuple(reversed([older.source.size for older in ends_within(self)]))
+
+    @property
     def fingerprint(self) -> str:
         """Changes whenever the file does."""
         return f"{self.source.size}:{_kernel.xxh64(self.footer.raw):016x}"

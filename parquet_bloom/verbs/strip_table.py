@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 OPERATION: Final = "REMOVE BLOOM FILTERS"
 
+REPLACED: Final = "its first filters were repaired or replaced, and stay so"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableStripReport(Report):
@@ -73,8 +75,8 @@ def strip_table(
     progress: Progress | None = None,
 ) -> TableStripReport:
     """Record the sizes that the live files of a table had before filters were appended to them, in one
-    commit; no file is changed. Filters that the files had from the first stay. Arguments and errors as
-    for build_table.
+    commit; no file is changed. Filters that the files had from the first stay, and so does what has
+    repaired or replaced them. Arguments and errors as for build_table.
     """
     options = TableOptions(
         kind=kind, where=where_given(where), sole_writer=sole_writer, dry_run=dry_run
@@ -101,7 +103,10 @@ def strip_in_table(
         with open_file(file.path, keys) as opened:
             check_record(file, opened)
         with open_file(file.path, keys, size=file.size) as recorded:
-            first = min(recorded.earlier_ends, default=file.size)
+            # Filters that are gone by now may have been wrong: they do not come back.
+            first = min(recorded.ends_within, default=file.size)
+            is_first = first == min(recorded.earlier_ends, default=file.size)
+        same = replace(same, reason=None if is_first else REPLACED)
         asked = in_all([opened.source.requests, recorded.source.requests])
         if first == file.size:
             return FileResult(same, requests=asked)

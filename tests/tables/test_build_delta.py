@@ -221,12 +221,12 @@ def test_properties_name_the_columns(tmp_path):
     [
         ({"parquet.bloom.filter.max.bytes": "64"}, {}, 64),
         ({"write.parquet.bloom-filter-max-bytes": "100"}, {}, 64),
-        ({"parquet.bloom.filter.max.bytes": "64"}, {"max_bytes": 1024}, 256),
-        ({"parquet.bloom.filter.max.bytes": "64"}, {"columns": "id"}, 256),
+        ({"parquet.bloom.filter.max.bytes": "64"}, {"max_bytes": 1024}, 128),
+        ({"parquet.bloom.filter.max.bytes": "64"}, {"columns": "id"}, 128),
         ({"parquet.bloom.filter.max.bytes": "1"}, {}, 64),
-        ({"parquet.bloom.filter.max.bytes": "9" * 20}, {}, 256),
-        ({"parquet.bloom.filter.max.bytes": "1 MiB"}, {}, 256),
-        ({"parquet.bloom.filter.max.bytes": "-1"}, {}, 256),
+        ({"parquet.bloom.filter.max.bytes": "9" * 20}, {}, 128),
+        ({"parquet.bloom.filter.max.bytes": "1 MiB"}, {}, 128),
+        ({"parquet.bloom.filter.max.bytes": "-1"}, {}, 128),
     ],
 )
 def test_properties_limit_the_largest_bitset(tmp_path, limits, given, size):

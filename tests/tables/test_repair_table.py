@@ -17,7 +17,7 @@ from oracle.delta_readers import rows_at
 
 import parquet_bloom as pb
 
-COLUMNS = {"a": "long", "s": "string", "b": "boolean", "f": "string"}
+COLUMNS = {"a": "long", "s": "string", "b": "boolean", "f": "binary"}
 
 
 @pytest.fixture
@@ -107,6 +107,23 @@ def test_filters_that_lack_values(sound, write_table, options, action, num_filte
     if num_filters:
         with pb.open(path) as file:
             assert file.bloom_filter(0, "a") is not None
+
+
+def test_strip_does_not_bring_wrong_filters_back(sound, write_table):
+    """What was appended to the repaired file goes, what repaired it stays."""
+    table = write_table(with_false_negatives(sound), sound)
+    repair(table, drop_bad=True)
+    sizes = live(table)
+    stripped = pb.strip_table(table)
+    assert stripped.committed is None
+    assert [(file.action, file.reason) for file in stripped.files] == [
+        ("unchanged", "its first filters were repaired or replaced, and stay so"),
+        ("unchanged", None),
+    ]
+    assert build(table, columns=["f"]).committed == 2
+    assert [file.action for file in pb.strip_table(table).files] == ["taken back", "taken back"]
+    assert live(table) == sizes
+    assert outcome("validate", table, "--table", "auto", "--no-config").code == 0
 
 
 def test_only_columns_that_are_asked_for(sound, write_table):
