@@ -9,7 +9,9 @@ import shutil
 import pytest
 from make import delta_tables, iceberg_tables
 from make.commands import files_in, outcome
-from make.delta_tables import live, make_table, newest
+from make.delta_tables import live, make_table, newest, table_of
+from make.encrypted_files import encrypted
+from make.encrypting import FOOTER_KEY, Recipe
 from oracle.delta_readers import rows_at
 from pyspark import TaskContext
 
@@ -117,6 +119,21 @@ def test_a_broken_file_does_not_keep_others(spark, table):
         == f"{name}: failed: truncated or not a Parquet file: ends with b'hing', expected b'PAR1'"
     )
     assert name not in delta_tables.adds(table, 2)
+
+
+def test_encrypted_files(spark, tmp_path):
+    """Executors read the keys; without, each file says that it fails."""
+    path = encrypted(tmp_path, Recipe())
+    pb.strip(path, in_place=True, keys=pb.Keys(footer=FOOTER_KEY))
+    table = table_of(tmp_path / "table", path, int64="long")
+    key = tmp_path / "key"
+    key.write_bytes(FOOTER_KEY)
+    without = build(spark, table, columns=["int64"])
+    assert ([file.action for file in without.files], without.committed) == (["failed"], None)
+    report = build(spark, table, columns=["int64"], keys={"footer": f"file:{key},raw"})
+    assert (report.committed, [file.action for file in report.files]) == (1, ["appended"])
+    checked = pb.validate(table / "part-0.parquet", keys=pb.Keys(footer=FOOTER_KEY))
+    assert (checked.ok, checked.checked.filters) == (True, report.num_filters)
 
 
 # ------------------------------------------------------------------------------------------------
