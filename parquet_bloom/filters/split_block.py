@@ -139,6 +139,12 @@ class SplitBlockBloomFilter:
         past the end."""
         return _kernel.insert_byte_array(self._words, values)
 
+    def insert_plain_pages(
+        self, pages: _kernel.PlainPages, data: memoryview, room: memoryview, wanted: int
+    ) -> int:
+        """Insert the values of whole pages, see _kernel."""
+        return pages.insert(self._words, data, room, wanted)
+
     def fold(self, factor: int = 2) -> SplitBlockBloomFilter:
         """OR every `factor` adjacent blocks into one. Raises FilterError if some are left over.
 

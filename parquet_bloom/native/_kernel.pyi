@@ -6,8 +6,8 @@ for a buffer that violates its contract and for values that run past the end of 
 """
 
 from array import array
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -265,6 +265,42 @@ PAGE_HEADER_FIELDS: tuple[str, ...]
 def page_header(data: _Bytes, start: int = 0) -> tuple[list[int | None], int]:
     """The PAGE_HEADER_FIELDS of the PageHeader at `start`, None for what is not there, and its end. From
     num_values on, they are those of the struct that belongs to its type."""
+
+NOTHING: int
+MORE_BYTES: int
+MORE_ROOM: int
+"""What PlainPages.insert lacks to go on."""
+
+class PlainPages:
+    """Inserts the values of PLAIN data pages. Of the last call: the `num_bytes` of the pages, the
+    `num_values` that their headers count, and how many were `inserted`; how many bytes are `needed`."""
+
+    num_bytes: int
+    num_pages: int
+    num_values: int
+    inserted: int
+    needed: int
+
+    def __init__(
+        self,
+        column: tuple[int, bool, int, int],
+        largest: int,
+        compresses_always: bool,
+        codec: tuple[Callable[[memoryview, Any], int] | None, type[Exception], int],
+    ) -> None:
+        """`column`: the bytes of a value, 0 for BYTE_ARRAY; whether it is a float; the highest
+        repetition and definition levels. `largest`: the most bytes of a page. `codec`: what decompresses
+        into memory, None if nothing is compressed; its error; the most bytes that it makes of one.
+        Raises ValueError for impossible widths and levels."""
+
+    @property
+    def specials(self) -> int:
+        """HAS_ZERO | HAS_NAN of all calls, if the values are floats."""
+
+    def insert(self, words: _Words, data: memoryview, room: memoryview, wanted: int) -> int:
+        """Insert pages, the first of which begins `data`, until their headers count `wanted` values; they
+        are decompressed into `room`. Stops before a page that is not PLAIN, unusual or damaged. Returns
+        MORE_BYTES if the next page does not end within `data`, MORE_ROOM if it does not fit `room`."""
 
 def fields(data: _Bytes, start: int = 0) -> list[tuple[int, int, int, int, int]]:
     """The fields of the struct at `start`: (id, type, start of the header, start of the value,

@@ -151,10 +151,25 @@ cdef extern from "kernel.h" nogil:
     int64_t thrift_chunks(
         const uint8_t *data, int64_t size, int64_t start, chunk_span *chunks, int64_t room,
         int64_t *where)
+    struct page_details:
+        int64_t num_values, encoding, definition_levels_byte_length, repetition_levels_byte_length
+        int64_t is_compressed
     struct page_header_t "page_header":
-        int64_t type
+        int64_t type, uncompressed_page_size, compressed_page_size, crc
+        page_details details
     int64_t thrift_page_header(
         const uint8_t *data, int64_t size, int64_t start, page_header_t *header, int64_t *where)
+    struct plain_column:
+        int64_t width, is_float, max_repetition_level, max_definition_level
+    struct plain_page:
+        const page_header_t *header
+        const uint8_t *levels
+        const uint8_t *data
+        size_t levels_size, size
+    int64_t plain_insert_page(
+        const plain_column *column, const plain_page *page, uint32_t *words, uint64_t num_blocks,
+        int *specials)
+    enum: DATA_PAGE, DATA_PAGE_V2, PLAIN
     struct byte_range:
         int64_t start, end, reach
     int64_t layout_pages(
@@ -1021,6 +1036,148 @@ def page_header(const uint8_t[::1] data not None, int64_t start=0):
     return [
         None if fields[i] == INT64_MIN else fields[i] for i in range(_PAGE_HEADER_FIELDS)
     ], answer
+
+
+# What a page may need more of, as PlainPages.insert answers.
+cdef enum:
+    _NOTHING = 0
+    _MORE_BYTES = 1
+    _MORE_ROOM = 2
+    # Statistics can make a header long.
+    _LONG_HEADER = 1 << 16
+NOTHING = _NOTHING
+MORE_BYTES = _MORE_BYTES
+MORE_ROOM = _MORE_ROOM
+
+
+cdef class PlainPages:
+    cdef plain_column _column
+    cdef object _decompress, _errors
+    cdef int64_t _most_each, _largest
+    cdef bint _compresses_always
+    cdef readonly int64_t num_bytes, num_pages, num_values, inserted, needed
+    cdef int _specials
+
+    def __init__(self, column, largest, compresses_always, codec):
+        width, is_float, repetition, definition = column
+        if not 0 <= width <= INT32_MAX or (is_float and width not in (4, 8)):
+            raise ValueError(f"width: {width} bytes")
+        if not 0 <= repetition <= INT32_MAX or not 0 <= definition <= INT32_MAX:
+            raise ValueError(f"levels: {repetition} and {definition}")
+        self._column = plain_column(width, is_float, repetition, definition)
+        self._largest = largest
+        self._compresses_always = compresses_always
+        self._decompress, self._errors, self._most_each = codec
+
+    @property
+    def specials(self):
+        return self._specials
+
+    def insert(self, uint32_t[::1] words not None, data, room, int64_t wanted):
+        cdef const uint8_t[::1] stored = data
+        cdef uint8_t[::1] plain = room
+        cdef uint64_t num_blocks = _num_blocks(words)
+        cdef int64_t size = stored.shape[0], where = 0, body
+        cdef page_header_t header
+        self.num_bytes = self.num_pages = self.num_values = self.inserted = 0
+        while self.num_values < wanted:
+            body = thrift_page_header(
+                _bytes(stored), size, self.num_bytes, &header, &where)
+            if body == SCAN_TRUNCATED and size - self.num_bytes < _LONG_HEADER:
+                self.needed = size - self.num_bytes + 1
+                return _MORE_BYTES
+            if body < 0 or not self._is_usual(&header):
+                return _NOTHING
+            if header.compressed_page_size > size - body:
+                self.needed = body - self.num_bytes + header.compressed_page_size
+                return _MORE_BYTES
+            if self._decompress is not None and header.uncompressed_page_size > plain.shape[0]:
+                self.needed = header.uncompressed_page_size
+                return _MORE_ROOM
+            if not self._insert_page(words, num_blocks, &header, data, stored, body, room, plain):
+                return _NOTHING
+            self.num_bytes = body + header.compressed_page_size
+            self.num_pages += 1
+            self.num_values += header.details.num_values
+        return _NOTHING
+
+    cdef bint _is_usual(self, const page_header_t *header) noexcept:
+        """Whether it is the header of a data page with PLAIN values."""
+        return (
+            (header.type == DATA_PAGE or header.type == DATA_PAGE_V2)
+            and header.details.encoding == PLAIN
+            and header.details.num_values >= 0
+            and header.compressed_page_size >= 0
+            and 0 <= header.uncompressed_page_size <= self._largest
+        )
+
+    cdef bint _insert_page(
+            self, uint32_t[::1] words, uint64_t num_blocks, const page_header_t *header,
+            object data, const uint8_t[::1] stored, int64_t start, object room,
+            uint8_t[::1] plain) except -1:
+        """Whether the page is as usual, so that its values have been inserted. Its body, which begins at
+        `start`, is in the data, and it fits the room."""
+        cdef int64_t end = start + header.compressed_page_size, levels, inserted
+        cdef plain_page page
+        if header.crc != INT64_MIN and not self._has_crc(data[start:end], header.crc):
+            return False
+        levels = _levels_size(header)
+        if levels < 0 or levels > end - start or levels > header.uncompressed_page_size:
+            return False
+        page.header = header
+        page.levels = _bytes(stored) + start
+        page.levels_size = levels
+        page.data = page.levels + levels
+        page.size = end - start - levels
+        if self._is_compressed(header) and (page.size or header.uncompressed_page_size > levels):
+            if self._decompress is None:
+                if <int64_t>page.size != header.uncompressed_page_size - levels:
+                    return False
+            elif not self._decompressed(&page, data[start + levels:end], room):
+                return False
+            else:
+                page.data = _bytes(plain)
+        with nogil:
+            inserted = plain_insert_page(
+                &self._column, &page, &words[0], num_blocks, &self._specials)
+        self.inserted += max(0, inserted)
+        return inserted >= 0
+
+    cdef bint _is_compressed(self, const page_header_t *header) noexcept:
+        return (
+            header.type == DATA_PAGE or self._compresses_always
+            or header.details.is_compressed != 0
+        )
+
+    cdef bint _has_crc(self, object body, int64_t expected) except -1:
+        from zlib import crc32
+
+        return <uint32_t>crc32(body) == <uint32_t>expected
+
+    cdef bint _decompressed(self, plain_page *page, object stored, object room) except -1:
+        """Whether the data of the page is what its header says, after which `size` is that."""
+        cdef int64_t size = page.header.uncompressed_page_size - <int64_t>page.levels_size
+        # Before anything is written to.
+        if size > (<int64_t>page.size + 1) * self._most_each:
+            return False
+        try:
+            if self._decompress(stored, room[:size]) != size:
+                return False
+        except self._errors:
+            return False
+        page.size = size
+        return True
+
+
+cdef int64_t _levels_size(const page_header_t *header) noexcept:
+    """The bytes of levels that are not compressed; -1 if that is impossible."""
+    cdef int64_t repetition = header.details.repetition_levels_byte_length
+    cdef int64_t definition = header.details.definition_levels_byte_length
+    if header.type == DATA_PAGE:
+        return 0
+    repetition = 0 if repetition == INT64_MIN else repetition
+    definition = 0 if definition == INT64_MIN else definition
+    return repetition + definition if repetition >= 0 and definition >= 0 else -1
 
 
 def fields(const uint8_t[::1] data not None, int64_t start=0):

@@ -338,8 +338,9 @@ struct chunk_span {
 int64_t thrift_chunks(const uint8_t *data, int64_t size, int64_t start, struct chunk_span *chunks,
                       int64_t room, int64_t *where);
 
-/* Of types of pages. */
+/* Of types of pages, and of encodings. */
 enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2, DATA_PAGE_V2 = 3 };
+enum { PLAIN = 0, RLE = 3 };
 
 /* The struct in a PageHeader that belongs to its type. */
 struct page_details {
@@ -359,6 +360,26 @@ struct page_header {
 /* The header of a page at `start`. Returns its end, or a SCAN_ error. */
 int64_t thrift_page_header(const uint8_t *data, int64_t size, int64_t start,
                            struct page_header *header, int64_t *where);
+
+/* ---- plain_pages.c: whole PLAIN data pages ---------------------------------------------------- */
+
+/* What the pages of a chunk have in common. `width`: the bytes of a value, 0 for BYTE_ARRAY. */
+struct plain_column {
+    int64_t width, is_float, max_repetition_level, max_definition_level;
+};
+
+/* A page whose body begins with `levels_size` bytes of levels that are not compressed, as in v2; `data` is
+ * the rest, decompressed. */
+struct plain_page {
+    const struct page_header *header;
+    const uint8_t *levels, *data;
+    size_t levels_size, size;
+};
+
+/* Insert the values of a page, and add HAS_ZERO and HAS_NAN to *specials if they are floats. Returns their
+ * number, or -1 if anything about the page is unusual or damaged. */
+int64_t plain_insert_page(const struct plain_column *column, const struct plain_page *page,
+                          uint32_t *words, uint64_t num_blocks, int *specials);
 
 /* ---- layout.c: byte ranges in order of their starts, and which overlap ------------------------- */
 

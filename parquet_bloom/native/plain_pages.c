@@ -78,7 +78,7 @@ int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *word
 /* Without its sign bit, a float is zero if no bit is set, and NaN if it exceeds infinity. */
 #define SPECIALS(type, magnitude, infinity)                                                        \
     do {                                                                                           \
-        int zero = 0, nan = 0;                                                                     \
+        type zero = 0, nan = 0;                                                                    \
         for (size_t i = 0; i < count; i++) {                                                       \
             type x;                                                                                \
             memcpy(&x, values + i * sizeof x, sizeof x);                                           \
@@ -89,8 +89,111 @@ int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *word
         return (zero ? HAS_ZERO : 0) | (nan ? HAS_NAN : 0);                                        \
     } while (0)
 
-int plain_float_specials(const uint8_t *values, size_t count, size_t width) {
+INLINE int specials_all(const uint8_t *values, size_t count, size_t width) {
     if (width == 2) SPECIALS(uint16_t, 0x7fffu, 0x7c00u);
     if (width == 4) SPECIALS(uint32_t, 0x7fffffffu, 0x7f800000u);
     SPECIALS(uint64_t, 0x7fffffffffffffffu, 0x7ff0000000000000u);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static int specials_avx2(const uint8_t *values, size_t count,
+                                                         size_t width) {
+    return specials_all(values, count, width);
+}
+#else
+#define specials_avx2 specials_all
+#endif
+
+int plain_float_specials(const uint8_t *values, size_t count, size_t width) {
+    if (code_path() >= WITH_AVX2) return specials_avx2(values, count, width);
+    return specials_all(values, count, width);
+}
+
+/* The value section of a page: its levels of both kinds are cut off. */
+struct section {
+    const uint8_t *definition, *values;
+    size_t definition_size, size;
+};
+
+/* Cut the levels of a v1 page off: | length (4) | levels |. Returns their size, or -1. */
+static int64_t cut_levels(struct section *from, int64_t encoding, int64_t highest,
+                          const uint8_t **levels) {
+    uint32_t length;
+    *levels = from->values;
+    if (highest == 0) return 0;
+    if (encoding != RLE || from->size < sizeof length) return -1;
+    memcpy(&length, from->values, sizeof length);
+    if (length > from->size - sizeof length) return -1;
+    *levels += sizeof length;
+    from->values += sizeof length + length;
+    from->size -= sizeof length + length;
+    return length;
+}
+
+static int find_section(const struct plain_column *column, const struct plain_page *page,
+                        struct section *found) {
+    const struct page_details *details = &page->header->details;
+    const uint8_t *repetition;
+    *found = (struct section){page->levels, page->data, 0, page->size};
+    if (page->header->type == DATA_PAGE_V2) {
+        int64_t before = details->repetition_levels_byte_length;
+        if (before == ABSENT) before = 0;
+        if (before < 0 || (size_t)before > page->levels_size) return 0;
+        found->definition += before;
+        found->definition_size = page->levels_size - (size_t)before;
+        return 1;
+    }
+    if (cut_levels(found, details->repetition_level_encoding, column->max_repetition_level,
+                   &repetition) < 0)
+        return 0;
+    int64_t size = cut_levels(found, details->definition_level_encoding,
+                              column->max_definition_level, &found->definition);
+    found->definition_size = (size_t)size;
+    return size >= 0;
+}
+
+/* fastparquet adds so many zeros to values of fixed width. */
+enum { PADDING = 8 };
+
+/* Cut them off. Where the last values are zeros themselves, their number tells which it is. Returns 0 if
+ * there is none. */
+static int cut_padding(const struct plain_column *column, int64_t most, struct section *section) {
+    uint64_t last;
+    if (section->size < PADDING) return 1;
+    memcpy(&last, section->values + section->size - PADDING, PADDING);
+    if (last != 0) return 1;
+    int64_t count = most, highest = column->max_definition_level;
+    if (highest > 0)
+        count = levels_count_hybrid(section->definition, section->definition_size,
+                                    64 - __builtin_clzll((uint64_t)highest), most,
+                                    (uint32_t)highest);
+    if (count < 0) return 0;
+    if (section->size == (size_t)count * (size_t)column->width + PADDING) section->size -= PADDING;
+    return 1;
+}
+
+/* Values are looked at for specials and inserted while they are in the nearest cache. */
+enum { NEAR_BYTES = 16 << 10 };
+
+int64_t plain_insert_page(const struct plain_column *column, const struct plain_page *page,
+                          uint32_t *words, uint64_t num_blocks, int *specials) {
+    struct section found;
+    int64_t most = page->header->details.num_values;
+    if (!find_section(column, page, &found)) return -1;
+    if (column->width == 0) {
+        int64_t inserted = plain_insert_byte_array(found.values, found.size, words, num_blocks);
+        return inserted < 0 ? -1 : inserted;
+    }
+    size_t width = (size_t)column->width;
+    if (!cut_padding(column, most, &found) || found.size % width) return -1;
+    size_t count = found.size / width, step = NEAR_BYTES / width + 1;
+    /* Nulls are not stored. */
+    if (count > (size_t)most || (column->max_definition_level == 0 && count < (size_t)most)) return -1;
+    for (size_t i = 0; i < count; i += step) {
+        const uint8_t *values = found.values + i * width;
+        size_t some = count - i < step ? count - i : step;
+        if (column->is_float) *specials |= plain_float_specials(values, some, width);
+        plain_insert_fixed(values, some, width, words, num_blocks);
+    }
+    return (int64_t)count;
 }

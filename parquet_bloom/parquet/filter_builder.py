@@ -9,12 +9,18 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, MeasuredFilter, Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.parquet.ahead import pages_ranges
-from parquet_bloom.parquet.build import build_filter, reason_for_none
+from parquet_bloom.parquet.build import build_filter, has_other_forms, reason_for_none
 from parquet_bloom.parquet.chunk_values import known_non_null
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.codecs import PageBuffer
-from parquet_bloom.parquet.pages.pages import check_readable, chunk_runs, located, pages_room
+from parquet_bloom.parquet.pages.pages import (
+    check_readable,
+    chunk_runs,
+    located,
+    pages_room,
+    runs_to_insert,
+)
 from parquet_bloom.parquet.writer import Built
 from parquet_bloom.vocabulary import NO_VALUES
 
@@ -60,8 +66,9 @@ class FilterBuilder:
 
     def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         buffer = PageBuffer()
+        runs = chunk_runs if has_other_forms(chunk.leaf.type) else runs_to_insert
         filter = build_filter(
-            lambda: chunk_runs(self._file.source, self._file.footer, chunk, buffer),
+            lambda: runs(self._file.source, self._file.footer, chunk, buffer),
             chunk.leaf.type,
             self._max_values(chunk),
             self._size_of(chunk),

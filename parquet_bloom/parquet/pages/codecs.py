@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import cramjam
 
@@ -33,8 +33,11 @@ _MOST_EACH = {
     CompressionCodec.LZ4_RAW: 255,
 }
 
+# No header can say more.
+MAX_PAGE_BYTES = (1 << 31) - 1
+
 # From here on, memory is not cleared before it is used, which would make all of it resident.
-_LARGE_BYTES = 16 << 20
+LARGE_BYTES = 16 << 20
 
 
 class PageBuffer:
@@ -46,9 +49,13 @@ class PageBuffer:
 
     def room(self, size: int) -> memoryview:
         """The first `size` bytes of it."""
-        if size > len(self._memory):
-            self._memory = bytearray(size)
-        return memoryview(self._memory)[:size]
+        return self.all(size)[:size]
+
+    def all(self, least: int = 0) -> memoryview:
+        """All of it, at least so many bytes."""
+        if least > len(self._memory):
+            self._memory = bytearray(least)
+        return memoryview(self._memory)
 
 
 def decompress(
@@ -83,9 +90,28 @@ def decompress(
 
 
 def _room(size: int, buffer: PageBuffer | None) -> memoryview:
-    if size >= _LARGE_BYTES:
+    if size >= LARGE_BYTES:
         return memoryview(mmap.mmap(-1, size))
     return buffer.room(size) if buffer else memoryview(bytearray(size))
+
+
+class Codec(NamedTuple):
+    """`decompress_into(data, out)` returns the number of bytes that it has written to `out`, or raises
+    `error`; it is None for bytes that are not compressed. Of more than `most_each` for each byte of
+    `data`, none has to be asked for."""
+
+    decompress_into: Callable[[memoryview, Any], int] | None
+    error: type[Exception]
+    most_each: int
+
+
+def codec_of(codec: int | None) -> Codec:
+    """How the kernel decompresses. Raises UnsupportedError if that cannot be done."""
+    check_supported(codec)
+    known = codec if codec is not None else CompressionCodec.UNCOMPRESSED
+    return Codec(
+        _CODECS.get(known), cramjam.DecompressionError, _MOST_EACH.get(known, MAX_PAGE_BYTES)
+    )
 
 
 def check_supported(codec: int | None) -> str:

@@ -58,7 +58,7 @@ class ReadAhead:
 
     def __init__(self, source: Source, end: int, likely_end: int) -> None:
         self.end = end
-        self._likely_end = likely_end
+        self.likely_end = likely_end
         self._source = source
         self._ahead = b""
         self._start = 0
@@ -70,7 +70,7 @@ class ReadAhead:
             raise PageError(f"page at {start}: {size} bytes, expected to end by {self.end}")
         offset = start - self._start
         if not 0 <= offset <= len(self._ahead) - size:
-            end = self._likely_end if start + size <= self._likely_end else self.end
+            end = self.likely_end if start + size <= self.likely_end else self.end
             length = min(size + AHEAD_BYTES, end - start)
             # So that the same memory can be had again.
             self._ahead = b""

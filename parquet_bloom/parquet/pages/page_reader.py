@@ -12,6 +12,7 @@ from parquet_bloom.parquet.pages.page import Page, ReadAhead
 from parquet_bloom.parquet.thrift.ttypes import PageType
 
 if TYPE_CHECKING:
+    from parquet_bloom.native import _kernel
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.parquet.pages.codecs import PageBuffer
@@ -45,8 +46,10 @@ class PageReader:
         if start < (chunk.bloom_filter_offset or 0) < self._chunk_end:
             self._chunk_end = chunk.bloom_filter_offset or 0
         self._ahead = ReadAhead(source, footer.start, min(self._chunk_end, footer.start))
-        self._largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
+        self.largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
         self._ordinal = 0
+        # In the data pages before the next one.
+        self.num_values = 0
         # Bytes of the dictionary, once it was decompressed.
         self.held = 0
         self._expected: Sequence[int] = _DICTIONARY_FIRST
@@ -66,6 +69,27 @@ class PageReader:
             if page.header.type not in DATA_PAGES or page.header.num_values != 0:
                 raise PageError(f"pages end at {end}, the footer says {self._chunk_end}")
 
+    @property
+    def left(self) -> int:
+        """How many bytes there are before the footer."""
+        return self._ahead.end - self.position
+
+    @property
+    def likely_left(self) -> int:
+        """How many of them the footer counts to the chunk."""
+        return self._ahead.likely_end - self.position
+
+    def stretch(self, size: int) -> memoryview:
+        """The bytes from the next page on, `size` of them if there are as many, and whatever has been
+        read after them."""
+        return self._ahead.read(self.position, min(size, self.left))
+
+    def pass_pages(self, pages: _kernel.PlainPages) -> None:
+        """Go on behind data pages that the kernel has inserted."""
+        self.position += pages.num_bytes
+        self.num_values += pages.num_values
+        self._ordinal += pages.num_pages
+
     def next_page(self) -> Page:
         """The next page; reads its header only."""
         start, end = self.position, self._ahead.end
@@ -73,7 +97,7 @@ class PageReader:
             self._ahead, start, self._ordinal, self._expected
         )
         body, plain = header.compressed_page_size, header.uncompressed_page_size
-        if body is None or plain is None or body < 0 or not 0 <= plain <= self._largest:
+        if body is None or plain is None or body < 0 or not 0 <= plain <= self.largest:
             raise PageError(f"page at {start}: impossible sizes {body} and {plain}")
         if start + length + body > end:
             raise PageError(f"page at {start}: {body} bytes, expected to end by {end}")

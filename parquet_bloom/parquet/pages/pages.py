@@ -28,6 +28,7 @@ from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
+from parquet_bloom.parquet.pages.plain_pages import STRETCH_BYTES, PlainPages
 from parquet_bloom.parquet.pages.runs import PrefixedRun, Run
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
@@ -54,10 +55,11 @@ _FEW_BYTES = 2 << 20
 @dataclass(frozen=True, slots=True)
 class ChunkRun:
     """Values of one page: the data page with this number, counted from 0 in the chunk, or the
-    dictionary page (None), which holds each value once."""
+    dictionary page (None), which holds each value once. `is_plain`: all values of a PLAIN data page."""
 
     page: int | None
     run: Run
+    is_plain: bool = False
 
     @property
     def is_dictionary(self) -> bool:
@@ -113,6 +115,23 @@ def chunk_runs(
     also raise PageError when its values are used (see `located`).
     """
     reader = PageReader(source, footer, chunk, buffer)
+    return _chunk_runs(reader, footer, chunk)
+
+
+def runs_to_insert(
+    source: Source, footer: Footer, chunk: ColumnChunk, buffer: PageBuffer
+) -> Iterator[ChunkRun | PlainPages]:
+    """The same, all to be inserted into one filter: PLAIN pages that follow one come together. Each part
+    is to be inserted before the next one is asked for."""
+    reader = PageReader(source, footer, chunk, buffer)
+    following = PlainPages(reader, footer, chunk, buffer) if PlainPages.are_in(chunk) else None
+    for part in _chunk_runs(reader, footer, chunk):
+        yield part
+        if following is not None and following.is_open and part.is_plain:
+            yield following
+
+
+def _chunk_runs(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRun]:
     has_dictionary = False
     for page in _pages(reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
@@ -123,7 +142,7 @@ def chunk_runs(
         if encoding not in DICTIONARY_ENCODINGS:
             section = _value_section(reader, footer, page, chunk)
             for run in _data_runs(section, page, chunk, encoding):
-                yield ChunkRun(page.ordinal, run)
+                yield ChunkRun(page.ordinal, run, encoding == Encoding.PLAIN)
         elif not has_dictionary:
             raise PageError("dictionary-encoded page without a dictionary page")
 
@@ -189,7 +208,7 @@ def pages_room(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
     except ParquetBloomError:
         # Whoever reads it says what is wrong; up to there, this is what it takes.
         pass
-    return min(dictionary + largest, memory())
+    return min(dictionary + largest + STRETCH_BYTES, memory())
 
 
 def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries: int) -> bytearray:
@@ -223,18 +242,19 @@ def _pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[P
     """The dictionary page and the data pages, until they hold the footer's number of values."""
     check_readable(footer, chunk)
     assert chunk.num_values is not None
-    seen = 0
-    while seen < chunk.num_values:
+    while reader.num_values < chunk.num_values:
         page = reader.next_page()
         if page.header.type == PageType.DICTIONARY_PAGE:
             yield page
         elif page.header.type in DATA_PAGES:
             num_values, _ = _num_values_and_encoding(page)
-            seen += num_values
+            reader.num_values += num_values
             yield page
-    if seen != chunk.num_values:
-        raise PageError(f"pages hold {seen} values, the footer says {chunk.num_values}")
-    if seen:
+    if reader.num_values != chunk.num_values:
+        raise PageError(
+            f"pages hold {reader.num_values} values, the footer says {chunk.num_values}"
+        )
+    if reader.num_values:
         reader.check_end()
 
 
