@@ -1,4 +1,5 @@
-"""pbloom's build of one column against pyarrow's decode of it, in one process, on one thread.
+"""pbloom's build of one column against pyarrow's decode of it, and against libzstd, which only
+decompresses the pages that pbloom does; in one process, on one thread.
 
 Run as a program, `python -m benchmarks.decoding FILE ROUNDS COLUMN...`; prints JSON: for each
 column and contender the seconds of each round, [wall, CPU].
@@ -12,11 +13,15 @@ import time
 from collections.abc import Callable
 
 import pyarrow.parquet as pq
+import zstandard
 
 import parquet_bloom as pb
+from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
+from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS
 
 Seconds = tuple[float, float]
 Work = Callable[[str, str], None]
+Pages = list[tuple[bytes, int]]
 
 # The columns of data.py whose chunks are dictionary-encoded strings from end to end.
 DICTIONARY_COLUMNS = ("country", "city")
@@ -35,8 +40,40 @@ def build(file: str, column: str) -> None:
     pb.build(file, columns=[column], dry_run=True, threads=1)
 
 
-def contenders(column: str) -> dict[str, Work]:
-    works: dict[str, Work] = {"pyarrow": decode, "pbloom": build}
+def compressed_pages(file: str, column: str) -> Pages:
+    """Those whose values count, and the size of each without compression: not the data pages that only
+    refer to a dictionary. In memory, so that reading does not count."""
+    pages = []
+    with pb.open(file) as opened:
+        leaf = next(leaf for leaf in opened.footer.leaves if leaf.name == column)
+        for row_group in range(pq.read_metadata(file).num_row_groups):
+            chunk = opened.footer.chunk(row_group, leaf)
+            reader = PageReader(opened.source, opened.footer, chunk)
+            num_values = 0
+            while num_values < (chunk.num_values or 0):
+                page = reader.next_page()
+                is_data = page.header.type in DATA_PAGES
+                num_values += page.header.num_values or 0 if is_data else 0
+                if not is_data or page.header.encoding not in DICTIONARY_ENCODINGS:
+                    pages.append((bytes(reader.body(page)), page.plain_size))
+    return pages
+
+
+def decompressing(pages: Pages) -> Work:
+    def decompress(file: str, column: str) -> None:
+        decompressor = zstandard.ZstdDecompressor()
+        for page, size in pages:
+            decompressor.decompress(page, max_output_size=size)
+
+    return decompress
+
+
+def contenders(file: str, column: str) -> dict[str, Work]:
+    works: dict[str, Work] = {
+        "libzstd": decompressing(compressed_pages(file, column)),
+        "pyarrow": decode,
+        "pbloom": build,
+    }
     if column in DICTIONARY_COLUMNS:
         works["pyarrow, dictionary"] = decode_dictionary
     return works
@@ -50,7 +87,7 @@ def timed(work: Work, file: str, column: str) -> Seconds:
 
 def measure(file: str, column: str, rounds: int) -> dict[str, list[Seconds]]:
     """The first round warms up and is dropped."""
-    works = contenders(column)
+    works = contenders(file, column)
     seconds: dict[str, list[Seconds]] = {name: [] for name in works}
     for _ in range(1 + rounds):
         for name, work in works.items():

@@ -78,6 +78,7 @@ HOMES = {
     "rich": {"render/table.py", "render/terminal.py"},
     "thrift": {"parquet/footer/compact.py"},
     "urllib3": {"storage/objects/gcs_client.py"},
+    "zstandard": {"parquet/pages/codecs.py"},
     "xxhash": {
         "diagnosis/hashes.py",
         "orc/writer.py",
