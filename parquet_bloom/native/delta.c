@@ -30,13 +30,28 @@ static uint64_t read_zigzag(struct bytes *b) {
     return (value >> 1) ^ (0 - (value & 1));
 }
 
-/* Add `count` packed deltas, each relative to `least`, to `last` in turn; returns the sum. */
-static uint64_t unpack(const uint8_t *packed, int width, int64_t count, uint64_t least,
-                       uint64_t last, uint64_t *values) {
+/* Values of so many bits lie within 8 bytes, at whichever bit they begin. */
+enum { NARROW = 57 };
+
+/* Add `count` packed deltas, each relative to `least`, to `last` in turn; returns the sum. All of them end
+ * by `end`; up to there, more than a delta is loaded at a time. */
+static uint64_t unpack(const uint8_t *packed, const uint8_t *end, int width, int64_t count,
+                       uint64_t least, uint64_t last, uint64_t *values) {
     uint64_t mask = width == 64 ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
+    int64_t i = 0, bit = 0;
+    for (; i < count && width <= NARROW && end - packed >= (bit >> 3) + 8; i++, bit += width) {
+        uint64_t word;
+        memcpy(&word, packed + (bit >> 3), sizeof word);
+        values[i] = last += least + (word >> (bit & 7) & mask);
+    }
     unsigned __int128 bits = 0;
     int have = 0;
-    for (int64_t i = 0; i < count; i++) {
+    packed += bit >> 3;
+    if (i < count && (bit & 7)) {
+        bits = *packed++ >> (bit & 7);
+        have = 8 - (int)(bit & 7);
+    }
+    for (; i < count; i++) {
         for (; have < width; have += 8) bits |= (unsigned __int128)*packed++ << have;
         values[i] = last += least + ((uint64_t)bits & mask);
         bits >>= width;
@@ -80,7 +95,7 @@ int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, 
             int64_t n = state->left < per_miniblock ? state->left : per_miniblock;
             int64_t needed = (n * widths[m] + 7) / 8, whole = per_miniblock / 8 * widths[m];
             if (widths[m] > 64 || b.end - b.at < needed) return -1;
-            state->last = unpack(b.at, widths[m], n, least, state->last, next);
+            state->last = unpack(b.at, b.end, widths[m], n, least, state->last, next);
             b.at += whole < b.end - b.at ? whole : b.end - b.at;
             next += n;
             state->left -= n;
