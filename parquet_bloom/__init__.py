@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.build import build as build
     from parquet_bloom.verbs.build_table import TableBuildReport as TableBuildReport
     from parquet_bloom.verbs.build_table import build_table as build_table
+    from parquet_bloom.verbs.clean_temp import CleaningReport as CleaningReport
+    from parquet_bloom.verbs.clean_temp import clean_temp as clean_temp
     from parquet_bloom.verbs.diff import FileDiff as FileDiff
     from parquet_bloom.verbs.diff import FilterDiff as FilterDiff
     from parquet_bloom.verbs.diff import diff as diff
@@ -119,6 +121,7 @@ _NAMES = {
     "verbs.advise": "AdviceReport Advisor advise",
     "verbs.build": "BuildReport build",
     "verbs.build_table": "TableBuildReport build_table",
+    "verbs.clean_temp": "CleaningReport clean_temp",
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
     "verbs.inspect": "FileInspection inspect",

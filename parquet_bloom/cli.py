@@ -19,7 +19,8 @@ class _Commands(dict[str, Any]):
     take 6 ms."""
 
     def __getitem__(self, name: str) -> click.Command:
-        command: click.Command = getattr(import_module(f"parquet_bloom.commands.{name}"), name)
+        module = name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"parquet_bloom.commands.{module}"), module)
         return command
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -37,6 +38,7 @@ COMMANDS = [
     "validate",
     "repair",
     "recover",
+    "clean-temp",
     "strip",
     "diff",
     "dump",

@@ -82,6 +82,9 @@ RepairAction = Literal[
 # What `recover` did about the journal of a file.
 RecoveryAction = Literal["cut back", "journal removed", "nothing"]
 
+# What `clean-temp` finds.
+LeftoverKind = Literal["temporary file", "upload"]
+
 # For a word in a header that the format does not have.
 UNKNOWN: Final = "unknown"
 

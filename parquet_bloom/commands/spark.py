@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import wraps
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.ages import age, older_than
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.key_options import executor_key_options
@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableOptions
     from parquet_bloom.spark.outcome import Report
 
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def _age(text: str) -> timedelta:
-    """`90s`, `30m`, `12h`, `2d`, `1w`."""
-    matched = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
-    if matched is None:
-        raise click.BadParameter(f"{text}: expected a number and s, m, h, d or w, such as 2d")
-    return timedelta(**{_UNITS[matched[2]]: float(matched[1])})
-
 
 def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
     """A time, or how long ago it was."""
@@ -50,7 +40,7 @@ def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> datet
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return datetime.now(UTC) - _age(text)
+        return datetime.now(UTC) - age(text)
     return moment.astimezone(UTC)
 
 
@@ -259,12 +249,6 @@ def strip() -> None:
     """Remove Bloom filters from files, in place."""
 
 
-@_verb(
-    files_option(
-        "--older-than", callback=lambda ctx, param, text: _age(text).total_seconds(),
-        default="1h", show_default=True, metavar="AGE",
-        help="Only files that nobody has written to for this long.",
-    )
-)  # fmt: skip
+@_verb(older_than)
 def clean_temp() -> None:
     """Remove temporary files that killed attempts have left."""

@@ -61,7 +61,7 @@ class Address(str):
         found.options = dict(options or {}) | ({} if is_http else _options_in(query, split))
         return found
 
-    def found(self, key: str, listed: Listed) -> Self:
+    def found(self, key: str, listed: Listed | None = None) -> Self:
         """An object of the same store, with what a listing says of it."""
         copy = self.other(f"{self.scheme}://{self.host}/{quote(key, safe=UNESCAPED)}")
         copy.listed = listed

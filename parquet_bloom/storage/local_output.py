@@ -28,6 +28,7 @@ from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
+from parquet_bloom.vocabulary import LeftoverKind
 
 COPY_CHUNK = 16 << 20
 
@@ -36,8 +37,8 @@ TEMPORARY_SUFFIX = ".pbloom-tmp"
 # A name can have 255 bytes, with the random part and the suffix.
 NAME_BYTES = 200
 
-# A temporary file, or the checksum put aside for it.
-_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
+# A temporary file, or the checksum put aside for it, and of which output.
+_TEMPORARY = re.compile(r"\.(.*)\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
 
 # Errors of file systems that do not support copy_file_range between two files, hard links, fsync of
 # folders, or setting an attribute or owner.
@@ -342,23 +343,36 @@ def mode_like(source: Source) -> int:
 
 def hidden_name(name: str) -> str:
     """A unique name for the temporary file of an output."""
-    cut = os.fsencode(name)[:NAME_BYTES].decode(errors="ignore")
-    return f".{cut}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
+    return f".{_cut(name)}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
+
+
+def _cut(name: str) -> str:
+    return os.fsencode(name)[:NAME_BYTES].decode(errors="ignore")
+
+
+def is_temporary(name: str, of: str | None = None) -> bool:
+    """Whether an output gave a temporary file this name; `of`: the output named so."""
+    found = _TEMPORARY.fullmatch(name)
+    return found is not None and (of is None or found[1] == _cut(of))
 
 
 def is_left(name: str, modified: float, older_than: float) -> bool:
     """Whether a killed output left this file: it has such a name, and was last `modified` (seconds
     since 1970) at least `older_than` seconds ago."""
-    return _TEMPORARY.fullmatch(name) is not None and time.time() - modified >= older_than
+    return is_temporary(name) and time.time() - modified >= older_than
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A file left by a killed output; `size` in bytes."""
+    """A file left by a killed output, last written at the time `since`, in seconds since 1970; or an
+    upload that began then and was not finished. `size` in bytes. `remove`: raises OSError, which is
+    FileNotFoundError if it is no longer there."""
 
     path: str
     size: int
+    since: float
     remove: Callable[[], None]
+    kind: LeftoverKind = "temporary file"
 
 
 def leftovers(folder: Path, older_than: float) -> Iterator[Leftover]:
@@ -368,7 +382,8 @@ def leftovers(folder: Path, older_than: float) -> Iterator[Leftover]:
             status = entry.stat(follow_symlinks=False)
             is_file = stat.S_ISREG(status.st_mode)
             if is_file and is_left(entry.name, status.st_mtime, older_than):
-                yield Leftover(entry.path, status.st_size, partial(os.unlink, entry.path))
+                remove = partial(os.unlink, entry.path)
+                yield Leftover(entry.path, status.st_size, status.st_mtime, remove)
 
 
 def folders_in(folder: str) -> Iterator[str]:

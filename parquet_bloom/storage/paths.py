@@ -53,13 +53,20 @@ def expand_tables(
     names: Iterable[str], options: Mapping[str, str] | None = None
 ) -> tuple[list[Input], list[OSError]]:
     """The same, but each name is that of a table, whose folder is not looked into."""
+    return expand_named((name.rstrip("/") or name for name in names), options, "a table")
+
+
+def expand_named(
+    names: Iterable[str], options: Mapping[str, str] | None, expected: str
+) -> tuple[list[Input], list[OSError]]:
+    """What is named itself, and an error for each empty name, where something else was `expected`."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
         if not name:
-            errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a table"))
+            errors.append(FileNotFoundError(errno.ENOENT, f"an empty name, expected {expected}"))
             continue
-        path = os.fspath(with_options(name.rstrip("/") or name, options))
+        path = os.fspath(with_options(name, options))
         inputs.append(Input(path, Path(Path(path).name)))
     return inputs, errors
 

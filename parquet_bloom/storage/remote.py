@@ -233,17 +233,27 @@ class RemoteFolder:
         """The names in its folder `name`; none if there is no such folder. Raises OSError."""
         return [info.base_name for info in self._list(self._path_of(name))]
 
-    def _list(self, path: str) -> list[Any]:
+    def _list(self, path: str, deep: bool = False) -> list[Any]:
+        selector = fs.FileSelector(path, allow_not_found=True, recursive=deep)
         with failing(self._url, f"listing {path}"):
             try:
-                return list(self._system.get_file_info(fs.FileSelector(path, allow_not_found=True)))
+                return list(self._system.get_file_info(selector))
             except NotADirectoryError:
                 return []
 
-    def leftovers(self, older_than: float) -> Iterator[Leftover]:
-        """The leftovers in it of at least that many seconds. Raises OSError."""
-        place = self._url.partition("?")[0].rstrip("/")
-        for info in self._list(self._place):
-            if info.is_file and is_left(info.base_name, info.mtime_ns / 1e9, older_than):
-                remove = partial(self._system.delete_file, info.path)
-                yield Leftover(f"{place}/{info.base_name}", info.size, remove)
+    def leftovers(self, older_than: float, deep: bool = False) -> Iterator[Leftover]:
+        """The leftovers in it of at least that many seconds; `deep`: below it, too. Raises OSError."""
+        place, start = self._url.partition("?")[0].rstrip("/"), self._place.rstrip("/")
+        for info in self._list(self._place, deep):
+            # Folders have no time.
+            if not info.is_file:
+                continue
+            since = info.mtime_ns / 1e9
+            if is_left(info.base_name, since, older_than):
+                remove = partial(self._delete, info.path)
+                name = f"{place}{info.path.removeprefix(start)}"
+                yield Leftover(name, info.size, since, remove)
+
+    def _delete(self, path: str) -> None:
+        with failing(self._url, f"removing {path}"):
+            self._system.delete_file(path)

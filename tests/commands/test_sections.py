@@ -47,8 +47,8 @@ def test_ranges_are_said_in_words(path):
 
 def test_commands_are_listed_in_the_order_of_work():
     listed = help_of(()).split("Commands:\n")[1]
-    assert " ".join(re.findall(r"^  (\w+)", listed, re.MULTILINE)) == (
-        "advise build inspect probe validate repair recover strip diff dump report rule spark completion"
+    assert " ".join(re.findall(r"^  ([\w-]+)", listed, re.MULTILINE)) == (
+        "advise build inspect probe validate repair recover clean-temp strip diff dump report rule spark completion"
     )
     assert "..." not in listed
 

@@ -1,15 +1,18 @@
 """A server like Amazon S3, to write to: conditions, multipart uploads, copies of parts, and tags.
 
-`kind` of what is asked: PUT, DELETE, CREATE, PART, COPY, COMPLETE, ABORT, TAGS, besides those of an
-ObjectServer.
+`kind` of what is asked: PUT, DELETE, CREATE, PART, COPY, COMPLETE, ABORT, TAGS, REMOVE (of several
+objects), UPLOADS and PARTS, which are listings, besides those of an ObjectServer.
 """
 
 import hashlib
+import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.etree import ElementTree
+from xml.sax.saxutils import escape
 
 from make.object_server import Asked, Fault, Handler, ObjectServer
 
@@ -42,6 +45,9 @@ class Upload:
     headers: dict[str, str]
     tags: str
     parts: dict[int, bytes] = field(default_factory=dict)
+    # Seconds since 1970; when the last part came, None for all at the beginning.
+    begun: float = field(default_factory=time.time)
+    sent: float | None = None
 
 
 class S3Server(ObjectServer):
@@ -87,8 +93,11 @@ class WritingHandler(Handler):
         return is_fine
 
     def do_GET(self) -> None:
-        if "tagging" in self._query():
-            self._write("TAGS")
+        query = self._query()
+        listings = {"tagging": "TAGS", "uploads": "UPLOADS", "uploadId": "PARTS"}
+        kind = next((kind for name, kind in listings.items() if name in query), None)
+        if kind is not None:
+            self._write(kind)
         else:
             super().do_GET()
 
@@ -98,7 +107,9 @@ class WritingHandler(Handler):
         self._write("PUT" if "partNumber" not in query else "COPY" if is_copy else "PART")
 
     def do_POST(self) -> None:
-        self._write("CREATE" if "uploads" in self._query() else "COMPLETE")
+        query = self._query()
+        kind = "REMOVE" if "delete" in query else "CREATE" if "uploads" in query else "COMPLETE"
+        self._write(kind)
 
     def do_DELETE(self) -> None:
         self._write("ABORT" if "uploadId" in self._query() else "DELETE")
@@ -164,6 +175,13 @@ class WritingHandler(Handler):
         self.store.objects.pop(name, None)
         return 204, "", {}
 
+    def _remove(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        keys = [each.text or "" for each in ElementTree.fromstring(body).findall(".//{*}Key")]
+        for key in keys:
+            self.store.objects.pop(f"{name.rstrip('/')}/{key}", None)
+        done = "".join(f"<Deleted><Key>{escape(key)}</Key></Deleted>" for key in keys)
+        return 200, f"<DeleteResult>{done}</DeleteResult>", {}
+
     def _create(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
         number = f"upload-{next(self.store._numbers)}"
         tags = self.headers.get("x-amz-tagging", "")
@@ -216,6 +234,55 @@ class WritingHandler(Handler):
         xml = f"<CompleteMultipartUploadResult><ETag>{self.store.etag(name)}</ETag></CompleteMultipartUploadResult>"
         return 200, xml, {}
 
+    def _uploads(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        """By key and then by number; as many as in a page of objects."""
+        query = self._query()
+        start = query.get("prefix", "")
+        # Of two uploads to one key, the earlier one comes first.
+        found = sorted(
+            (upload.name.partition("/")[2], upload.begun, number)
+            for number, upload in self.store.uploads.items()
+            if upload.name.startswith(f"{name.rstrip('/')}/{start}")
+        )
+        if "key-marker" in query:
+            marks = query["key-marker"], query["upload-id-marker"]
+            at = next(i for i, (key, _, number) in enumerate(found) if (key, number) == marks)
+            found = found[at + 1 :]
+        page, more = found[: self.store.page], len(found) > self.store.page
+        texts = [
+            f"<Upload><Key>{escape(key)}</Key><UploadId>{number}</UploadId>"
+            f"<Initiated>{_time(begun)}</Initiated></Upload>"
+            for key, begun, number in page
+        ]
+        if more:
+            texts.append(
+                f"<NextKeyMarker>{escape(page[-1][0])}</NextKeyMarker>"
+                f"<NextUploadIdMarker>{page[-1][2]}</NextUploadIdMarker>"
+            )
+        is_more = f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>"
+        xml = f"<ListMultipartUploadsResult>{is_more}{''.join(texts)}</ListMultipartUploadsResult>"
+        return 200, xml, {}
+
+    def _parts(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        query = self._query()
+        if query["uploadId"] not in self.store.uploads:
+            return _error(404, "NoSuchUpload")
+        after = int(query.get("part-number-marker", 0))
+        upload = self.store.uploads[query["uploadId"]]
+        parts, sent = upload.parts, upload.sent or upload.begun
+        last = max(parts, default=0)
+        found = sorted(number for number in parts if number > after)
+        page, more = found[: self.store.page], len(found) > self.store.page
+        texts = [
+            f"<Part><PartNumber>{number}</PartNumber><Size>{len(parts[number])}</Size>"
+            f"<LastModified>{_time(upload.begun if number < last else sent)}</LastModified></Part>"
+            for number in page
+        ]
+        if more:
+            texts.append(f"<NextPartNumberMarker>{page[-1]}</NextPartNumberMarker>")
+        is_more = f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>"
+        return 200, f"<ListPartsResult>{is_more}{''.join(texts)}</ListPartsResult>", {}
+
     def _abort(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
         if self.store.uploads.pop(self._query()["uploadId"], None) is None:
             return _error(404, "NoSuchUpload")
@@ -224,6 +291,10 @@ class WritingHandler(Handler):
 
 def _md5(data: bytes) -> str:
     return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
+
+
+def _time(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.000Z}"
 
 
 def _error(status: int, code: str) -> tuple[int, str, dict[str, str]]:

@@ -18,6 +18,7 @@ from conftest import FIXTURES, missing
 import parquet_bloom as pb
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.objects import s3_client
+from parquet_bloom.storage.objects.unfinished import unfinished_uploads
 from parquet_bloom.storage.paths import expand
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
@@ -151,3 +152,22 @@ def test_no_bucket(options):
     with pytest.raises(FileNotFoundError) as raised:
         pb.inspect("s3://nothing/x.parquet", storage_options=options)
     assert raised.value.strerror == "no bucket nothing"
+
+
+def test_uploads_that_nobody_finished(bucket, options):
+    """Of any age, as none here is old: dates in headers have no fractions of seconds."""
+    url = with_options("s3://lake/day=1", options)
+    for key in (KEY, "day=1/new.parquet", "day=10/a.parquet"):
+        number = bucket.create_multipart_upload(Bucket="lake", Key=key)["UploadId"]
+        where = {"Bucket": "lake", "Key": key, "UploadId": number}
+        bucket.upload_part(**where, PartNumber=1, Body=b"12345")
+    (left,) = unfinished_uploads(url, -1.0)
+    assert (left.path, left.size, left.kind) == (URL, 5, "upload")
+    assert abs(left.since - time.time()) < PATIENCE_SECONDS
+    assert list(unfinished_uploads(url, PATIENCE_SECONDS)) == []
+    left.remove()
+    assert list(unfinished_uploads(url, -1.0)) == []
+    with pytest.raises(FileNotFoundError):
+        left.remove()
+    kept = bucket.list_multipart_uploads(Bucket="lake")["Uploads"]
+    assert [each["Key"] for each in kept] == ["day=1/new.parquet", "day=10/a.parquet"]

@@ -56,23 +56,30 @@ class ObjectFolder:
             for meta in page
         ]
 
-    def leftovers(self, older_than: float) -> Iterator[Leftover]:
-        """The leftovers in it of at least that many seconds. Raises OSError."""
-        found = self._asked(LIST, lambda: obstore.list_with_delimiter(self._store, self._prefix))
-        for meta in found["objects"]:
-            key, size = meta["path"], meta["size"]
-            if is_left(key.rpartition("/")[2], meta["last_modified"].timestamp(), older_than):
-                place = self._address.found(key, Listed(size, meta["e_tag"]))
-                yield Leftover(place, size, partial(self._remove, key))
+    def leftovers(self, older_than: float, deep: bool = False) -> Iterator[Leftover]:
+        """The leftovers in it of at least that many seconds; `deep`: below it, too. Raises OSError."""
 
-    def _remove(self, key: str) -> None:
+        def everything() -> Any:
+            if deep:
+                return obstore.list(self._store, self._prefix or None).collect()
+            return obstore.list_with_delimiter(self._store, self._prefix)["objects"]
+
+        for meta in self._asked(LIST, everything):
+            key, size, since = meta["path"], meta["size"], meta["last_modified"].timestamp()
+            if is_left(key.rpartition("/")[2], since, older_than):
+                place = self._address.found(key, Listed(size, meta["e_tag"]))
+                yield Leftover(place, size, since, partial(self._remove, place))
+
+    def _remove(self, place: Address) -> None:
         """Raises OSError."""
+
+        def delete() -> None:
+            obstore.delete(self._store, place.key)
+
         try:
-            self._asked(PUT, lambda: obstore.delete(self._store, key))
+            submit(lambda: ask(place, PUT, delete, Traffic())).result()
         except PermissionError:
-            raise PermissionError(
-                errno.EACCES, "removing was refused", str(self._address)
-            ) from None
+            raise PermissionError(errno.EACCES, "removing was refused", str(place)) from None
 
     def entries(self, name: str) -> list[Entry]:
         prefix = f"{self._prefix}{name}"

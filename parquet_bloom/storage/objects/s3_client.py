@@ -63,8 +63,21 @@ class Client:
     ) -> dict[str, Any]:
         """The answer to an operation on the object. Raises one of FAILURES. `doubts`: gets failures
         of requests that the store may have done nevertheless."""
+        return self._sent(operation, kind, self._object | arguments, doubts)
+
+    def ask_bucket(self, operation: str, kind: Requests, **arguments: Any) -> dict[str, Any]:
+        """The answer to an operation on its bucket. Raises one of FAILURES."""
+        return self._sent(operation, kind, {"Bucket": self.address.host} | arguments, None)
+
+    def _sent(
+        self,
+        operation: str,
+        kind: Requests,
+        arguments: dict[str, Any],
+        doubts: list[BaseException] | None,
+    ) -> dict[str, Any]:
         work: Callable[..., dict[str, Any]] = getattr(self._s3, operation)
-        return send(lambda: work(**(self._object | arguments)), kind, self._traffic, BOTO3, doubts)
+        return send(lambda: work(**arguments), kind, self._traffic, BOTO3, doubts)
 
 
 def may_pass(error: BaseException) -> bool:

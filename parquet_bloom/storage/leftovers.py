@@ -1,0 +1,87 @@
+"""What killed runs have left at a path or URL: temporary files, and unfinished uploads to S3."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from glob import has_magic
+from pathlib import Path
+
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.storage import not_installed
+from parquet_bloom.storage.local_output import Leftover, folders_in, is_temporary, leftovers
+from parquet_bloom.storage.source import is_data_file, is_object, is_url, local_path
+from parquet_bloom.storage.table_of_file import folder_at
+
+_END_BY_THEMSELVES = "other stores discard them after a week"
+
+
+def files_left(path: str, older_than: float) -> Iterator[Leftover]:
+    """The temporary files in a folder and all below it, hidden ones too, or beside a file and for it,
+    that were last written at least `older_than` seconds ago. Links are not followed. Raises OSError,
+    UnsupportedError."""
+    if is_url(path):
+        return _behind(path, older_than)
+    file = local_path(path)
+    if file.is_dir():
+        folders = map(Path, folders_in(str(file)))
+        return (left for folder in folders for left in leftovers(folder, older_than))
+    if not os.path.lexists(file):
+        raise FileNotFoundError(errno.ENOENT, "no such file or folder", path)
+    return _of_file(leftovers(file.parent, older_than), file.name)
+
+
+def _behind(url: str, older_than: float) -> Iterator[Leftover]:
+    place = url if is_object(url) else url.partition("?")[0]
+    if has_magic(place):
+        raise OSError(errno.EINVAL, "a glob, expected a folder or a file", url)
+    if is_object(url):
+        from parquet_bloom.storage.address import Address
+
+        address = Address.of(url)
+        if address.kind == "http":
+            raise UnsupportedError(f"{address}: web servers are only read: nothing is left there")
+        if is_data_file(address.key) and (parent := address.parent) is not None:
+            return _of_file(folder_at(parent).leftovers(older_than), Path(address.key).name)
+    elif is_data_file(place):
+        folder, _, name = place.rpartition("/")
+        return _of_file(folder_at(folder + url.removeprefix(place)).leftovers(older_than), name)
+    return folder_at(url).leftovers(older_than, deep=True)
+
+
+def _of_file(found: Iterator[Leftover], name: str) -> Iterator[Leftover]:
+    """Those for the output `name`."""
+    for left in found:
+        path = getattr(left.path, "key", left.path)
+        if is_temporary(path.rpartition("/")[2], name):
+            yield left
+
+
+def uploads_left(path: str, older_than: float) -> Iterator[Leftover]:
+    """The uploads to an object in S3, or to those in a folder and below it, that were begun at least
+    `older_than` seconds ago, got nothing since, and can be ours: see `unfinished`. Raises OSError,
+    UnsupportedError."""
+    kind = None
+    if is_object(path):
+        from parquet_bloom.storage.address import Address
+
+        address = Address.of(path)
+        kind = address.kind
+    if kind != "s3":
+        raise UnsupportedError(
+            f"{path}: unfinished uploads are looked for in S3 only"
+            + f": {_END_BY_THEMSELVES}" * (kind in ("az", "gs"))
+        )
+    try:
+        from parquet_bloom.storage.objects.unfinished import unfinished_uploads
+    except ImportError as error:
+        if (error.name or "").startswith("parquet_bloom"):
+            raise
+        if (error.name or "").startswith("obstore"):
+            raise not_installed(path, error) from None
+        raise UnsupportedError(
+            f"{path}: to look for uploads, needs boto3, which is not installed:"
+            " pip install 'parquet_bloom[s3]'"
+        ) from None
+    return unfinished_uploads(address, older_than)

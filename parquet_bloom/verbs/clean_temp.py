@@ -1,0 +1,103 @@
+"""Remove what killed runs have left."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import chain
+from typing import TYPE_CHECKING, ClassVar
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import complaint
+from parquet_bloom.storage import with_options
+from parquet_bloom.verbs.documents import Report
+from parquet_bloom.vocabulary import LeftoverKind
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.local_output import Leftover
+
+# Seconds for which others may well keep an upload open.
+LEAST_UPLOAD_AGE = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedLeftover:
+    """A leftover that was removed, or would be. `file`: its path or URL, for an upload that of the
+    object; `since`: when it was last written, for an upload when it began, in UTC as
+    `2026-11-20T06:00:00Z`; `num_bytes`: what it took; `problem`: why it is still there, else None."""
+
+    kind: LeftoverKind
+    file: str
+    since: str
+    num_bytes: int
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CleaningReport(Report):
+    """What clean_temp did at one path, or would do if it was a `dry_run`."""
+
+    _rows: ClassVar = ("leftovers",)
+    _item: ClassVar = RemovedLeftover
+
+    path: str
+    leftovers: tuple[RemovedLeftover, ...]
+    dry_run: bool
+
+
+def clean_temp(
+    path: str | os.PathLike[str],
+    *,
+    older_than: float = 3600.0,
+    uploads_older_than: float | None = None,
+    dry_run: bool = False,
+    storage_options: Mapping[str, str] | None = None,
+) -> CleaningReport:
+    """Remove temporary files that killed runs have left, and abort uploads to S3.
+
+    path: a folder, which is searched with all folders below it, hidden ones too, or a file, for its own
+    leftovers only; a local path or a URL. older_than: in seconds; what was written to since is left.
+    uploads_older_than: in seconds, at least a day; also abort the uploads to S3 that began before, got
+    nothing since, and were not finished. Nothing tells ours from those of other programs: only uploads to keys at which there is
+    no object, as of committers that make new files, are left alone. None: none is aborted. dry_run:
+    only say what would be removed. storage_options: for the object store behind a URL, see
+    docs/object-stores.md.
+
+    Raises TypeError and ValueError for ages that cannot be, UnsupportedError for uploads anywhere but in S3,
+    OSError if a folder cannot be listed.
+    """
+    _check_age("older_than", older_than, 0)
+    from parquet_bloom.storage.leftovers import files_left, uploads_left
+
+    name = os.fspath(with_options(os.fspath(path), storage_options))
+    found: Iterator[Leftover] = iter(())
+    if uploads_older_than is not None:
+        _check_age("uploads_older_than", uploads_older_than, LEAST_UPLOAD_AGE)
+        found = uploads_left(name, uploads_older_than)
+    # All are found before one is removed: a listing must not change under whoever reads it.
+    lefts = [*found, *files_left(name, older_than)]
+    removed = chain.from_iterable(_removed(left, dry_run) for left in lefts)
+    return CleaningReport(name, tuple(removed), dry_run)
+
+
+def _check_age(name: str, seconds: float, least: float) -> None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"{name}: {seconds!r}, expected a number of seconds")
+    if not least <= seconds < math.inf:
+        raise ValueError(f"{name}: {seconds}, expected {least:.0f} or more seconds")
+
+
+def _removed(left: Leftover, dry_run: bool) -> Iterator[RemovedLeftover]:
+    problem = None
+    if not dry_run:
+        try:
+            left.remove()
+        except FileNotFoundError:
+            # Others have removed it, or it has become the output.
+            return
+        except OSError as error:
+            problem = complaint(error)
+    since = datetime.fromtimestamp(int(left.since), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    yield RemovedLeftover(left.kind, str(left.path), since, left.size, problem)

@@ -1,0 +1,92 @@
+"""`pbloom clean-temp`: what it prints, and its exit codes."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from make.commands import outcome
+from make.object_server import Fault
+from make.s3_server import S3Server, Upload
+
+BEGUN = 1_700_000_000
+OLD = "2023-11-14 22:13:20 UTC"
+LEFT = f".a.parquet.{'0' * 16}.pbloom-tmp"
+URL = "s3://lake/a.parquet"
+
+
+@pytest.fixture
+def options(s3: S3Server) -> list[str]:
+    """Of a store with an object, an upload to it, and a temporary object."""
+    s3.put("lake/a.parquet", b"PAR1")
+    s3.uploads["1"] = Upload("lake/a.parquet", {}, "", {1: b"12345"}, BEGUN)
+    return [part for item in s3.options.items() for part in ("--storage-option", "=".join(item))]
+
+
+def test_uploads(s3: S3Server, options: list[str]) -> None:
+    what = f"{URL}: upload of 5 B, begun {OLD}"
+    result = outcome("clean-temp", "s3://lake/", "--uploads", "1d", "--dry-run", *options)
+    assert (result.code, result.output.splitlines()) == (
+        0,
+        [f"{what}: would be aborted", "1 upload; 5 B; dry run: nothing was removed"],
+    )
+    result = outcome("clean-temp", "s3://lake/", *options)
+    assert (result.code, result.output) == (0, "nothing is left to remove\n")
+    s3.faults.append(Fault(403, "<Error><Code>AccessDenied</Code></Error>", kind="ABORT"))
+    result = outcome("clean-temp", "s3://lake/", "--uploads", "1d", *options)
+    assert (result.code, result.stdout) == (2, "nothing is left to remove\n")
+    assert result.complaint == (
+        f"{URL}: aborting was refused (403 AccessDenied): allow s3:AbortMultipartUpload"
+    )
+    assert len(s3.uploads) == 1
+    result = outcome("clean-temp", "s3://lake/", "--uploads", "1w", "--stats", *options)
+    assert (result.code, result.stdout.splitlines()) == (0, [f"{what}: aborted", "1 upload; 5 B"])
+    # Two listings: of uploads, and of temporary objects.
+    assert result.complaint.startswith("5 requests to object stores (1 get, 1 head, 2 list, 1 put)")
+    assert s3.uploads == {}
+
+
+def test_files_as_json(tmp_path: Path) -> None:
+    place = tmp_path / LEFT
+    place.write_bytes(b"1234")
+    os.utime(place, (BEGUN, BEGUN))
+    document = {
+        "path": str(tmp_path),
+        "dry_run": True,
+        "leftovers": [
+            {
+                "kind": "temporary file",
+                "file": str(place),
+                "since": "2023-11-14T22:13:20Z",
+                "num_bytes": 4,
+                "problem": None,
+            }
+        ],
+    }
+    result = outcome("clean-temp", tmp_path, "--dry-run", "--json")
+    assert (result.code, json.loads(result.output)) == (0, document)
+    result = outcome("clean-temp", tmp_path)
+    assert result.output.splitlines() == [
+        f"{place}: temporary file of 4 B, last written {OLD}: removed",
+        "1 temporary file; 4 B",
+    ]
+    result = outcome("clean-temp", tmp_path, "--json")
+    assert json.loads(result.output) == document | {"leftovers": [], "dry_run": False}
+
+
+def test_what_is_wrong(s3: S3Server, options: list[str], tmp_path: Path) -> None:
+    for age in ("23h", "0s", "soon"):
+        result = outcome("clean-temp", "s3://lake/", "--uploads", age, *options)
+        assert result.code == 2
+        assert len(s3.uploads) == 1
+    result = outcome("clean-temp", "s3://lake/", "--uploads", "23h", *options)
+    assert result.stderr.splitlines()[-1] == (
+        "Error: Invalid value for '--uploads': 23h: expected at least 1d: other programs keep uploads"
+        " open for hours"
+    )
+    result = outcome("clean-temp", "")
+    assert (result.code, result.output) == (2, "pbloom: an empty name, expected a file or folder\n")
+    (tmp_path / LEFT).touch()
+    result = outcome("clean-temp", tmp_path / "gone", tmp_path, "--older-than", "0s")
+    assert (result.code, result.complaint) == (2, f"{tmp_path}/gone: no such file or folder")
+    assert result.stdout.splitlines()[-1] == "1 temporary file; 0 B"
