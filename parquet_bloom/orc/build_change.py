@@ -81,10 +81,6 @@ class BuiltChange(StripesChange):
         with closing(self._builder.built(self._wanted)) as self._built:
             super().compose(version)
 
-    @property
-    def reads_values(self) -> bool:
-        return bool(self._wanted)
-
     def streams_of(self, stripe: int) -> Streams:
         streams: dict[int, FilterStreams] = {id: {} for id in self._dropped.get(stripe, ())}
         self._written = []

@@ -48,11 +48,6 @@ class StripesChange(Change):
         self._places: list[StripePlace] = []
         self._digests: list[Digests] = []
 
-    @property
-    def reads_values(self) -> bool:
-        """Whether `streams_of` reads the values of the file, and says so to its source."""
-        return False
-
     @abstractmethod
     def streams_of(self, stripe: int) -> Streams:
         """The filters to change in a stripe. Asked once per stripe, in order."""
@@ -63,8 +58,8 @@ class StripesChange(Change):
 
     def compose(self, version: Version) -> None:
         tail, source = self.file.tail, self.file.source
-        if not self.reads_values:
-            version.will_append_from(source, [(0, tail.postscript_start)])
+        # Which has all values, too, if it is fetched.
+        version.will_append_from(source, [(0, tail.postscript_start)])
         version.append_from(source, 0, _header_length(tail))
         for index in range(len(tail.stripes)):
             streams = self.streams_of(index)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 BYTES_PER_REQUEST: Final = 1 << 20
 # So much is one request anyway.
 FEW_BYTES: Final = 8 << 20
+# For headers alone, more is not fetched.
+MOST_FOR_HEADERS: Final = 64 << 20
 
 
 def filter_ranges(
@@ -71,11 +73,17 @@ def block_ranges(
 
 
 def header_ranges(file: OpenFile, chunks: Iterable[ColumnChunk]) -> Iterator[Range]:
-    """The headers of their filters."""
+    """The headers of their filters, or the whole filters if that is quicker."""
+    headers, whole = [], []
     for chunk in chunks:
-        offset = chunk.bloom_filter_offset or 0
+        offset, length = chunk.bloom_filter_offset or 0, chunk.bloom_filter_length or 0
         if MAGIC_BYTES <= offset < file.footer.start:
-            yield offset, min(offset + FILTER_HEADER_GUESS, file.footer.start)
+            end = min(offset + FILTER_HEADER_GUESS, file.footer.start)
+            headers.append((offset, end))
+            whole.append((offset, min(max(end, offset + length), file.footer.start)))
+    size = sum(end - start for start, end in whole)
+    most = min(MOST_FOR_HEADERS, max(FEW_BYTES, len(whole) * BYTES_PER_REQUEST))
+    yield from whole if size <= most else headers
 
 
 def pages_range(file: OpenFile, chunk: ColumnChunk) -> Range:

@@ -135,17 +135,22 @@ def kept_end(
     """Where the data that is kept ends: at the footer, or before removed filters in front of it.
     Of filters without a bloom_filter_offset, `more` are removed, too, and those that stay end by
     `least`."""
-    file.source.will_read(header_ranges(file, removed.values()))
+    end = file.footer.start
+    if not removed and not more:
+        return end
+    kept_filters_end = max(least, _kept_filters_end(file, removed))
+    last = [
+        chunk
+        for chunk in removed.values()
+        if kept_filters_end <= (chunk.bloom_filter_offset or 0) < end
+    ]
+    file.source.will_read(header_ranges(file, last))
     certain = [
         (stored.offset, stored.end)
-        for chunk in removed.values()
+        for chunk in last
         if (stored := _usable_header(file, chunk)) is not None
     ]
     certain += [place for place in more if not file.footer.layout.overlaps_data(*place)]
-    end = file.footer.start
-    if not certain:
-        return end
-    kept_filters_end = max(least, _kept_filters_end(file, removed))
     for found_start, found_end in sorted(certain, key=itemgetter(1), reverse=True):
         if found_end != end or found_start < kept_filters_end:
             break

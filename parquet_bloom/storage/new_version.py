@@ -50,7 +50,7 @@ class Version(Protocol):
 
     def will_append_from(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
         """Say which ranges `append_from` will be called for, in order, and that nothing else will be
-        read meanwhile: what has to be fetched is fetched ahead."""
+        read meanwhile but what is in them: what has to be fetched is fetched ahead."""
 
 
 class ImaginedVersion:

@@ -10,9 +10,11 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.files import open as open_file
+from parquet_bloom.parquet import ahead
 from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH
 from parquet_bloom.parquet.writer import FieldsChange
 from parquet_bloom.storage.new_version import Target, write_version
+from parquet_bloom.storage.objects import s3_parts
 from parquet_bloom.storage.paths import expand
 
 MIB = 1 << 20
@@ -51,6 +53,16 @@ def stripes(tmp_path_factory) -> Path:
     orc.write_table(table, folder / "p.orc", stripe_size=1 << 16, compression="uncompressed")
     pb.build(folder / "p.orc", folder / "a.orc", columns=["i", "s"], verify=False)
     return folder / "a.orc"
+
+
+@pytest.fixture(scope="module")
+def padded(tmp_path_factory) -> Path:
+    """An ORC file of stripes that are too far apart to be read together."""
+    folder = tmp_path_factory.mktemp("padded")
+    table = pa.table({"i": range(12_000), "p": [bytes(700)] * 12_000})
+    orc.write_table(table, folder / "p.orc", stripe_size=1 << 16, compression="uncompressed")
+    pb.build(folder / "p.orc", folder / "padded.orc", columns=["i"], verify=False)
+    return folder / "padded.orc"
 
 
 def listed(server: S3Server, path: Path) -> str:
@@ -123,11 +135,34 @@ def test_an_appended_end_is_cut_off_without_a_look_at_filters(server, appended, 
     assert server.count() <= 8
 
 
-def test_removed_filters_take_their_headers_and_no_bits(server, hundred_groups):
+def test_filters_are_removed_in_few_requests(server, hundred_groups):
+    there = listed(server, hundred_groups)
+    assert len(pb.strip(there, in_place=True, dry_run=True).removed) == 100
+    assert server.count() == len(server.asked) <= 5
+    assert server.bytes_down <= 100 * FILTER + MIB
+
+
+def test_of_many_bits_only_headers_are_read(server, hundred_groups, monkeypatch):
+    monkeypatch.setattr(ahead, "MOST_FOR_HEADERS", 20 * MIB)
     there = listed(server, hundred_groups)
     assert len(pb.strip(there, in_place=True, dry_run=True).removed) == 100
     assert server.count() == len(server.asked) <= 101
     assert server.bytes_down <= FILTER + 100 * 64
+
+
+def test_filters_whose_bytes_stay_are_not_read(server, hundred_groups, tmp_path):
+    """Each but the last is between filters of another column."""
+    path = tmp_path / "two.parquet"
+    options = {"ndv": 100_000, "verify": False}
+    pb.strip(hundred_groups, tmp_path / "plain.parquet", verify=False)
+    pb.build(tmp_path / "plain.parquet", path, columns=["c3", "s"], **options)
+    there = listed(server, path)
+    assert len(pb.strip(there, columns=["c3"], in_place=True, dry_run=True).removed) == 100
+    assert server.count() == len(server.asked) <= 2
+    assert server.bytes_down <= 2 * FILTER
+    for name, where in (("there", there), ("here", path)):
+        pb.strip(where, tmp_path / name, columns=["c3"])
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
 def test_lengths_are_repaired_in_few_requests(server, without_lengths, tmp_path):
@@ -148,16 +183,46 @@ def test_an_object_is_repaired_in_few_requests(s3, without_lengths, tmp_path):
     assert s3.objects["lake/d/groups.parquet"] == (tmp_path / "here").read_bytes()
 
 
-@pytest.mark.parametrize("verb", ["strip", "repair"])
+@pytest.mark.parametrize("verb", ["strip", "repair", "build"])
 def test_orc_is_changed_in_few_requests(server, stripes, tmp_path, verb):
     there = listed(server, stripes)
     change = getattr(pb, verb)
+    options = {"columns": ["s"], "existing": "replace", "ndv": 1000} if verb == "build" else {}
     size = stripes.stat().st_size
     reports = [
-        change(path, tmp_path / name) for path, name in ((there, "there"), (stripes, "here"))
+        change(path, tmp_path / name, **options)
+        for path, name in ((there, "there"), (stripes, "here"))
     ]
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
     assert reports[0].size_after == reports[1].size_after
     # What is copied, and what of it is compared; repair looks at the filters before.
     assert server.count() <= 12
     assert server.bytes_down <= 4 * size
+
+
+@pytest.mark.parametrize("verb", ["strip", "build"])
+def test_orc_that_is_sent_takes_few_requests(s3, padded, tmp_path, monkeypatch, verb):
+    """Its stripes are too small to be parts that the store could copy."""
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", 5 * MIB)
+    there = listed(s3, padded)
+    change = getattr(pb, verb)
+    options = {"columns": ["i"], "existing": "replace", "ndv": 1000} if verb == "build" else {}
+    change(there, in_place=True, unconditional=True, **options)
+    assert s3.uploads == {}
+    change(padded, tmp_path / "here", **options)
+    assert s3.objects["lake/d/padded.orc"] == (tmp_path / "here").read_bytes()
+    # The footers of stripes, values, what is compared, and the whole file in pieces of 8 MiB.
+    stripes = pb.inspect(padded).num_parts
+    pieces = padded.stat().st_size // (8 * MIB) + 1
+    assert s3.count() <= (3 if verb == "build" else 2) * stripes + pieces + 1
+
+
+def test_orc_is_copied_with_its_values(s3, padded, tmp_path):
+    """They are not read apart."""
+    there = listed(s3, padded)
+    options = {"columns": ["i"], "existing": "replace", "ndv": 1000}
+    for name, path in (("there", there), ("here", padded)):
+        pb.build(path, tmp_path / name, **options)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+    stripes = pb.inspect(padded).num_parts
+    assert s3.count() <= 2 * stripes + padded.stat().st_size // (8 * MIB) + 2

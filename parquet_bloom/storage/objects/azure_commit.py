@@ -244,6 +244,7 @@ class _Replacing:
         return [(block.findtext("Name", ""), int(block.findtext("Size", ""))) for block in blocks]
 
     def _put(self, kept: dict[str, str]) -> None:
+        self._new.will_read([(0, self._new.size)])
         body = self._new.read(0, self._new.size)
         digest = b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         headers = {"x-ms-blob-type": "BlockBlob", "x-ms-blob-content-md5": digest}
@@ -255,6 +256,8 @@ class _Replacing:
     def _staged(self, blocks: Sequence[Block]) -> list[tuple[str, str]]:
         """What the list of blocks has of each."""
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-block") as threads:
+            new = (block for block in blocks if block.name is None and block.copied is None)
+            self._new.will_read((block.start, block.end) for block in new)
             asked = [threads.submit(self._stage, block) for block in blocks]
             try:
                 return [name for each in asked for name in each.result()]

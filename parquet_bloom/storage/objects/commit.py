@@ -3,6 +3,7 @@ not."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from parquet_bloom.dataclass import dataclass
@@ -26,6 +27,11 @@ class NewObject:
     @property
     def size(self) -> int:
         return self.pieces.size
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Say which ranges `read` will be called for, in order: what they have of the old version is
+        fetched ahead, in few requests."""
+        PiecedSource(self.pieces, self.old, self.end).will_read(ranges)
 
     def read(self, start: int, end: int) -> bytes:
         """The bytes [start, end) of the new version; those of the old one are requested."""

@@ -313,6 +313,7 @@ class _Sending:
         """What the store says of the object. `before_last`: done before the last request; `doubts`: as
         send, of that. Raises FAILURES."""
         size = self._new.size - self._start
+        self._new.will_read([(self._start, self._new.size)])
         if size <= SENT_BYTES:
             body = self._new.read(self._start, self._new.size)
             self._md5.update(body)

@@ -185,6 +185,7 @@ class _Replacing:
         return {"Tagging": urlencode([(tag["Key"], tag["Value"]) for tag in tags])} if tags else {}
 
     def _put(self, kept: dict[str, Any]) -> None:
+        self._new.will_read([(0, self._new.size)])
         body = self._new.read(0, self._new.size)
         kind = PUT + Requests(bytes_up=len(body))
         # Which buckets with object lock demand.
@@ -210,6 +211,7 @@ class _Replacing:
 
     def _sent(self, parts: Sequence[Part], upload: dict[str, Any]) -> list[dict[str, Any]]:
         """What completes the upload."""
+        self._new.will_read((part.start, part.end) for part in parts if not part.copied)
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-part") as threads:
             asked = [
                 threads.submit(self._copy if part.copied else self._send, part, number, upload)
