@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large docs thrift proto clean writers engines stores
+.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large docs thrift proto clean writers engines stores layouts
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -20,6 +20,10 @@ test: .venv/spark.jsa
 # way to encrypt a table.
 cluster: .venv/spark.jsa
 	PBLOOM_CLUSTER=full $(BIN)/python -m pytest -q -m cluster
+
+# What other readers make of every file of fixtures/ in every layout; `test` has each in one of them.
+layouts: .venv/spark.jsa
+	PBLOOM_LAYOUTS=full $(BIN)/python -m pytest -q tests/parquet/test_interop.py
 
 # The kernel with the address and undefined-behaviour sanitizers, under the tests of bytes.
 asan: .venv/dev

@@ -3,10 +3,14 @@
 Each file of `fixtures/` names values that are in one row group only, and values that are in none.
 For every reader: the row group that has a value is kept (a miss would lose rows), nearly all others
 are dropped (the filters are in use), and the rows are what they were before.
+
+The layouts alternate from file to file. `make layouts` has each file in each of them, and those that
+had filters before.
 """
 
 import itertools
 import math
+import os
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,10 +35,20 @@ from parquet_bloom.vocabulary import FileLayout, words
 
 pytestmark = pytest.mark.interop
 
+IS_FULL = os.environ.get("PBLOOM_LAYOUTS") == "full"
+
 SOURCES = sorted(
     path
     for path in FIXTURES.glob("*.parquet")
-    if path.with_suffix(".json").exists() and not path.stem.endswith("_filters")
+    if path.with_suffix(".json").exists() and (IS_FULL or not path.stem.endswith("_filters"))
+)
+
+# A file of SOURCES, and how it gets filters.
+Built = tuple[Path, FileLayout]
+BUILT: list[Built] = (
+    list(itertools.product(SOURCES, words(FileLayout)))
+    if IS_FULL
+    else list(zip(SOURCES, itertools.cycle(words(FileLayout)), strict=False))
 )
 
 # What a reader does not read even without filters, and what it says.
@@ -172,33 +186,38 @@ def eligible_columns(source: Path) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Case | Exception]:
-    """Every file with its filters, or what went wrong: one failure is not the failure of all. To
-    every second one, they are appended."""
-    folder = tmp_path_factory.mktemp("built")
-    cases: dict[Path, Case | Exception] = {}
-    for source, layout in zip(SOURCES, itertools.cycle(words(FileLayout)), strict=False):
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[Built, Case | Exception]:
+    """Every file with its filters, or what went wrong: one failure is not the failure of all."""
+    folders = {layout: tmp_path_factory.mktemp(layout) for layout in words(FileLayout)}
+    cases: dict[Built, Case | Exception] = {}
+    for source, layout in BUILT:
+        path = folders[layout] / source.name
+        options = {"columns": eligible_columns(source), "existing": "replace", "layout": layout}
         try:
-            columns = eligible_columns(source)
-            pb.build(source, folder / source.name, columns=columns, layout=layout)
+            pb.build(source, path, **options)
         except (pb.ParquetBloomError, OSError) as error:
-            cases[source] = error
+            cases[source, layout] = error
         else:
-            cases[source] = Case(source, folder / source.name, read_questions(source))
+            cases[source, layout] = Case(source, path, read_questions(source))
     return cases
 
 
 def files_of(reader: str) -> pytest.MarkDecorator:
     """Run the test on the case of each file that the reader can read."""
-    sources = [source for source in SOURCES if source.stem not in UNREADABLE.get(reader, {})]
-    return pytest.mark.parametrize("case", sources, indirect=True, ids=lambda path: path.stem)
+    built = [each for each in BUILT if each[0].stem not in UNREADABLE.get(reader, {})]
+    return pytest.mark.parametrize("case", built, indirect=True, ids=_name)
+
+
+def _name(each: Built) -> str:
+    path, layout = each
+    return f"{path.stem}-{layout}"
 
 
 ALL_FILES = files_of("parquet_bloom")
 
 
 @pytest.fixture
-def case(request: pytest.FixtureRequest, built: dict[Path, Case | Exception]) -> Case:
+def case(request: pytest.FixtureRequest, built: dict[Built, Case | Exception]) -> Case:
     made = built[request.param]
     if isinstance(made, Exception):
         raise made
@@ -206,7 +225,7 @@ def case(request: pytest.FixtureRequest, built: dict[Path, Case | Exception]) ->
 
 
 @pytest.fixture(scope="session")
-def all_cases(built: dict[Path, Case | Exception]) -> list[Case]:
+def all_cases(built: dict[Built, Case | Exception]) -> list[Case]:
     return [made for made in built.values() if isinstance(made, Case)]
 
 
@@ -242,6 +261,15 @@ def java_rows(parquet_java: ParquetJava, all_cases: list[Case]) -> dict[Path, tu
 def test_every_chunk_that_has_values_has_a_filter(case: Case) -> None:
     chunks = {(question.home, question.leaf.path) for question in case.questions}
     assert {chunk for chunk in chunks if chunk[0] is not None} <= set(case.bitsets)
+
+
+@pytest.mark.parametrize("each", BUILT, ids=_name)
+def test_appended_files_are_whole(each: Built, built: dict[Built, Case | Exception]) -> None:
+    case = built[each]
+    assert isinstance(case, Case)
+    old, new = case.source.read_bytes(), case.built.read_bytes()
+    # Some writers' own filters are the same as ours, to the bit.
+    assert new.startswith(old) == (each[1] == "append") or new == old
 
 
 @ALL_FILES
@@ -307,9 +335,10 @@ def test_datafusion_finds_every_row(case: Case, datafusion: DataFusion) -> None:
     )
 
 
-def test_spark_skips_row_groups(spark: Any, built: dict[Path, Case | Exception]) -> None:
-    case = built[FIXTURES / "spark_types.parquet"]
-    assert isinstance(case, Case)
+@pytest.mark.parametrize(
+    "case", [each for each in BUILT if each[0].stem == "spark_types"], indirect=True, ids=_name
+)
+def test_spark_skips_row_groups(case: Case, spark: Any) -> None:
     (size,) = {group["num_rows"] for group in pq.read_metadata(case.built).to_dict()["row_groups"]}
     answers = []
     for question in case.sample(spark_prunes):
