@@ -52,7 +52,7 @@ class Address(str):
         split = urlsplit(url)
         is_http = OBJECT_SCHEMES.get(split.scheme.lower()) == "http"
         host = split.netloc.rpartition("@")[2] if is_http or ":" in split.netloc else split.netloc
-        # `#` and, in a bucket, `?` without options may be part of a key.
+        # `#` may be part of a key.
         rest, _, query = url.partition("://")[2].partition("?")
         place = rest[len(split.netloc) :]
         found = cls(f"{split.scheme}://{host}{place}")
@@ -102,7 +102,9 @@ class Address(str):
 
 def _options_in(query: str, split: Any) -> dict[str, str]:
     """The options that pyarrow takes in a URL, as obstore names them."""
-    found = {_PYARROW_OPTIONS.get(name, name): value for name, value in parse_qsl(query)}
+    # With what is no option: a key that has a `?` must not be cut there.
+    pairs = parse_qsl(query, keep_blank_values=True)
+    found = {_PYARROW_OPTIONS.get(name, name): value for name, value in pairs}
     scheme = found.pop("scheme", "https")
     if (endpoint := found.pop("endpoint_override", None)) is not None:
         found["endpoint"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"

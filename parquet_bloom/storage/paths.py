@@ -84,7 +84,8 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
     address = Address.of(name, options or {})
     key = address.key
     itself = Input(address, Path(Path(key).name))
-    is_glob = has_magic(key)
+    # Where it is percent-encoded, a wildcard is only a character.
+    is_glob = address.kind != "http" and has_magic(address)
     if address.kind == "http" or (is_data_file(key) and not is_glob):
         return [itself]
     try:

@@ -137,12 +137,17 @@ def is_hidden(segment: str) -> bool:
 
 
 def local_path(path: str | os.PathLike[str]) -> Path:
-    """The local path for `path`, which may be `file://…`, or `file:/…` as Spark writes it."""
+    """The local path for `path`, which may be `file://…`, or `file:/…` as Spark writes it. Raises
+    OSError for a URL with a host: in `file://a/b`, that is `a`."""
     text = os.fspath(path)
     if text.startswith("file://"):
         from urllib.parse import unquote
 
-        return Path("/" + unquote(text[7:].partition("/")[2], errors="surrogateescape"))
+        host, _, rest = text[7:].partition("/")
+        if host not in ("", "localhost"):
+            what = f"is on the host {host}, expected file:///PATH"
+            raise OSError(errno.EINVAL, what, text)
+        return Path("/" + unquote(rest, errors="surrogateescape"))
     return Path(text.removeprefix("file:") if text.startswith("file:/") else text)
 
 

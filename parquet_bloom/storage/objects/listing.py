@@ -3,10 +3,12 @@ of each, so that to open one takes a single request."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from glob import has_magic
-from typing import Any
+from glob import escape, has_magic
+from typing import Any, Final
+from urllib.parse import unquote
 
 import obstore
 
@@ -18,6 +20,9 @@ from parquet_bloom.storage.traffic import Requests, Traffic
 
 # Stores answer with so many at a time.
 _PAGE = 1000
+
+_ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_ESCAPED: Final = re.compile(r"\[([*?[])\]")
 
 LIST = Requests(list=1)
 
@@ -39,10 +44,11 @@ def objects_matching(pattern: Address) -> list[tuple[Address, str]]:
     with their places below the folder in which the glob starts, or in the folder that was matched.
     Raises OSError."""
     # A glob is not percent-encoded throughout: `[` and `*` are its own.
-    segments = pattern.key.strip("/").split("/")
-    fixed = next(number for number, each in enumerate(segments) if has_magic(each))
+    raw = pattern.partition("://")[2].partition("/")[2]
+    segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
+    fixed = next(number for number, each in enumerate(segments) if has_magic(_literal(each, "")))
     found = []
-    for address, name in _listed(pattern, "/".join(segments[:fixed])):
+    for address, name in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):
         names = name.split("/")
         for length in range(fixed + 1, len(names) + 1):
             if not _matches(names[fixed:length], segments[fixed:]):
@@ -53,6 +59,11 @@ def objects_matching(pattern: Address) -> list[tuple[Address, str]]:
             found.append((address, "/".join(below) if below else names[-1]))
             break
     return found
+
+
+def _literal(segment: str, wildcard: str = r"\1") -> str:
+    """A segment of a glob, with each escaped wildcard as it is in a name."""
+    return _ESCAPED.sub(wildcard, segment)
 
 
 def _is_wanted(segments: Sequence[str]) -> bool:

@@ -191,6 +191,13 @@ def _failure(address: Address, error: BaseException) -> OSError:
         )
     if isinstance(error, NotSupportedError) or "non-partial response" in line:
         return OSError(errno.ENOTSUP, "the server sends no ranges of bytes", path)
+    if "invalid path" in line:
+        return OSError(
+            errno.EINVAL,
+            "holds an object whose key has an empty part, or one of dots (//, /./, /../), so that it"
+            " cannot be listed: name folders or files beside it",
+            path,
+        )
     if status:
         return OSError(errno.EIO, f"the store answered {shown}", path)
     return OSError(errno.EIO, _without_url(error, line), path)

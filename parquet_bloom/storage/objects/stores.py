@@ -54,6 +54,7 @@ _COMMON_NAMES = (
 
 def store_of(address: Address) -> ObjectStore:
     """The store; one for all objects with the same options. Raises OSError that names `address`."""
+    _check(address)
     root = f"{address.scheme.lower()}://{address.host}"
     try:
         return _store(root, tuple(sorted(address.options.items())), address.query, _profile())
@@ -61,7 +62,9 @@ def store_of(address: Address) -> ObjectStore:
         name = str(error).split("'")[1]
         close = similar(name, _COMMON_NAMES)
         problem = f"no storage option {name}" + (
-            f"; did you mean {', '.join(close)}?" * bool(close)
+            f"; did you mean {', '.join(close)}?"
+            if close
+            else ": in a URL, options follow a question mark; write one in a key as %3F"
         )
         raise OSError(errno.EINVAL, problem, str(address)) from None
     except (BaseError, ValueError) as error:
@@ -70,6 +73,16 @@ def store_of(address: Address) -> ObjectStore:
         for value in address.options.values():
             said = said.replace(value, "…") if value else said
         raise OSError(errno.EINVAL, f"storage options: {said}", str(address)) from None
+
+
+def _check(address: Address) -> None:
+    """Raise OSError for what obstore would take for another place."""
+    if not address.host:
+        raise OSError(errno.EINVAL, "names no bucket, container or server", str(address))
+    key = address.key.rstrip("/") if address.kind != "http" else address.key.strip("/")
+    if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
+        what = "a key with an empty part, or one of dots (//, /./, /../), cannot be reached"
+        raise OSError(errno.EINVAL, what, str(address))
 
 
 def _profile() -> str | None:

@@ -1,0 +1,224 @@
+"""URLs as people write them: each answers about what it names, or says in one line what is wrong."""
+
+import gzip
+
+import pytest
+from conftest import FIXTURES
+from make.commands import outcome
+from make.object_server import Fault
+
+import parquet_bloom as pb
+
+FIXTURE = FIXTURES / "pyarrow_filters.parquet"
+DATA = FIXTURE.read_bytes()
+OTHER = (FIXTURES / "java_filters.parquet").read_bytes()
+DOTS = "one of dots (//, /./, /../)"
+UNREACHABLE = f"a key with an empty part, or {DOTS}, cannot be reached"
+
+
+def inspected(server, *urls):
+    words = [f"{name}={value}" for name, value in server.options.items()]
+    options = [word for each in words for word in ("--storage-option", each)]
+    return outcome("inspect", *urls, *options, "--summary")
+
+
+def complaint(server, url):
+    result = inspected(server, url)
+    assert (result.code, result.stdout) == (2, "")
+    return result.complaint
+
+
+def size_of(server, url):
+    return pb.inspect(url, storage_options=server.options).size
+
+
+@pytest.mark.parametrize(
+    ("key", "url"),
+    {
+        "a b": "a b",
+        "a%20b": "a%2520b",
+        "a+b": "a+b",
+        "a#b": "a#b",
+        "a?b": "a%3Fb",
+        "ü€": "ü€",
+        "é": "%C3%A9",
+        "a&b=c;d": "a&b=c;d",
+        "[1]": "%5B1%5D",
+        "a*b": "a%2Ab",
+        "d=2020-01-01 00%3A00": "d=2020-01-01 00%253A00",
+        " a": " a",
+        'a"b\\c': 'a"b\\c',
+    }.items(),
+)
+def test_keys_that_a_url_has_to_escape(server, key, url):
+    """No other object is taken for it, and none beside it."""
+    server.put(f"lake/d/{key}.parquet", DATA)
+    for other in ("1", "axb", "aab", "a", "b"):
+        server.put(f"lake/d/{other}.parquet", OTHER)
+    assert size_of(server, f"s3://lake/d/{url}.parquet") == len(DATA)
+    result = inspected(server, f"s3://lake/d/{url}.parquet")
+    assert (result.code, result.stderr) == (0, "")
+    assert "1 file" in result.stdout
+
+
+def test_encoded_wildcards_beside_others(server):
+    for key in ("[x]/a*1", "[x]/a*2", "[x]/ab1", "x/a*1"):
+        server.put(f"lake/{key}.parquet", DATA)
+    from parquet_bloom.storage.paths import expand
+
+    def found(name):
+        inputs, errors = expand([name], server.options)
+        assert errors == []
+        return [str(each.path) for each in inputs]
+
+    ones = [f"s3://lake/%5Bx%5D/a%2A{number}.parquet" for number in (1, 2)]
+    assert found("s3://lake/%5Bx%5D/a%2A*.parquet") == ones
+    assert found("s3://lake/%5Bx%5D/a%2a[12].parquet") == ones
+    assert found("s3://lake/[x]/*") == ["s3://lake/x/a%2A1.parquet"]
+    assert found(ones[0]) == ones[:1]
+    assert len(found("s3://lake/%5Bx%5D/")) == 3
+
+
+def test_what_follows_a_question_mark_is_not_ignored(server):
+    server.put("lake/a.parquet", DATA)
+    server.put("lake/a.parquet?x.parquet", OTHER)
+    hint = "in a URL, options follow a question mark; write one in a key as %3F"
+    for query, name in {"?x.parquet": "x.parquet", "?.parquet": ".parquet", "?v": "v"}.items():
+        said = complaint(server, f"s3://lake/a.parquet{query}")
+        assert said == f"s3://lake/a.parquet: no storage option {name}: {hint}"
+    assert "no storage option versionid" in complaint(server, "s3://lake/a.parquet?versionId=1")
+    assert size_of(server, "s3://lake/a.parquet%3Fx.parquet") == len(OTHER)
+    assert server.count() == 1
+
+
+@pytest.mark.parametrize("key", ["/d/a", "d//a", "d/./a", "d/../a", "../a"])
+def test_keys_with_empty_parts_or_dots(server, key):
+    """For obstore, `/d/a` and `d/a` are one."""
+    server.put(f"lake/{key}.parquet", OTHER)
+    server.put("lake/d/a.parquet", DATA)
+    url = f"s3://lake/{key}.parquet"
+    assert complaint(server, url) == f"{url}: {UNREACHABLE}"
+    result = outcome("build", url, "-c", "string", "--in-place", "--dry-run")
+    assert (result.code, server.asked) == (2, [])
+    if key == "d//a":
+        assert complaint(server, "s3://lake/d/") == (
+            f"s3://lake/d/: holds an object whose key has an empty part, or {DOTS}, so that it cannot"
+            " be listed: name folders or files beside it"
+        )
+    assert size_of(server, "s3://lake/d/a.parquet") == len(DATA)
+
+
+@pytest.mark.parametrize("url", ["s3://", "s3:///lake/a.parquet", "gs://", "az:///a.parquet"])
+def test_nothing_is_named(server, url):
+    server.put("lake/a.parquet", DATA)
+    assert complaint(server, url) == f"{url}: names no bucket, container or server"
+    assert server.asked == []
+
+
+def test_folders_as_jobs_leave_them(server, tmp_path):
+    marks = (
+        "_SUCCESS",
+        ".a.parquet.crc",
+        "_metadata",
+        "a.crc",
+        "_temporary/0/b.parquet",
+        "c.parquet/",
+    )
+    for name in marks:
+        server.put(f"lake/d/{name}", b"")
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    for name in ("a.parquet", "part-0.c000.snappy.parquet"):
+        server.put(f"lake/d/{name}", DATA)
+    result = inspected(server, "s3://lake/d", FIXTURE, FIXTURE.as_uri())
+    assert (result.code, result.stderr) == (0, "")
+    assert "4 files" in result.stdout
+    assert complaint(server, "s3://lake/d/_SUCCESS") == (
+        "s3://lake/d/_SUCCESS: not a Parquet file: 0 bytes, expected 12 or more"
+    )
+    for name in ("d/*.nope", "d/x*", "d/a.parquet/", "e/"):
+        assert (
+            complaint(server, f"s3://lake/{name}") == f"s3://lake/{name}: no Parquet or ORC files"
+        )
+
+
+def test_files_of_a_host(tmp_path, monkeypatch):
+    """`file://a/b` is not the file `a/b`, and neither `/b`."""
+    monkeypatch.chdir(FIXTURES)
+    for url in (f"file://fixtures{FIXTURE}", f"file://{FIXTURE.name}", f"file://x/{FIXTURE.name}"):
+        host = url[7:].partition("/")[0]
+        result = outcome("inspect", url)
+        assert (result.code, result.complaint) == (
+            2,
+            f"{url}: is on the host {host}, expected file:///PATH",
+        )
+    for url in (FIXTURE.as_uri(), f"file://localhost{FIXTURE}", f"file:{FIXTURE}"):
+        assert pb.inspect(url).size == len(DATA)
+
+
+# ------------------------------------------------------------------------------------------------
+# Web servers
+
+
+@pytest.fixture
+def web(server):
+    server.put("ok/a.parquet", DATA)
+    return server
+
+
+def asked(web, place="ok/a.parquet"):
+    return outcome("inspect", f"{web.endpoint}/{place}", "--summary")
+
+
+def refused(web, place="ok/a.parquet"):
+    result = asked(web, place)
+    assert (result.code, result.stdout) == (2, "")
+    return result.complaint.removeprefix(f"{web.endpoint}/{place.partition('?')[0]}: ")
+
+
+def test_redirects(web):
+    web.faults.append(Fault(302, headers={"Location": "/ok/a.parquet"}))
+    assert asked(web, "from/a.parquet").code == 0
+    assert [each.path for each in web.asked] == ["from/a.parquet", "ok/a.parquet"]
+    loop = Fault(302, headers={"Location": "/from/a.parquet"}, times=1000)
+    web.faults[:] = [loop]
+    assert refused(web, "from/a.parquet").startswith("no answer: ")
+
+
+def test_a_body_that_was_compressed_on_the_way(web):
+    """Its ranges are those of other bytes."""
+    web.properties["ok/a.parquet"] = {"Content-Encoding": "gzip"}
+    web.put("ok/a.parquet", packed := gzip.compress(DATA, mtime=0))
+    ends = packed[-4:]
+    assert refused(web) == f"truncated or not a Parquet file: ends with {ends!r}, expected b'PAR1'"
+    web.has_ranges = False
+    assert refused(web) == "the server sends no ranges of bytes"
+
+
+def test_a_page_instead_of_a_file(web):
+    web.put("ok/a.parquet", b"<html>please log in</html>")
+    assert refused(web).startswith("truncated or not a Parquet file: ends with b'tml>'")
+
+
+@pytest.mark.parametrize("size", ["*", "5", "99999999"])
+def test_ranges_that_cannot_be(web, size):
+    web.faults.append(
+        Fault(
+            206,
+            DATA[-12:].decode("latin-1"),
+            headers={"Content-Range": f"bytes 0-11/{size}"},
+            times=99,
+        )
+    )
+    assert refused(web)
+
+
+def test_signed_urls_keep_their_query(web):
+    query = "X-Amz-Signature=a%2Fb&X-Amz-Date=1"
+    assert asked(web, f"ok/a.parquet?{query}").code == 0
+    result = asked(web, f"no/a.parquet?{query}")
+    assert (result.code, "Signature" in result.output) == (2, False)
+
+
+def test_a_web_server_has_no_globs(web):
+    assert refused(web, "ok/*.parquet") == "no such object"
+    assert refused(web, "ok//a.parquet") == UNREACHABLE
