@@ -54,6 +54,7 @@ BUILT: list[Built] = (
 # What a reader does not read even without filters, and what it says.
 UNREADABLE = {
     "duckdb": {
+        "java_filters": "Unsupported converted type (20): BSON",
         "java_nested": "MAP_KEY_VALUE requires two children",
         "java_types": "Unsupported converted type (20): BSON",
         "java_types_dictionary": "Unsupported converted type (20): BSON",
@@ -63,6 +64,7 @@ UNREADABLE = {
     },
     "datafusion": {
         "duckdb_delta_wide": "'min_delta' too large",
+        "java_filters": "Logical type Unknown is incompatible with converted type INTERVAL",
         "java_types": "Logical type Unknown is incompatible with converted type INTERVAL",
         "java_types_dictionary": "Logical type Unknown is incompatible with INTERVAL",
         "java_types_v2": "Logical type Unknown is incompatible with INTERVAL",
