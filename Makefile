@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large docs thrift proto clean writers engines stores layouts
+.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large docs thrift proto clean writers engines stores layouts readers
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -65,6 +65,11 @@ engines: .venv/dev
 # STORES="azurite" for some of them. Installs what is not there yet, into .stores; needs Node and npm.
 stores: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/stores/run.py $(STORES)
+
+# Readers of tables, asked for every version before and after all that pbloom does; READERS="polars chdb"
+# for some of them. Installs what is not there yet, into .readers; docs/tables.md shows what was found.
+readers: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/readers/run.py $(READERS)
 
 lint: .venv/dev
 	$(BIN)/ruff check .

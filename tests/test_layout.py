@@ -14,8 +14,8 @@ TESTS = ROOT / "tests"
 PACKAGE = ROOT / "parquet_bloom"
 
 # What mirrors nothing in the package: digests of what it does, pages, what engines make of its filters,
-# fuzzing, makers, judges, stores that others emulate, and files of other writers.
-OWN = {"digests", "docs", "engines", "fuzz", "make", "oracle", "stores", "writers"}
+# fuzzing, makers, judges, readers of tables, stores that others emulate, and files of other writers.
+OWN = {"digests", "docs", "engines", "fuzz", "make", "oracle", "readers", "stores", "writers"}
 
 MODULES = sorted(TESTS.rglob("*.py"))
 MAKERS = sorted((TESTS / "make").glob("*.py"))
@@ -73,7 +73,10 @@ def test_what_asks_spark_is_in_one_process():
 
 def test_nothing_but_tests_and_conftest_lies_beside_them():
     """What tests share is a maker, a judge or a fixture, and has its place."""
-    own = ("digests", "engines", "engines/ask", "fuzz", "make", "oracle", "stores", "writers")
+    own = (
+        *("digests", "engines", "engines/ask", "fuzz", "make", "oracle", "readers", "readers/ask"),
+        *("stores", "writers"),
+    )
     makers = {TESTS / name for name in own}
     strange = [path for path in MODULES if path.parent not in makers]
     assert [path.name for path in strange if not path.name.startswith(("test_", "conftest"))] == []

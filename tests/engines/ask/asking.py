@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass
@@ -20,19 +21,27 @@ class Question:
     stored: bytes
     number: int | None
 
+    @classmethod
+    def of(cls, stored: str, **fields: Any) -> "Question":
+        """`stored` in hexadecimal digits."""
+        return cls(stored=bytes.fromhex(stored), **fields)
+
     @property
     def logical(self) -> str:
         """`DECIMAL(9,2)`, or empty."""
         return self.type.partition(" ")[2]
 
 
-def answer(inside: str, ask: Callable[[Question], list[int]]) -> None:
-    """Answer the questions of the standard input. `inside`: what the engine reads Parquet with."""
+def answer(
+    inside: str,
+    ask: Callable[[Any], list[Any]],
+    question_of: Callable[..., Any] = Question.of,
+) -> None:
+    """Answer the questions of the standard input. `inside`: what the engine reads Parquet with;
+    `question_of`: makes what `ask` takes of the fields of a line."""
     _say({"inside": inside})
     for line in sys.stdin:
-        fields = json.loads(line)
-        fields["stored"] = bytes.fromhex(fields["stored"])
-        question = Question(**fields)
+        question = question_of(**json.loads(line))
         try:
             _say({"rows": sorted(ask(question))})
         except KeyboardInterrupt:
