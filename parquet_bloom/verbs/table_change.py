@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container import LeftChunk
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.container.threads import threads_for_files
+from parquet_bloom.container.threads import AT_ONCE, threads_for_files
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.files import open as open_file
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 MIN_FILE_SIZE: Final = 4 << 20
 
 NOT_COMMITTED: Final = "the new sizes are not committed: run it again to commit them"
+
+# From so many files on, several are changed at a time, each with a thread, unless they are larger than
+# this. What a small file takes is to wait for the disk, once for all that wait at the same time.
+MANY: Final = 64
+SMALL_BYTES: Final = 16 << 20
 
 # Their commits need nothing more of the file itself.
 _COMMITTED: Final[frozenset[TableAction]] = frozenset(("appended", "appended before", "taken back"))
@@ -132,8 +137,10 @@ def each_file(
     progress: Progress | None,
 ) -> list[FileResult]:
     """What `work` made of each file, with so many threads; what it fails of is what became of that
-    file. Behind URLs, several files at a time."""
+    file. Behind URLs, or where there are many small ones, several files at a time."""
     at_a_time, of_each = threads_for_files(threads, [file.path for file in files])
+    if threads is None and len(files) >= MANY and max(file.size for file in files) <= SMALL_BYTES:
+        at_a_time, of_each = AT_ONCE, 1
 
     def attempt(file: TableFile) -> FileResult:
         try:
