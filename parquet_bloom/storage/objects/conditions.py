@@ -5,6 +5,7 @@ object that is not there."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ NO_ETAG: Final = f'"{"0" * 32}"'
 
 # What those that were asked do, by endpoint and bucket.
 _honouring: dict[tuple[str, str], bool] = {}
+_asking: Final = Lock()
 
 
 def check_conditions(
@@ -24,8 +26,10 @@ def check_conditions(
     """`honours`: asks the store; once for each bucket in this process. `condition`: as the store calls
     it. Raises RewriteError if it does not, and what `honours` raises."""
     place = endpoint, address.host
-    if place not in _honouring:
-        _honouring[place] = honours()
+    # One of the threads that would ask at the same time.
+    with _asking:
+        if place not in _honouring:
+            _honouring[place] = honours()
     if not _honouring[place]:
         raise RewriteError(
             f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} replaces objects"

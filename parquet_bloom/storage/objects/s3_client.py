@@ -7,6 +7,7 @@ import errno
 import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from threading import Lock
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -31,6 +32,8 @@ from parquet_bloom.storage.traffic import Requests, Traffic
 # What a request fails with. HTTPClientError is for connections that break.
 FAILURES: Final = (ClientError, BotoCoreError, OSError)
 
+_making: Final = Lock()
+
 _TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
 
 
@@ -51,7 +54,9 @@ class Client:
         profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
         # Connections are not shared by processes.
         whose = os.getpid(), profile
-        self._s3 = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
+        # Threads that begin at the same time would each make one, which takes 20 MB.
+        with _making:
+            self._s3 = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
         self._object = {"Bucket": address.host, "Key": address.key}
 
     def ask(
@@ -149,6 +154,8 @@ def _client(
     # Attempts are made here, where they are counted. New checksums are not known to all stores.
     settings: dict[str, Any] = {
         "retries": {"total_max_attempts": 1},
+        # As many as there are files at a time; more would be closed after each request.
+        "max_pool_connections": 16,
         "connect_timeout": 10,
         "read_timeout": 300,
         "request_checksum_calculation": "when_required",
