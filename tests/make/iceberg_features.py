@@ -60,5 +60,5 @@ def make_partitioned(
     table = make_table(commits=0, schema=schema, spec=spec)
     rows = rows_of(0, 40 * len(values)).drop_columns("day")
     partition = pa.array(values * 40, table.schema().as_arrow().field(column).type)
-    table.append(rows.append_column(column, partition).cast(table.schema().as_arrow()))
+    table.append(rows.append_column(column, partition))
     return table, values
