@@ -5,7 +5,7 @@ from threading import Barrier, current_thread
 import pytest
 
 from parquet_bloom.tables.table import TableFile
-from parquet_bloom.verbs.table_change import MANY, SMALL_BYTES, ChangedFile, each_file
+from parquet_bloom.verbs.table_change import MANY, SMALL_BYTES, ChangedFile, FileResult, each_file
 
 
 def files(count, size=1000):
@@ -13,7 +13,11 @@ def files(count, size=1000):
 
 
 def unchanged(file):
-    return ChangedFile(file.name, "unchanged", file.size, file.size)
+    return FileResult(ChangedFile(file.name, "unchanged", file.size, file.size))
+
+
+def results(found):
+    return [each.changed for each in found]
 
 
 def test_many_small_files_are_changed_at_a_time():
@@ -27,7 +31,7 @@ def test_many_small_files_are_changed_at_a_time():
 
     asked = files(MANY)
     done = []
-    changed = each_file(asked, work, None, lambda count, _: done.append(count))
+    changed = results(each_file(asked, work, None, lambda count, _: done.append(count)))
     assert [each.file for each in changed] == [file.name for file in asked]
     assert {each.action for each in changed} == {"unchanged"}
     assert done == list(range(1, MANY + 1))
@@ -49,7 +53,7 @@ def test_others_are_changed_one_by_one(asked, threads):
         assert current_thread() is own
         return unchanged(file)
 
-    changed = each_file(asked, work, threads, None)
+    changed = results(each_file(asked, work, threads, None))
     assert {each.action for each in changed} == {"unchanged"}
 
 
@@ -57,6 +61,6 @@ def test_what_many_fail_of_is_what_became_of_them():
     def work(file, threads):
         raise FileNotFoundError(2, "No such file or directory", file.path)
 
-    changed = each_file(files(MANY), work, None, None)
+    changed = results(each_file(files(MANY), work, None, None))
     assert {each.action for each in changed} == {"failed"}
     assert changed[5].reason == "No such file or directory"
