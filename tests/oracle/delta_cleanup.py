@@ -1,7 +1,8 @@
 """Which files Delta Lake's VACUUM would delete, and which its cleanup of the log.
 
-Source: PROTOCOL.md, "Action Reconciliation", "Deletion Vectors", "Metadata Cleanup"; Delta Lake,
-VacuumCommand, MetadataCleanup and BufferingLogDeletionIterator, written anew in Python.
+What these commands do, in Python, not a copy of their code: without checkpoints of several parts or
+of version 2, and without rounding to days.
+Source: PROTOCOL.md, "Action Reconciliation", "Deletion Vectors", "Metadata Cleanup".
 """
 
 import json

@@ -63,9 +63,9 @@ class PlainPages:
         """Insert their values and move the reader behind them; returns the number of values."""
         inserted = num_pages = 0
         size, room = 1, self._buffer.all()
-        while True:
+        # What lies behind the last value may be another request to an object store.
+        while (left := self._num_values - self._reader.num_values) > 0:
             stretch = self._reader.stretch(size)
-            left = self._num_values - self._reader.num_values
             lacking = filter.insert_plain_pages(self._pages, stretch, room, left)
             self._reader.pass_pages(self._pages)
             inserted += self._pages.inserted
