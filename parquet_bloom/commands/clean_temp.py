@@ -61,7 +61,7 @@ def clean_temp(
 
     \b
     Example:
-      pbloom clean-temp s3://lake/events/ --uploads 2d --dry-run
+      pbloom clean-temp . --dry-run
     """
     from parquet_bloom.commands.inputs import answer
     from parquet_bloom.render.clean_temp import write_cleaning, write_total

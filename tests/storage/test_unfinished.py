@@ -106,9 +106,7 @@ def test_the_clock_of_the_store_decides(s3, monkeypatch):
     """One that is a week ahead here makes nothing old."""
     begin(s3, age=60)
     now = time.time
-    monkeypatch.setattr(
-        "parquet_bloom.storage.objects.unfinished.time.time", lambda: now() + 7 * DAY
-    )
+    monkeypatch.setattr(time, "time", lambda: now() + 7 * DAY)
     monkeypatch.setattr(
         "make.object_server.Handler.date_time_string",
         lambda self, timestamp=None: time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(now())),
