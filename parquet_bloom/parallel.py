@@ -7,7 +7,8 @@ filters that are held at a time. What does not fit by itself is refused before i
     holder    the thread that consumes a run; also that of runs within its work
 
 A run that holds nothing yet waits for the chunks of other holders; one whose holder holds something
-never does, so that no two wait for each other.
+never does, so that no two wait for each other. Once there are fewer chunks left than threads, those without
+one help with the parts of others', as far as there is room: see start_helper.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence, Sized
-from threading import Condition, get_ident, local
+from threading import Condition, Lock, Thread, get_ident, local
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parquet_bloom.arguments import number_given
@@ -80,15 +81,16 @@ class _Budget:
     def take(self, holder: int, room: int, *, is_first: bool) -> bool:
         """Hold `room` more if it fits; the first chunk of a run waits until it does, or until it is
         the only one."""
+        if not room:
+            return True
         with self._given_back:
-            while room and self._held and self._held.total() + room > self.limit - self.aside:
+            while self._held and self._held.total() + room > self.limit - self.aside:
                 if not is_first:
                     return False
                 if self._held[holder]:
                     break
                 self._given_back.wait()
-            if room:
-                self._held[holder] += room
+            self._held[holder] += room
             return True
 
     def give_back(self, holder: int, room: int) -> None:
@@ -140,6 +142,107 @@ def num_processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
+class _Run:
+    """One call of work_in_order: whether any of its threads has no chunk of its own."""
+
+    def __init__(self, threads: int, num_chunks: int) -> None:
+        self._threads = threads
+        self._left = num_chunks
+        self._helping = 0
+        self._counting = Lock()
+
+    def do(self, work: Callable[[Item], Result], chunk: Item) -> Result:
+        before = _working.run
+        _working.run = self
+        try:
+            return work(chunk)
+        finally:
+            _working.run = before
+            with self._counting:
+                self._left -= 1
+
+    def has_free_thread(self) -> bool:
+        return min(self._threads, self._left) + self._helping < self._threads
+
+    def take_thread(self) -> bool:
+        with self._counting:
+            if not self.has_free_thread():
+                return False
+            self._helping += 1
+            return True
+
+    def give_back_thread(self) -> None:
+        with self._counting:
+            self._helping -= 1
+
+
+class _Working(local):
+    """The run that this thread works for."""
+
+    run: _Run | None = None
+
+
+_working = _Working()
+
+
+class Helper:
+    """A thread that helps with another one's chunk."""
+
+    def __init__(self, run: _Run, work: Callable[[], None], room: int) -> None:
+        self._run = run
+        self._room = room
+        self._holder = _budget.holder
+        self._thread = Thread(target=self._do, args=(work,), name="pbloom-helper")
+        self._error: BaseException | None = None
+
+    def _do(self, work: Callable[[], None]) -> None:
+        try:
+            _budget.work_for(self._holder)
+            work()
+        except BaseException as error:  # noqa: BLE001 -- whoever waits for the thread raises it
+            self._error = error
+
+    def start(self) -> bool:
+        """Whether it can."""
+        if not self._run.take_thread():
+            return False
+        if not _budget.take(self._holder, self._room, is_first=False):
+            self._run.give_back_thread()
+            return False
+        try:
+            self._thread.start()
+        except RuntimeError:
+            # The system has no more.
+            self._give_back()
+            return False
+        return True
+
+    def join(self) -> None:
+        """Wait for it; raises what it raised."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def end(self) -> None:
+        """Wait for it, and let others have its memory."""
+        self._thread.join()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        _budget.give_back(self._holder, self._room)
+        self._run.give_back_thread()
+
+
+def start_helper(work: Callable[[], None], room: int) -> Helper | None:
+    """Do `work`, which takes at most `room` bytes, in another thread of the run that this one works for;
+    None if all of them have chunks of their own, or there is no room. Whoever asks must `end` it."""
+    run = _working.run
+    if run is None or not run.has_free_thread():
+        return None
+    helper = Helper(run, work, room)
+    return helper if helper.start() else None
+
+
 def work_in_order(
     chunks: Sequence[Item],
     work: Callable[[Item], Result],
@@ -148,20 +251,22 @@ def work_in_order(
 ) -> Generator[tuple[Item, Result]]:
     """Yield each chunk with the result of `work`, in the order of `chunks`.
 
-    `threads`: None for one per processor, 1 for just the caller's. `room`: the most memory that a
-    chunk takes, in bytes. A chunk starts once it fits the budget beside all results not yet
+    `threads`: None for one per processor, 1 for just the caller's, helpers included. `room`: the most
+    memory that a chunk takes, in bytes. A chunk starts once it fits the budget beside all results not yet
     consumed; a consumer that keeps a result keeps its memory, too. A consumer that does not take
     every result must close this: otherwise the garbage collector may do so in a thread that it
     waits for.
     """
-    threads = min(threads or num_processors(), len(chunks))
+    allowed = threads or num_processors()
+    run = _Run(allowed, len(chunks))
+    threads = min(allowed, len(chunks))
     holder = _budget.holder
     if threads <= 1:
         for chunk in chunks:
             taken = room(chunk)
             _budget.take(holder, taken, is_first=True)
             try:
-                yield chunk, work(chunk)
+                yield chunk, run.do(work, chunk)
             finally:
                 _budget.give_back(holder, taken)
         return
@@ -185,7 +290,7 @@ def work_in_order(
                         break
                     held.append(needed)
                     chunk = ahead.popleft()
-                    begun.append((chunk, pool.submit(work, chunk)))
+                    begun.append((chunk, pool.submit(run.do, work, chunk)))
                     needed = None
                 yield _taken(begun)
                 _budget.give_back(holder, held.popleft())

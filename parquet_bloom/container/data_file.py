@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from parquet_bloom.arguments import name_given
-from parquet_bloom.container import number_of
+from parquet_bloom.container import Answer, number_of
+from parquet_bloom.errors import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from parquet_bloom.container import Answer
     from parquet_bloom.container.descriptions import PartDescription
     from parquet_bloom.container.protocols import Container
 
@@ -22,6 +22,23 @@ OFFERED: Final = frozenset(
         *("stripes", "unverified"),
     )
 )
+
+
+# A table that got a column later can still have values of it for the rows of an older file: those of a
+# partition, or the column's default.
+LACKS_COLUMN: Final = "no such column in the file"
+
+
+def answers_without_column(file: Container, parts: Sequence[int] | None) -> Iterator[Answer]:
+    """What each of these parts says about any value of a column that the file lacks. Raises FormatError
+    if there is not even one that could answer."""
+    if file.num_rows and not file.num_parts:
+        raise FormatError(f"{file.path}: {number_of(file.num_rows, 'row')} in no {file.units.part}")
+    wanted, first_row = {*file.select_parts(parts)}, 0
+    for number, part in enumerate(file.parts):
+        if number in wanted:
+            yield Answer(part.place, "unknown", LACKS_COLUMN, part.num_rows, first_row)
+        first_row += part.num_rows
 
 
 def _offered(names: Iterable[str]) -> list[str]:
@@ -69,6 +86,15 @@ class DataFile(metaclass=_OfferedNames):
         """The parts of an ORC file; none in a Parquet file."""
         return tuple(part for part in self.parts if part.stripe is not None)
 
+    def lacks(self, name: str) -> bool:
+        """Whether the table that the file is opened for has this column, and the file has not."""
+        return False
+
+    @property
+    def renamed(self) -> frozenset[str]:
+        """The names of columns whose dotted path is another."""
+        return frozenset()
+
     def probe(self: Container, column: str, value: Any) -> tuple[Answer, ...]:
         """Whether `value` can be in each row group, or index group of an ORC file: pb.probe for one
         value.
@@ -76,7 +102,9 @@ class DataFile(metaclass=_OfferedNames):
         `value` is a Python, numpy, pandas or pyarrow value of the column's type, or a literal. Raises
         ColumnError, and ValueTypeError if the column cannot hold the value.
         """
-        found = self.column(name_given("column", column))
+        if self.lacks(name_given("column", column)):
+            return tuple(answers_without_column(self, None))
+        found = self.column(column)
         asked = self.encode(found, [value])
         probers = self.probers(found, None, None)
         groups = (group for each in probers for group in each.answers(asked))

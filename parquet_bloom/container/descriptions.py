@@ -132,6 +132,12 @@ class PartDescription(Located):
     num_groups: int | None = field(default=None, metadata=WHERE_KNOWN)
     writer_timezone: str | None = field(default=None, metadata=WHERE_KNOWN)
 
+    def with_columns(self, columns: tuple[ChunkDescription, ...]) -> PartDescription:
+        """The same part with the descriptions of its chunks."""
+        return PartDescription(
+            self.place, self.num_rows, columns, self.offset, self.num_groups, self.writer_timezone
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter(Located):

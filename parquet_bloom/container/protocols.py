@@ -35,7 +35,7 @@ class Column(Protocol):
 
     @property
     def name(self) -> str:
-        """The dotted path."""
+        """The dotted path, or what the table calls it that the file is opened for."""
 
     @property
     def physical_type(self) -> str: ...
@@ -95,7 +95,8 @@ class Container(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The dotted paths of all Columns."""
+        """The names of all Columns: dotted paths, or what the table calls them that the file is opened
+        for."""
 
     @property
     def compression(self) -> str | None:
@@ -125,8 +126,16 @@ class Container(Protocol):
     def column(self, name: str) -> Any:
         """The Column with this dotted path. Raises ColumnError, suggesting similar names."""
 
+    def lacks(self, name: str) -> bool:
+        """Whether the table that the file is opened for has this column, and the file has not."""
+
+    @property
+    def renamed(self) -> frozenset[str]:
+        """The names of Columns whose dotted path is another."""
+
     def select(self, names: Sequence[str] | None) -> tuple[Any, ...]:
-        """These Columns in file order, each once; all of them for None. Raises as `column`."""
+        """These Columns in file order, each once, without those that the file `lacks`; all of them for
+        None. Raises as `column`."""
 
     def chunks(self, part: int, columns: Sequence[Any]) -> Iterator[Any]:
         """The Chunks of these selected Columns in one part."""

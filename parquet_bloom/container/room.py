@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container import number_of
-from parquet_bloom.parallel import check_fits
+from parquet_bloom.parallel import check_fits, memory
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -37,15 +37,18 @@ def check_room(
     all for None, exceed the memory budget. Raises ColumnError if there is no such part."""
     num_parts = len(file.select_parts(parts))
     # A name may have megabytes, and its column may be in thousands of parts.
-    names = 2 * sum(len(column.name) for column in columns)
-    chunks = number_of(len(columns) * num_parts, "column chunk")
-    check_fits(f"{file.path}: {chunks} take", (len(columns) * each + names) * num_parts)
+    names = 2 * sum([len(column.name) for column in columns])
+    taken = (len(columns) * each + names) * num_parts
+    if taken > memory():
+        chunks = number_of(len(columns) * num_parts, "column chunk")
+        check_fits(f"{file.path}: {chunks} take", taken)
 
 
 def check_groups_room(file: Container, num_groups: int, each: int) -> int:
     """The same for groups, of which a chunk may have many: how much they take."""
-    groups = number_of(num_groups, file.units.group)
-    check_fits(f"{file.path}: {groups} take", num_groups * each)
+    if num_groups * each > memory():
+        groups = number_of(num_groups, file.units.group)
+        check_fits(f"{file.path}: {groups} take", num_groups * each)
     return num_groups * each
 
 

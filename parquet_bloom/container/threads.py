@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 # Behind URLs. What waits for the network needs no processor.
 AT_ONCE: Final = 16
 
+# From so many files on, several are changed at a time, each with a thread, unless they are larger than
+# this. What a small file takes is to wait for the disk, once for all that wait at the same time.
+MANY: Final = 64
+SMALL_FILE: Final = 16 << 20
+
 # Up to so many bytes of filters, one thread is quicker.
 SMALL_BYTES = 128 << 20
 
@@ -43,3 +48,9 @@ def threads_for_files(threads: int | None, paths: Sequence[str]) -> tuple[int, i
     if threads is None and any(map(is_url, paths)):
         threads = AT_ONCE
     return (1, None) if threads is None else (threads, 1)
+
+
+def are_many_small(sizes: Sequence[int]) -> bool:
+    """Whether AT_ONCE files of these bytes are to be changed at a time, where each must be on disk before
+    it takes the place of its old version."""
+    return len(sizes) >= MANY and max(sizes) <= SMALL_FILE

@@ -139,11 +139,15 @@ class SplitBlockBloomFilter:
         past the end."""
         return _kernel.insert_byte_array(self._words, values)
 
-    def insert_plain_pages(
-        self, pages: _kernel.PlainPages, data: memoryview, room: memoryview, wanted: int
-    ) -> int:
+    def insert_whole_pages(
+        self, pages: _kernel.WholePages, data: memoryview, room: memoryview, wanted: int
+    ) -> None:
         """Insert the values of whole pages, see _kernel."""
-        return pages.insert(self._words, data, room, wanted)
+        pages.insert(self._words, data, room, wanted)
+
+    def unite(self, other: SplitBlockBloomFilter) -> None:
+        """Insert whatever was inserted into `other`, a filter of the same size."""
+        _kernel.unite(self._words, other._words)
 
     def fold(self, factor: int = 2) -> SplitBlockBloomFilter:
         """OR every `factor` adjacent blocks into one. Raises FilterError if some are left over.

@@ -136,6 +136,9 @@ def fold(words: _Words, factor: int, folded: _Words) -> None:
     """OR every `factor` adjacent blocks of `words` into one of `folded`; `factor` must divide the
     number of blocks."""
 
+def unite(words: _Words, others: _Words) -> None:
+    """Set in `words` also the bits of `others`, as many."""
+
 def popcount(words: _Words) -> int: ...
 def fpp(words: _Words) -> float:
     """The share of random hashes that the filter finds, computed from its bits."""
@@ -260,47 +263,49 @@ def orc_picked(
 def struct_end(data: _Bytes, start: int = 0) -> int:
     """The end of the Thrift struct at `start`. Raises ScanError, as do all functions below."""
 
+def crc32(data: _Bytes) -> int:
+    """The checksum of zlib.crc32."""
+
 PAGE_HEADER_FIELDS: tuple[str, ...]
 
 def page_header(data: _Bytes, start: int = 0) -> tuple[list[int | None], int]:
     """The PAGE_HEADER_FIELDS of the PageHeader at `start`, None for what is not there, and its end. From
     num_values on, they are those of the struct that belongs to its type."""
 
-NOTHING: int
-MORE_BYTES: int
-MORE_ROOM: int
-"""What PlainPages.insert lacks to go on."""
-
-class PlainPages:
-    """Inserts the values of PLAIN data pages. Of the last call: the `num_bytes` of the pages, the
-    `num_values` that their headers count, and how many were `inserted`; how many bytes are `needed`."""
+class WholePages:
+    """Inserts the values of data pages. Of the last call: the `num_bytes` of the pages, the
+    `num_values` that their headers count, and how many were `inserted`; the `room` that the largest takes
+    when it is decompressed, after `find`."""
 
     num_bytes: int
     num_pages: int
     num_values: int
     inserted: int
-    needed: int
+    room: int
 
     def __init__(
         self,
-        column: tuple[int, bool, int, int],
+        column: tuple[int, int, bool, int, int],
         largest: int,
         compresses_always: bool,
         codec: tuple[Callable[[memoryview, Any], int] | None, type[Exception], int],
     ) -> None:
-        """`column`: the bytes of a value, 0 for BYTE_ARRAY; whether it is a float; the highest
-        repetition and definition levels. `largest`: the most bytes of a page. `codec`: what decompresses
-        into memory, None if nothing is compressed; its error; the most bytes that it makes of one.
-        Raises ValueError for impossible widths and levels."""
+        """`column`: the physical type; the bytes of a value, 0 for BYTE_ARRAY; whether it is a float; the
+        highest repetition and definition levels. `largest`: the most bytes of a page. `codec`: what
+        decompresses into memory, None if nothing is compressed; its error; the most bytes that it makes
+        of one. Raises ValueError for impossible widths and levels."""
 
     @property
     def specials(self) -> int:
         """HAS_ZERO | HAS_NAN of all calls, if the values are floats."""
 
-    def insert(self, words: _Words, data: memoryview, room: memoryview, wanted: int) -> int:
-        """Insert pages, the first of which begins `data`, until their headers count `wanted` values; they
-        are decompressed into `room`. Stops before a page that is not PLAIN, unusual or damaged. Returns
-        MORE_BYTES if the next page does not end within `data`, MORE_ROOM if it does not fit `room`."""
+    def find(self, data: memoryview, wanted: int, most: int) -> int:
+        """Walk the headers of whole pages, the first of which begins `data`, until they count `wanted`
+        values; stops before one that is unusual or takes more room than `most`. How many bytes the next
+        page takes at least if it does not end within `data`, else 0."""
+
+    def insert(self, words: _Words, data: memoryview, room: memoryview, wanted: int) -> None:
+        """Insert them, each decompressed into `room`; stops also before one that is damaged."""
 
 def fields(data: _Bytes, start: int = 0) -> list[tuple[int, int, int, int, int]]:
     """The fields of the struct at `start`: (id, type, start of the header, start of the value,

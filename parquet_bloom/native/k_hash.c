@@ -28,10 +28,14 @@ static struct divisor divisor_of(uint32_t num_bits) {
     return (struct divisor){num_bits, (uint32_t)multiplier, 31 + log};
 }
 
-/* The current positions of up to BATCH hashes. */
+/* The current positions of up to BATCH hashes, and the bit of each: its 32-bit word, and the bit in that
+ * word. To find them in vectors leaves only a load and an OR for each bit that is set. */
 struct walk {
-    uint32_t at[BATCH], step[BATCH], bit[BATCH];
+    uint32_t at[BATCH], step[BATCH], word[BATCH], mask[BATCH];
 };
+
+/* The words of filters, which are little-endian, as twice as many. */
+typedef uint32_t half_word __attribute__((may_alias));
 
 static void start(struct walk *walk, const uint64_t *hashes, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -43,10 +47,15 @@ static void start(struct walk *walk, const uint64_t *hashes, size_t count) {
 /* Advance all hashes by one step at a time: half the time of one hash after the other. A negative
  * number is replaced by its complement. */
 static void next_any(struct walk *walk, struct divisor by) {
+    uint32_t bit[BATCH];
     for (size_t i = 0; i < BATCH; i++) {
         uint32_t c = walk->at[i] += walk->step[i];
         c ^= (uint32_t)((int32_t)c >> 31);
-        walk->bit[i] = c - (uint32_t)((uint64_t)c * by.multiplier >> by.shift) * by.num_bits;
+        bit[i] = c - (uint32_t)((uint64_t)c * by.multiplier >> by.shift) * by.num_bits;
+    }
+    for (size_t i = 0; i < BATCH; i++) {
+        walk->word[i] = bit[i] >> 5;
+        walk->mask[i] = (uint32_t)1 << (bit[i] & 31);
     }
 }
 
@@ -67,7 +76,11 @@ __attribute__((target("avx2"))) static void next_avx2(struct walk *walk, struct 
         __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(c, 32), multiplier);
         __m256i quotient = _mm256_blend_epi32(even, _mm256_srl_epi32(odd, shift_high), 0xaa);
         __m256i multiple = _mm256_mullo_epi32(quotient, num_bits);
-        _mm256_storeu_si256((__m256i *)(walk->bit + i), _mm256_sub_epi32(c, multiple));
+        __m256i bit = _mm256_sub_epi32(c, multiple);
+        __m256i mask = _mm256_sllv_epi32(_mm256_set1_epi32(1),
+                                         _mm256_and_si256(bit, _mm256_set1_epi32(31)));
+        _mm256_storeu_si256((__m256i *)(walk->word + i), _mm256_srli_epi32(bit, 5));
+        _mm256_storeu_si256((__m256i *)(walk->mask + i), mask);
     }
 }
 /* The same, sixteen at a time. */
@@ -86,7 +99,11 @@ __attribute__((target("avx512f,avx512dq,avx512vl"))) static void next_avx512(str
         __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(c, 32), multiplier);
         __m512i quotient = _mm512_mask_srl_epi32(even, 0xaaaa, odd, shift_high);
         __m512i multiple = _mm512_mullo_epi32(quotient, num_bits);
-        _mm512_storeu_si512(walk->bit + i, _mm512_sub_epi32(c, multiple));
+        __m512i bit = _mm512_sub_epi32(c, multiple);
+        __m512i mask = _mm512_sllv_epi32(_mm512_set1_epi32(1),
+                                         _mm512_and_si512(bit, _mm512_set1_epi32(31)));
+        _mm512_storeu_si512(walk->word + i, _mm512_srli_epi32(bit, 5));
+        _mm512_storeu_si512(walk->mask + i, mask);
     }
 }
 #else
@@ -100,20 +117,9 @@ static void (*next_for(struct divisor by))(struct walk *, struct divisor) {
     return code_path() == WITH_AVX512 ? next_avx512 : next_avx2;
 }
 
-INLINE void set_bit(uint64_t *words, uint64_t bit) {
-    uint64_t word = words[bit >> 6];
-#if defined(__x86_64__)
-    /* Takes the bit modulo 64. The compiler shifts a 1 instead, which takes three times as long. */
-    __asm__("btsq %1, %0" : "+r"(word) : "r"(bit) : "cc");
-#else
-    word |= (uint64_t)1 << (bit & 63);
-#endif
-    words[bit >> 6] = word;
-}
-
 /* A filter into which hashes go. */
 struct inserter {
-    uint64_t *words;
+    half_word *words;
     uint32_t num_hashes;
     struct divisor by;
     void (*next)(struct walk *, struct divisor);
@@ -123,17 +129,22 @@ struct inserter {
 static struct inserter inserter_of(uint64_t *words, uint32_t num_bits, uint32_t num_hashes) {
     struct divisor by = divisor_of(num_bits);
     return (struct inserter){
-        .words = words, .num_hashes = num_hashes, .by = by, .next = next_for(by)};
+        .words = (half_word *)words, .num_hashes = num_hashes, .by = by, .next = next_for(by)};
 }
 
 /* Insert up to BATCH hashes. */
 static void insert_some(struct inserter *to, const uint64_t *hashes, size_t count) {
     struct walk *walk = &to->walk;
+    half_word *words = to->words;
     start(walk, hashes, count);
     for (uint32_t k = 0; k < to->num_hashes; k++) {
         to->next(walk, to->by);
-#pragma GCC unroll 4
-        for (size_t i = 0; i < count; i++) set_bit(to->words, walk->bit[i]);
+        if (count == BATCH) {
+#pragma GCC unroll 8
+            for (size_t i = 0; i < BATCH; i++) words[walk->word[i]] |= walk->mask[i];
+        } else {
+            for (size_t i = 0; i < count; i++) words[walk->word[i]] |= walk->mask[i];
+        }
     }
 }
 
@@ -177,18 +188,15 @@ void k_hash_insert_decimals(uint64_t *words, uint32_t num_bits, uint32_t num_has
     }
 }
 
-/* Both zeros are one value, and what is not a number is the canonical NaN for Java. */
-static const int64_t SIGN = INT64_MIN, INFINITE = 0x7ff0000000000000, NOT_A_NUMBER = 0x7ff8000000000000;
-
 void k_hash_insert_floats(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                           const uint8_t *values, size_t count, size_t width) {
     struct inserter to = inserter_of(words, num_bits, num_hashes);
     int64_t keys[BATCH];
     uint64_t hashes[BATCH];
-    int64_t others[] = {0, SIGN, NOT_A_NUMBER};
-    int has_zero = 0, has_nan = 0;
+    int specials = 0;
     for (size_t i = 0; i < count; i += BATCH) {
         size_t n = batch_at(i, count);
+        specials |= plain_float_specials(values + width * i, n, width);
         if (width == 4) {
             for (size_t j = 0; j < n; j++) {
                 float narrow;
@@ -199,14 +207,12 @@ void k_hash_insert_floats(uint64_t *words, uint32_t num_bits, uint32_t num_hashe
         } else {
             memcpy(keys, values + 8 * i, 8 * n);
         }
-        for (size_t j = 0; j < n; j++) {
-            has_zero |= (keys[j] & ~SIGN) == 0;
-            has_nan |= (keys[j] & ~SIGN) > INFINITE;
-        }
         wang(keys, n, hashes);
         insert_some(&to, hashes, n);
     }
-    size_t first = has_zero ? 0 : 2, end = has_nan ? 3 : 2;
+    /* Both zeros are one value, and what is not a number is the canonical NaN for Java. */
+    static const int64_t others[] = {0, INT64_MIN, 0x7ff8000000000000};
+    size_t first = specials & HAS_ZERO ? 0 : 2, end = specials & HAS_NAN ? 3 : 2;
     if (first < end) {
         wang(others + first, end - first, hashes);
         insert_some(&to, hashes, end - first);
@@ -226,6 +232,7 @@ void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                   const uint64_t *hashes, size_t count, uint8_t *found) {
     struct divisor by = divisor_of(num_bits);
     void (*next)(struct walk *, struct divisor) = next_for(by);
+    const half_word *halves = (const half_word *)words;
     struct walk walk = {0};
     for (size_t n; count > 0; hashes += n, found += n, count -= n) {
         n = count < BATCH ? count : BATCH;
@@ -233,8 +240,7 @@ void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
         memset(found, 1, n);
         for (uint32_t k = 0; k < num_hashes; k++) {
             next(&walk, by);
-            for (size_t i = 0; i < n; i++)
-                found[i] &= words[walk.bit[i] >> 6] >> (walk.bit[i] & 63) & 1;
+            for (size_t i = 0; i < n; i++) found[i] &= (halves[walk.word[i]] & walk.mask[i]) != 0;
         }
     }
 }
@@ -245,7 +251,7 @@ void k_hash_insert_wide(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
         uint64_t c = hashes[i].low;
         for (uint32_t k = 0; k < num_hashes; k++, c += hashes[i].high) {
             uint64_t bit = (c & INT64_MAX) % num_bits;
-            set_bit(words, bit);
+            words[bit >> 6] |= (uint64_t)1 << (bit & 63);
         }
     }
 }

@@ -106,11 +106,6 @@ void wang_logical(const int64_t *values, size_t count, uint64_t *hashes);
 
 enum { WORDS_PER_BLOCK = 8, BATCH = 64 };
 
-/* The high half of the hash selects the block, by multiply-shift instead of modulo. */
-static inline uint64_t block_index(uint64_t hash, uint64_t num_blocks) {
-    return ((hash >> 32) * num_blocks) >> 32;
-}
-
 void split_block_insert(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count);
 void split_block_check(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
                        size_t count, uint8_t *found);
@@ -118,6 +113,9 @@ void split_block_check(const uint32_t *words, uint64_t num_blocks, const uint64_
 /* OR every `factor` adjacent blocks of `words` into one of `folded`. */
 void split_block_fold(const uint32_t *words, uint64_t num_blocks, uint64_t factor,
                       uint32_t *folded);
+
+/* Set in `words` also the bits of `others`, as many blocks. */
+void split_block_unite(uint32_t *words, const uint32_t *others, uint64_t num_blocks);
 
 /* Number of bits set. */
 uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks);
@@ -201,10 +199,21 @@ int64_t delta_join(const uint8_t *suffixes, size_t size, const int64_t *prefix_l
                    const int64_t *suffix_lengths, size_t count, uint8_t *values, size_t room,
                    int64_t *starts);
 
+/* ---- checksum.c: CRC-32 ----------------------------------------------------------------------- */
+
+/* Whether this machine has what makes it several times as quick as zlib's, which takes its place
+ * otherwise. */
+int checksum_is_quick(void);
+
+/* Only where it is quick. */
+uint32_t checksum(const uint8_t *data, size_t size);
+
 /* ---- byte_streams.c: BYTE_STREAM_SPLIT -------------------------------------------------------- */
 
-/* Put `count` values of `width` bytes together from as many streams of a byte of each. */
-void join_streams(const uint8_t *streams, size_t count, size_t width, uint8_t *values);
+/* Put `count` values of `width` bytes together from as many streams of a byte of each, which begin `stride`
+ * bytes after each other. */
+void join_streams(const uint8_t *streams, size_t stride, size_t count, size_t width,
+                  uint8_t *values);
 
 /* ---- orc_runs.c: the run-length encodings of ORC --------------------------------------------- */
 
@@ -338,9 +347,13 @@ struct chunk_span {
 int64_t thrift_chunks(const uint8_t *data, int64_t size, int64_t start, struct chunk_span *chunks,
                       int64_t room, int64_t *where);
 
-/* Of types of pages, and of encodings. */
+/* Of types of columns and of pages, and of encodings. */
+enum { INT32 = 1, INT64 = 2, BYTE_ARRAY = 6, FIXED_LEN_BYTE_ARRAY = 7 };
 enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2, DATA_PAGE_V2 = 3 };
-enum { PLAIN = 0, RLE = 3 };
+enum {
+    PLAIN = 0, RLE = 3, DELTA_BINARY_PACKED = 5, DELTA_LENGTH_BYTE_ARRAY = 6, DELTA_BYTE_ARRAY = 7,
+    BYTE_STREAM_SPLIT = 9
+};
 
 /* The struct in a PageHeader that belongs to its type. */
 struct page_details {
@@ -361,24 +374,28 @@ struct page_header {
 int64_t thrift_page_header(const uint8_t *data, int64_t size, int64_t start,
                            struct page_header *header, int64_t *where);
 
-/* ---- plain_pages.c: whole PLAIN data pages ---------------------------------------------------- */
+/* ---- whole_pages.c: whole data pages ---------------------------------------------------------- */
 
-/* What the pages of a chunk have in common. `width`: the bytes of a value, 0 for BYTE_ARRAY. */
-struct plain_column {
-    int64_t width, is_float, max_repetition_level, max_definition_level;
+/* What the pages of a chunk have in common. `width`: the bytes of a value, 0 for BYTE_ARRAY; it is that of
+ * `type`. */
+struct page_column {
+    int64_t type, width, is_float, max_repetition_level, max_definition_level;
 };
 
 /* A page whose body begins with `levels_size` bytes of levels that are not compressed, as in v2; `data` is
  * the rest, decompressed. */
-struct plain_page {
+struct whole_page {
     const struct page_header *header;
     const uint8_t *levels, *data;
     size_t levels_size, size;
 };
 
-/* Insert the values of a page, and add HAS_ZERO and HAS_NAN to *specials if they are floats. Returns their
- * number, or -1 if anything about the page is unusual or damaged. */
-int64_t plain_insert_page(const struct plain_column *column, const struct plain_page *page,
+/* Whether pages of such a column in this encoding can be inserted. */
+int whole_page_is_known(const struct page_column *column, int64_t encoding);
+
+/* Insert the values of a page whose encoding is known, and add HAS_ZERO and HAS_NAN to *specials if they are
+ * floats. Returns their number, or -1 if anything about the page is unusual or damaged. */
+int64_t whole_page_insert(const struct page_column *column, const struct whole_page *page,
                           uint32_t *words, uint64_t num_blocks, int *specials);
 
 /* ---- layout.c: byte ranges in order of their starts, and which overlap ------------------------- */

@@ -82,45 +82,92 @@ int64_t orc_bits(const uint8_t *packed, size_t first, size_t count, uint8_t *bit
 
 enum { BILLION = 1000000000 };
 
+/* No branches, so that compilers use vectors: what is wrong is only looked at behind the loops. */
+
 /* Seconds are less than 2^53, so that milliseconds fit 64 bits. */
-int orc_shift(int64_t *seconds, size_t count, int64_t by) {
+INLINE int shift_all(int64_t *seconds, size_t count, int64_t by) {
     const int64_t limit = (int64_t)1 << 53;
+    uint64_t is_large = 0;
     for (size_t i = 0; i < count; i++) {
-        if (seconds[i] <= -limit || seconds[i] >= limit) return ORC_TOO_LARGE;
-        seconds[i] += by;
+        is_large |= (uint64_t)(seconds[i] <= -limit) | (uint64_t)(seconds[i] >= limit);
+        seconds[i] = (int64_t)((uint64_t)seconds[i] + (uint64_t)by);
     }
-    return 0;
+    return is_large ? ORC_TOO_LARGE : 0;
+}
+
+INLINE uint64_t is_no_fraction(int64_t nano) {
+    return (uint64_t)(nano <= -BILLION) | (uint64_t)(nano >= BILLION);
 }
 
 /* Nanoseconds are stored without their trailing zeros, if there are two or more; the lowest 3 bits are
  * the number of those less one, or 0. Writers of today store some times before 1970 with negative ones:
  * pyarrow. What has more than a millisecond of fraction before 1970 is a second earlier: as ORC C++
  * reads it. */
-int orc_settle(int64_t *seconds, int64_t *nanos, size_t count) {
-    static const int64_t powers[] = {1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+INLINE int settle_all(int64_t *seconds, int64_t *nanos, size_t count) {
+    static const uint64_t powers[] = {1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    uint64_t is_damaged = 0;
     for (size_t i = 0; i < count; i++) {
         int64_t nano = nanos[i] >> 3;
-        if (nano <= -BILLION || nano >= BILLION) return ORC_DAMAGED;
-        nano *= powers[nanos[i] & 7];
-        if (nano <= -BILLION || nano >= BILLION) return ORC_DAMAGED;
-        if (seconds[i] < 0 && nano > 999999) seconds[i]--;
-        if (nano < 0) {
-            seconds[i]--;
-            nano += BILLION;
-        }
-        nanos[i] = nano;
+        is_damaged |= is_no_fraction(nano);
+        nano = (int64_t)((uint64_t)nano * powers[nanos[i] & 7]);
+        is_damaged |= is_no_fraction(nano);
+        uint64_t is_earlier = (uint64_t)(seconds[i] < 0) & (uint64_t)(nano > 999999);
+        uint64_t is_negative = (uint64_t)(nano < 0);
+        seconds[i] = (int64_t)((uint64_t)seconds[i] - is_earlier - is_negative);
+        nanos[i] = (int64_t)((uint64_t)nano + ((0 - is_negative) & BILLION));
     }
-    return 0;
+    return is_damaged ? ORC_DAMAGED : 0;
+}
+
+INLINE int millis_all(const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low,
+                      int64_t high, int64_t *millis) {
+    uint64_t is_near = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t milli = (int64_t)((uint64_t)seconds[i] * 1000 + (uint32_t)nanos[i] / 1000000);
+        is_near |= (uint64_t)(milli >= low) & (uint64_t)(milli < high) & (uint64_t)(nanos[i] != 0);
+        millis[i] = milli;
+    }
+    return is_near != 0;
+}
+
+/* Compile the three for a kind of processor. */
+#define TIMES_PATH(name, attribute)                                                                \
+    attribute static int shift_##name(int64_t *seconds, size_t count, int64_t by) {                \
+        return shift_all(seconds, count, by);                                                      \
+    }                                                                                              \
+    attribute static int settle_##name(int64_t *seconds, int64_t *nanos, size_t count) {           \
+        return settle_all(seconds, nanos, count);                                                  \
+    }                                                                                              \
+    attribute static int millis_##name(const int64_t *seconds, const int64_t *nanos, size_t count, \
+                                       int64_t low, int64_t high, int64_t *millis) {               \
+        return millis_all(seconds, nanos, count, low, high, millis);                               \
+    }
+
+TIMES_PATH(any, )
+
+#if defined(__x86_64__)
+TIMES_PATH(avx2, __attribute__((target("avx2"))))
+TIMES_PATH(avx512, __attribute__((target("avx512f,avx512dq,avx512vl"))))
+#else
+TIMES_PATH(avx2, )
+TIMES_PATH(avx512, )
+#endif
+
+/* The function of this name for this machine. */
+#define CHOSEN(name)                                                                               \
+    (code_path() == WITH_AVX512 ? name##_avx512 : code_path() == WITH_AVX2 ? name##_avx2 : name##_any)
+
+int orc_shift(int64_t *seconds, size_t count, int64_t by) {
+    return CHOSEN(shift)(seconds, count, by);
+}
+
+int orc_settle(int64_t *seconds, int64_t *nanos, size_t count) {
+    return CHOSEN(settle)(seconds, nanos, count);
 }
 
 int orc_millis(const int64_t *seconds, const int64_t *nanos, size_t count, int64_t low, int64_t high,
                int64_t *millis) {
-    int is_near = 0;
-    for (size_t i = 0; i < count; i++) {
-        millis[i] = (int64_t)((uint64_t)seconds[i] * 1000 + (uint32_t)nanos[i] / 1000000);
-        is_near |= millis[i] >= low && millis[i] < high && nanos[i] != 0;
-    }
-    return is_near;
+    return CHOSEN(millis)(seconds, nanos, count, low, high, millis);
 }
 
 /* ---- text --------------------------------------------------------------------------------------- */

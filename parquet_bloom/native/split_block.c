@@ -20,40 +20,46 @@ static const block SALT = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
  * a GROUP are found together, which compilers do in vectors. */
 enum { GROUP = 8, AHEAD = 64 };
 
-INLINE void find_blocks(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
+/* Where the block of a hash lies, in bytes. The high half selects it, by multiply-shift instead of modulo;
+ * with a number of 32 bits, vectors multiply once instead of three times. */
+INLINE uint64_t block_at(uint64_t hash, uint32_t num_blocks) {
+    return ((hash >> 32) * num_blocks >> 32) * sizeof(block);
+}
+
+INLINE void find_blocks(const char *blocks, uint32_t num_blocks, const uint64_t *hashes,
                         uint64_t *found, int is_written) {
-    for (int k = 0; k < GROUP; k++) found[k] = block_index(hashes[k], num_blocks);
+    for (int k = 0; k < GROUP; k++) found[k] = block_at(hashes[k], num_blocks);
     /* It takes longer to pick them out of a vector than to load them again. */
     __asm__ volatile("" ::: "memory");
     for (int k = 0; k < GROUP; k++) {
-        const uint32_t *block = words + WORDS_PER_BLOCK * found[k];
         if (is_written)
-            __builtin_prefetch(block, 1);
+            __builtin_prefetch(blocks + found[k], 1);
         else
-            __builtin_prefetch(block, 0);
+            __builtin_prefetch(blocks + found[k], 0);
     }
 }
 
-/* Call use(i, index of the block) for every hash i. */
+/* Call use(i, place of the block) for every hash i. */
 #define FOR_ALL_BLOCKS(words, num_blocks, hashes, count, is_written, use)                          \
     do {                                                                                           \
+        char *blocks = (char *)(words);                                                            \
         uint64_t ahead[AHEAD];                                                                     \
         size_t whole = (count) - (count) % GROUP, before = whole < AHEAD ? whole : AHEAD;          \
         for (size_t i = 0; i < before; i += GROUP)                                                 \
-            find_blocks(words, num_blocks, (hashes) + i, ahead + i, is_written);                   \
+            find_blocks(blocks, num_blocks, (hashes) + i, ahead + i, is_written);                  \
         for (size_t i = 0; i < whole; i += GROUP) {                                                \
             uint64_t *group = ahead + i % AHEAD;                                                   \
-            for (int k = 0; k < GROUP; k++) use(i + (size_t)k, group[k]);                          \
+            for (int k = 0; k < GROUP; k++) use(i + (size_t)k, (block *)(blocks + group[k]));      \
             if (i + AHEAD < whole)                                                                 \
-                find_blocks(words, num_blocks, (hashes) + i + AHEAD, group, is_written);           \
+                find_blocks(blocks, num_blocks, (hashes) + i + AHEAD, group, is_written);          \
         }                                                                                          \
-        for (size_t i = whole; i < (count); i++) use(i, block_index((hashes)[i], num_blocks));     \
+        for (size_t i = whole; i < (count); i++)                                                   \
+            use(i, (block *)(blocks + block_at((hashes)[i], num_blocks)));                         \
     } while (0)
 
 INLINE void insert_all(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count) {
-    block *blocks = (block *)words;
-#define INSERT(i, index) blocks[index] |= MASK(hashes[i])
-    FOR_ALL_BLOCKS(words, num_blocks, hashes, count, 1, INSERT);
+#define INSERT(i, stored) *(stored) |= MASK(hashes[i])
+    FOR_ALL_BLOCKS(words, (uint32_t)num_blocks, hashes, count, 1, INSERT);
 }
 
 INLINE uint8_t has_mask(block stored, block mask) {
@@ -65,9 +71,8 @@ INLINE uint8_t has_mask(block stored, block mask) {
 
 INLINE void check_all(const uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
                       size_t count, uint8_t *found) {
-    const block *blocks = (const block *)words;
-#define CHECK(i, index) found[i] = has_mask(blocks[index], MASK(hashes[i]))
-    FOR_ALL_BLOCKS(words, num_blocks, hashes, count, 0, CHECK);
+#define CHECK(i, stored) found[i] = has_mask(*(stored), MASK(hashes[i]))
+    FOR_ALL_BLOCKS(words, (uint32_t)num_blocks, hashes, count, 0, CHECK);
 }
 
 INLINE uint64_t popcount_all(const uint32_t *words, uint64_t num_blocks) {
@@ -133,6 +138,12 @@ void split_block_fold(const uint32_t *words, uint64_t num_blocks, uint64_t facto
         for (uint64_t k = 1; k < factor; k++) joined |= blocks[i * factor + k];
         out[i] = joined;
     }
+}
+
+void split_block_unite(uint32_t *words, const uint32_t *others, uint64_t num_blocks) {
+    block *blocks = (block *)words;
+    const block *more = (const block *)others;
+    for (uint64_t i = 0; i < num_blocks; i++) blocks[i] |= more[i];
 }
 
 uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks) {

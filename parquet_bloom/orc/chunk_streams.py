@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
 # To read at a time: memory that is used again already has its pages.
-_PIECE: Final = 512 << 10
+_PIECE: Final = 256 << 10
 
 PRESENT, DATA, LENGTH, DICTIONARY_DATA, SECONDARY = 0, 1, 2, 3, 5
 

@@ -10,13 +10,14 @@ Spec: apache/orc-format, specification/ORCv1.md "Compression".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from io import BytesIO
 from typing import Any, Final
 
 import cramjam
 
+from parquet_bloom.container import zstd
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parallel import check_fits
@@ -36,12 +37,15 @@ MAX_EXPANDED_BYTES: Final = 1 << 28
 
 _HEADER_BYTES = 3
 
+# To decompress at a time, if chunks are smaller: about what a processor's nearest caches hold.
+_PART_BYTES: Final = 1 << 18
+
 # By codec: decompress into a buffer, compress.
 _FUNCTIONS: dict[int, tuple[Callable[[memoryview, Any], int], Compressor]] = {
     1: (cramjam.deflate.decompress_into, cramjam.deflate.compress),
     2: (cramjam.snappy.decompress_raw_into, cramjam.snappy.compress_raw),
     4: (cramjam.lz4.decompress_block_into, partial(cramjam.lz4.compress_block, store_size=False)),
-    5: (cramjam.zstd.decompress_into, cramjam.zstd.compress),
+    5: (zstd.decompress_into, cramjam.zstd.compress),
 }
 
 
@@ -65,43 +69,22 @@ class Compression:
         """
         out = BytesIO()
         expanded = 0
-        for chunk in self.parts((data,)):
-            expanded += len(chunk)
+        parts = self.parts((data,))
+        while part := parts.following(b""):
+            expanded += len(part)
             if expanded > MAX_EXPANDED_BYTES and self.codec != NONE:
                 raise FormatError(f"expands to more than {MAX_EXPANDED_BYTES} bytes")
             # While room for more is made.
             check_fits("decompressed, it takes", 2 * expanded)
-            out.write(chunk)
+            out.write(part)
         return out.getvalue()
 
-    def parts(self, stored: Iterable[bytes]) -> Iterator[memoryview | bytes]:
-        """Decompress chunk by chunk what is `stored`, in pieces that may end anywhere. Each part holds
-        until the next one is asked for. Raises as expand."""
-        if self.codec == NONE:
-            yield from stored
-            return
-        if self.codec not in _FUNCTIONS:
-            raise UnsupportedError(f"codec {self.name} is not supported")
-        pieces = _Pieces(stored)
-        room = memoryview(bytearray(self.block_bytes))
-        at = 0
-        while header := pieces.take(_HEADER_BYTES):
-            number = int.from_bytes(header, "little")
-            length = number >> 1
-            chunk = pieces.take(length)
-            found = len(header) + len(chunk)
-            if found < _HEADER_BYTES + length:
-                raise FormatError(
-                    f"chunk at byte {at}: ends at {at + _HEADER_BYTES + length}, expected {at + found}"
-                )
-            if length > self.block_bytes:
-                raise FormatError(
-                    f"chunk at byte {at}: {length} bytes, expected at most {self.block_bytes}"
-                )
-            yield chunk if number & 1 else room[: self._decompress(chunk, at, room)]
-            at += found
+    def parts(self, stored: Iterable[bytes]) -> Pieces | Chunks:
+        """What is `stored`, in pieces that may end anywhere, to be decompressed in parts."""
+        return Pieces(stored) if self.codec == NONE else Chunks(self, stored)
 
-    def _decompress(self, chunk: memoryview, at: int, room: memoryview) -> int:
+    def decompress(self, chunk: memoryview, at: int, room: memoryview) -> int:
+        """Decompress the chunk at byte `at` into `room`; its size. Raises FormatError."""
         try:
             return _FUNCTIONS[self.codec][0](chunk, room)
         except cramjam.DecompressionError as error:
@@ -127,12 +110,17 @@ class Compression:
         )
 
 
-class _Pieces:
+class Pieces:
     """Bytes that come in pieces."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
         self._piece = memoryview(b"")
+
+    def following(self, rest: memoryview | bytes) -> bytes | None:
+        """The next piece behind `rest`, the end of the one before; None if there is none."""
+        piece = next(filter(len, self._pieces), None)
+        return b"".join([rest, piece]) if piece and len(rest) else piece
 
     def take(self, count: int) -> memoryview:
         """The next bytes, or as many as there are."""
@@ -147,6 +135,65 @@ class _Pieces:
             taken, self._piece = self._piece[:count], self._piece[count:]
             found.append(taken)
         return memoryview(b"".join(found))
+
+
+class Chunks:
+    """Compressed chunks, of which as many are decompressed at a time as have room, one after the other:
+    to go on with a part takes about as long as to decode a chunk. The room is used again."""
+
+    def __init__(self, compression: Compression, stored: Iterable[bytes]) -> None:
+        self._compression = compression
+        self._stored = Pieces(stored)
+        self._at = 0
+        self._room = memoryview(b"")
+        self._damage: FormatError | None = None
+
+    def following(self, rest: memoryview | bytes) -> memoryview | None:
+        """The next chunks behind `rest`, the end of the part before, which holds until now; None if there
+        are none. Raises FormatError, once all before the damage was returned, UnsupportedError."""
+        block = self._compression.block_bytes
+        if self._compression.codec not in _FUNCTIONS:
+            raise UnsupportedError(f"codec {self._compression.name} is not supported")
+        start = end = len(rest)
+        # Most streams of small files have one chunk.
+        room = max(_PART_BYTES if self._at else 0, start + block)
+        if len(self._room) < room:
+            self._room, rest = memoryview(bytearray(room)), bytes(rest)
+        self._room[:start] = rest
+        while self._damage is None and end + block <= len(self._room):
+            try:
+                size = self._next(self._room[end : end + block])
+            except FormatError as error:
+                self._damage = error
+                break
+            if size is None:
+                break
+            end += size
+        if end == start and self._damage is not None:
+            raise self._damage
+        return self._room[:end] if end > start else None
+
+    def _next(self, room: memoryview) -> int | None:
+        """Decompress the next chunk into `room`; its size, or None at the end."""
+        header = self._stored.take(_HEADER_BYTES)
+        if not header:
+            return None
+        at, block = self._at, len(room)
+        number = int.from_bytes(header, "little")
+        length = number >> 1
+        chunk = self._stored.take(length)
+        found = len(header) + len(chunk)
+        if found < _HEADER_BYTES + length:
+            raise FormatError(
+                f"chunk at byte {at}: ends at {at + _HEADER_BYTES + length}, expected {at + found}"
+            )
+        if length > block:
+            raise FormatError(f"chunk at byte {at}: {length} bytes, expected at most {block}")
+        self._at += found
+        if number & 1:
+            room[:length] = chunk
+            return length
+        return self._compression.decompress(chunk, at, room)
 
 
 def _chunk(data: memoryview, compress: Compressor) -> tuple[bytes, bytes | memoryview]:

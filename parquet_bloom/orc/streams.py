@@ -1,7 +1,7 @@
 """Decode the streams of a column, a number of values at a time, into memoryviews: numpy would take longer
 to import than most files take to build.
 
-A stream is a sequence of compressed chunks, of which only one is held in memory at a time. Nothing is
+A stream is a sequence of compressed chunks, of which only a few are held in memory at a time. Nothing is
 allocated for values that a file only claims to have: large arrays grow with what is decoded.
 
 Spec: apache/orc-format, specification/ORCv1.md "Run Length Encoding".
@@ -9,7 +9,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Run Length Encoding".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -27,9 +27,6 @@ MOST_VALUES: Final = 1 << 27
 
 # Of each value: in pieces and as one array, and while it is hashed.
 _VALUE_BYTES: Final = 48
-
-# No run is longer, nor is a number.
-MOST_RUN_BYTES: Final = 4356
 
 # Values to allocate at a time.
 _PIECE: Final = 1 << 20
@@ -90,13 +87,9 @@ class Stream:
         self.where = where
         self._reuse = reuse
         self._memory = bytearray()
-        self._parts: Iterator[memoryview | bytes] = compression.parts(stored)
+        self._parts = compression.parts(stored)
         self._part: memoryview | bytes = b""
         self._at = 0
-        # To end what one part began takes a little of the next, so not all of that is copied: this is the
-        # next part, if `_part` has only a little of it, from byte `_joint` on.
-        self._whole: memoryview | bytes | None = None
-        self._joint = 0
 
     def take_bytes(self, count: int) -> memoryview:
         """A copy of the next bytes. Raises FormatError if there are fewer, UnsupportedError."""
@@ -145,24 +138,11 @@ class Stream:
 
     def _refill(self) -> bool:
         """Put the next part behind what is left of this one."""
-        if self._whole is not None:
-            whole, self._whole = self._whole, None
-            if self._at >= self._joint:
-                self._part, self._at = whole, self._at - self._joint
-            else:
-                self._part, self._at = b"".join([self._part[self._at : self._joint], whole]), 0
-            return True
-        # What is left is overwritten by the next part.
-        rest = bytes(self._part[self._at :])
         with naming(self.where):
-            part = next(self._parts, None)
+            part = self._parts.following(self._part[self._at :])
         if part is None:
             return False
         self._part, self._at = part, 0
-        if len(rest):
-            self._part = b"".join([rest, part[:MOST_RUN_BYTES]])
-            if len(part) > MOST_RUN_BYTES:
-                self._whole, self._joint = part, len(rest)
         return True
 
     def _too_short(self, found: int, expected: int, what: str) -> FormatError:

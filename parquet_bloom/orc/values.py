@@ -38,7 +38,7 @@ FILE_VERSIONS = ((), (0, 11), (0, 12), (1, 9999))
 
 # Values that are held at a time, and how many bytes they take: each as a number or the offset of a
 # text, and what is stored, decoded.
-_BATCH_BYTES: Final = 1 << 20
+_BATCH_BYTES: Final = 1 << 21
 _BYTES_PER_VALUE: Final = 16
 _EXPANSION: Final = 3
 

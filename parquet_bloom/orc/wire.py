@@ -61,6 +61,8 @@ def fields(data: bytes) -> Iterator[Field]:
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
     """An unsigned number of up to 64 bits, and the position after it. Raises FormatError."""
+    if at < len(data) and data[at] < 0x80:
+        return data[at], at + 1
     number = 0
     for index in range(_MAX_VARINT_BYTES):
         if at + index >= len(data):

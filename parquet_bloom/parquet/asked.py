@@ -68,6 +68,22 @@ class Asked:
         return stored_of(self._leaf, self._values)
 
 
+# Files of one table have the same columns, and are asked for the same values.
+_latest: tuple[LeafType, Sequence[Any], Asked] | None = None
+
+
+def asked_of(leaf: LeafType, values: Sequence[Any] | NDArray[Any]) -> Asked:
+    """As Asked, which is kept for the next file if these are a few values that nobody can change."""
+    global _latest
+    latest = _latest
+    if latest is not None and latest[0] is leaf and latest[1] is values:
+        return latest[2]
+    asked = Asked(leaf, values)
+    if isinstance(values, tuple) and not asked.is_many:
+        _latest = leaf, values, asked
+    return asked
+
+
 @dataclass(frozen=True)
 class Stored:
     """All bytes that may be stored for `num_values` values. `owners`: the value that each item of the

@@ -95,6 +95,8 @@ class StoredFilter:
         return "xxhash" if self.hash == XXHASH else UNKNOWN
 
 
+# Most filters of many files have the same size.
+@lru_cache(maxsize=64)
 def encode_header(num_bytes: int) -> bytes:
     """Encode the header of a bitset of `num_bytes`."""
     header = ttypes.BloomFilterHeader(

@@ -17,8 +17,8 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES, Size, largest_p
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.pages import ChunkRun
-from parquet_bloom.parquet.pages.plain_pages import PlainPages
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
+from parquet_bloom.parquet.pages.whole_pages import WholePages
 from parquet_bloom.values.encode import longest_decimal, signed_bytes
 from parquet_bloom.values.types import LeafType, LogicalType, canonical_nan, zeros
 
@@ -28,7 +28,7 @@ UNCOUNTED = 1 << 62
 # How much a filter of any size grows if its hashes are unlucky and miss the target FPP.
 GROWTH = 1.02
 
-Runs = Callable[[], Iterable[ChunkRun | PlainPages]]
+Runs = Callable[[], Iterable[ChunkRun | WholePages]]
 
 
 def build_filter(
@@ -92,7 +92,7 @@ def _build_exact(
 
 
 def _collect(
-    runs: Iterable[ChunkRun | PlainPages], leaf: LeafType, blocks_for: Callable[[int], int]
+    runs: Iterable[ChunkRun | WholePages], leaf: LeafType, blocks_for: Callable[[int], int]
 ) -> SplitBlockBloomFilter | None:
     """Insert every value; `blocks_for` gives the number of blocks for a number of values. A
     dictionary comes last, when it is known whether there are values outside it."""
@@ -100,7 +100,7 @@ def _collect(
     filter: SplitBlockBloomFilter | None = None
     specials = count = 0
     for part in runs:
-        if isinstance(part, PlainPages):
+        if isinstance(part, WholePages):
             filter = filter or SplitBlockBloomFilter.empty(blocks_for(UNCOUNTED))
             count += part.insert_into(filter)
             specials |= part.float_specials

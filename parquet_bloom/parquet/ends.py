@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
@@ -27,6 +28,10 @@ from parquet_bloom.storage.source import Cut, Source
 
 # Each takes a footer to read, and nobody appends so often.
 MOST_ENDS: Final = 1_000
+# What only looks like an end may take a footer to read, too: after so many, or so many bytes of footers,
+# none that lies before them is found.
+MOST_FALSE_ENDS: Final = 1_000
+MOST_FALSE_BYTES: Final = 64 << 20
 # Of each gap, in which filters that are no longer used may follow a footer; and how much at a time.
 SEARCHED_BYTES: Final = 64 << 20
 PIECE_BYTES: Final = 1 << 20
@@ -34,8 +39,9 @@ PIECE_BYTES: Final = 1 << 20
 
 def earlier_ends(file: OpenFile) -> Iterator[OpenFile]:
     """The file cut at its earlier ends, the latest first. Raises OSError."""
+    search = _Search()
     for _ in range(MOST_ENDS):
-        older = next(filter(None, (_version(file, end) for end in _ends_in_gaps(file))), None)
+        older = next(filter(None, (found.version for found in search.ends(file))), None)
         if older is None or not _only_filters_follow(older.source.size, file):
             return
         yield older
@@ -67,11 +73,12 @@ def false_ends(file: OpenFile) -> Iterator[int]:
     Unknown, and so none, if the footer hides filters from whoever lacks a key."""
     if hides_filters(file):
         return
+    search = _Search()
     for version in (file, *earlier_ends(file)):
-        for end in _ends_in_gaps(version):
-            if _version(version, end) is not None:
+        for found in search.ends(version):
+            if found.version is not None:
                 break
-            yield end
+            yield found.end
 
 
 def hides_filters(file: OpenFile) -> bool:
@@ -80,17 +87,42 @@ def hides_filters(file: OpenFile) -> bool:
     return any(is_sealed and start == _kernel.ABSENT for is_sealed, start in chunks)
 
 
-def _ends_in_gaps(file: OpenFile) -> Iterator[int]:
-    """Where a footer may end, the latest first: behind its length and the magic, with room for it."""
-    source = file.source
-    magic = source.read_at(source.size - len(MAGIC), len(MAGIC))
-    gaps = _gaps(file)
-    source.will_read((max(start, end - SEARCHED_BYTES), end) for start, end in gaps)
-    for start, end in reversed(gaps):
-        for found in _found_from_the_back(source, magic, (start + TAIL_BYTES, end)):
-            length = int.from_bytes(source.read_at(found - TAIL_BYTES, 4), "little")
-            if 0 < length <= found - TAIL_BYTES - start:
-                yield found
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where a file may end, and the file cut there if it is an earlier version of itself."""
+
+    end: int
+    version: OpenFile | None
+
+
+class _Search:
+    """Looks for ends in the gaps of a file and of its earlier versions, up to a limit for them all."""
+
+    def __init__(self) -> None:
+        self._ends = MOST_FALSE_ENDS
+        self._bytes = MOST_FALSE_BYTES
+
+    def ends(self, file: OpenFile) -> Iterator[_End]:
+        """Where a footer ends, or seems to, the latest first: behind its length and the magic, with
+        room for it. Raises OSError."""
+        source = file.source
+        if not (gaps := _gaps(file)):
+            return
+        magic = source.read_at(source.size - len(MAGIC), len(MAGIC))
+        source.will_read((max(start, end - SEARCHED_BYTES), end) for start, end in gaps)
+        for start, end in reversed(gaps):
+            for at in _found_from_the_back(source, magic, (start + TAIL_BYTES, end)):
+                length = int.from_bytes(source.read_at(at - TAIL_BYTES, 4), "little")
+                has_room = 0 < length <= at - TAIL_BYTES - start
+                if has_room:
+                    found = _End(at, _version(file, at))
+                    yield found
+                    if found.version is not None:
+                        continue
+                self._ends -= 1
+                self._bytes -= length if has_room else 0
+                if self._ends <= 0 or self._bytes <= 0:
+                    return
 
 
 def _found_from_the_back(source: Source, magic: bytes, whole: Range) -> Iterator[int]:

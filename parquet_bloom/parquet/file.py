@@ -106,10 +106,10 @@ class ParquetFile(OpenFile):
 
     def encode(self, column: LeafColumn, values: Sequence[Any]) -> Asked:
         """Values, to ask probers about. Raises ValueTypeError."""
-        from parquet_bloom.parquet.asked import Asked
+        from parquet_bloom.parquet.asked import asked_of
 
         try:
-            return Asked(column.type, values)
+            return asked_of(column.type, values)
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 

@@ -21,8 +21,15 @@ from parquet_bloom.parquet.build import has_other_forms, other_forms, special_va
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.codecs import PageBuffer
-from parquet_bloom.parquet.pages.pages import chunk_runs, located, page_rows, used_entries
+from parquet_bloom.parquet.pages.pages import (
+    chunk_runs,
+    located,
+    page_rows,
+    runs_to_insert,
+    used_entries,
+)
 from parquet_bloom.parquet.pages.runs import Run
+from parquet_bloom.parquet.pages.whole_pages import WholePages
 from parquet_bloom.values.types import LeafType, canonical_nan, zeros
 
 if TYPE_CHECKING:
@@ -70,7 +77,12 @@ def check_membership(
         stored = SplitBlockBloomFilter.empty(num_blocks)
         others = SplitBlockBloomFilter.empty(num_blocks) if has_other_forms(leaf) else None
         num_values = specials = missing_form_bits = 0
-        for part in chunk_runs(file.source, file.footer, chunk, PageBuffer()):
+        runs = chunk_runs if has_other_forms(leaf) else runs_to_insert
+        for part in runs(file.source, file.footer, chunk, PageBuffer()):
+            if isinstance(part, WholePages):
+                num_values += part.insert_into(stored)
+                specials |= part.float_specials
+                continue
             num_values += part.run.insert_into(stored)
             if leaf.is_float:
                 specials |= part.run.float_specials()

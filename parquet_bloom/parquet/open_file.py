@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container.data_file import DataFile
@@ -38,6 +39,8 @@ class OpenFile(DataFile):
         self.keys = keys
         self.legacy = legacy
         self.footer: Footer = read_footer(source, keys)
+        # Of the table that it is opened for.
+        self._of_table: frozenset[str] | None = None
 
     def close(self) -> None:
         self.source.close()
@@ -61,23 +64,55 @@ class OpenFile(DataFile):
                 )
         return tuple(sorted(set(wanted)))
 
+    def call_columns(self, called: Mapping[int, str], of_table: Collection[str]) -> None:
+        """Take the names that a table has for the leaf columns, by their place in the file; all others
+        are none of its columns, and nobody finds them. `of_table`: all names that it has."""
+        leaves = tuple(
+            replace(leaf, called=called.get(leaf.index, f"{leaf.name} (not in the table)"))
+            for leaf in self.footer.leaves
+        )
+        # In place of those that it has read.
+        vars(self.footer)["leaves"] = leaves
+        self._of_table = frozenset(called.values()) | frozenset(of_table)
+
+    def lacks(self, name: str) -> bool:
+        return (
+            self._of_table is not None
+            and name in self._of_table
+            and all(leaf.name != name for leaf in self.footer.leaves)
+        )
+
+    @property
+    def renamed(self) -> frozenset[str]:
+        leaves = self.footer.leaves
+        return frozenset(leaf.name for leaf in leaves if leaf.name != ".".join(leaf.path))
+
+    @property
+    def _leaves(self) -> tuple[LeafColumn, ...]:
+        """Without those that the table does not have."""
+        known = self._of_table
+        if known is None:
+            return self.footer.leaves
+        return tuple(leaf for leaf in self.footer.leaves if leaf.name in known)
+
     @property
     def columns(self) -> tuple[str, ...]:
-        """The dotted paths of the leaf columns."""
-        return tuple(leaf.name for leaf in self.footer.leaves)
+        """The names of the leaf columns: dotted paths, or what the table calls them."""
+        return tuple(leaf.name for leaf in self._leaves)
 
     def column(self, name: str) -> LeafColumn:
-        """The leaf column with this dotted path. Raises ColumnError, suggesting similar names."""
+        """The leaf column with this name. Raises ColumnError, suggesting similar names."""
         try:
-            return find_column(self.footer.leaves, name)
+            return find_column(self._leaves, name)
         except ColumnError as error:
             raise ColumnError(f"{self.path}: {error}") from None
 
     def select(self, names: Sequence[str] | None) -> tuple[LeafColumn, ...]:
-        """These leaf columns in schema order, each once, or all for None. Raises ColumnError."""
+        """These leaf columns in schema order, each once, or all for None; without those that the file
+        lacks. Raises ColumnError."""
         if names is None:
-            return self.footer.leaves
-        wanted = {self.column(name).index for name in names}
+            return self._leaves
+        wanted = {self.column(name).index for name in names if not self.lacks(name)}
         return tuple(leaf for leaf in self.footer.leaves if leaf.index in wanted)
 
     def chunk(self, row_group: int, column: str) -> ColumnChunk:

@@ -17,7 +17,6 @@ from collections.abc import (
 )
 from contextlib import AbstractContextManager, closing
 from itertools import count
-from pathlib import Path
 
 from xxhash import xxh3_64, xxh3_64_intdigest
 
@@ -84,7 +83,7 @@ class ParquetChange(Change):
     def __init__(self, file: OpenFile) -> None:
         self.file = file
 
-    def beside(self, output: Path, overwrite: bool) -> AbstractContextManager[object]:
+    def beside(self, output: str, overwrite: bool) -> AbstractContextManager[object]:
         """The key material of an encrypted file; one that is changed in place keeps its own."""
         return material_copy(self.file, output, overwrite)
 
@@ -224,9 +223,19 @@ class FilterChange(ParquetChange):
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
             if stored is not None and bitset_digest(new, stored) != self._digests[chunk.key]:
                 raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
-        ends = (end.source.size for end in (new, *earlier_ends(new)))
-        if self._kept.is_end and self.prefix not in ends:
+        if self._kept.is_end and not self._is_end(new):
             raise RewriteError(f"cut at {self.prefix}, it is not as it was")
+
+    def _is_end(self, new: OpenFile) -> bool:
+        """Whether `new`, cut at the prefix, is as the file was."""
+        old = self.file
+        if self.prefix == old.source.size and not old.is_encrypted:
+            # What all of it was kept for: the same bytes at the same place are the same footer.
+            footer = old.footer.protection.tail(old.footer.raw)
+            start = self.prefix - len(footer)
+            if new.source.read_at(start, len(footer)) == footer:
+                return True
+        return self.prefix in (end.source.size for end in (new, *earlier_ends(new)))
 
     def _check_moved(self, new: OpenFile, key: ChunkKey, whole: Range) -> None:
         chunk, place = new.chunk_at(key), self.places[key]

@@ -29,6 +29,7 @@ TESTS = (
     "parquet/test_pages.py",
     "parquet/test_page_levels.py",
     "parquet/test_hostile_pages.py",
+    "parquet/test_whole_pages.py",
     "parquet/test_footer.py",
 )
 

@@ -180,6 +180,36 @@ def _joined(data: bytes) -> None:
     _kernel.delta_join(data, numbers % 16, numbers // 16, 16 * len(data))
 
 
+# Type, width, whether it is a float, and levels.
+_COLUMNS = (
+    *((1, 4, False, 0, 0), (2, 8, False, 0, 1), (5, 8, True, 0, 0), (6, 0, False, 0, 0)),
+    *((6, 0, False, 1, 2), (7, 12, False, 0, 0), (7, 3, False, 0, 1)),
+)
+_ENCODINGS = (0, 5, 6, 7, 9)
+
+
+def _varint(number: int) -> bytes:
+    return bytes([number & 127 | 128]) + _varint(number >> 7) if number > 127 else bytes([number])
+
+
+def _whole(data: bytes) -> None:
+    """A page of bytes behind the first three, which choose its column, encoding and number of values;
+    or else whatever begins with a header."""
+    with_header = data
+    if data[0] < 224:
+        count, body = data[2] if data[2] < 200 else data[2] << 8, data[3:]
+        numbers = 0, len(body), len(body), count, _ENCODINGS[data[1] % len(_ENCODINGS)], 3, 3
+        fields = [_varint(2 * number) for number in numbers]
+        with_header = b"\x15" + b"\x15".join(fields[:3]) + b"\x2c\x15" + b"\x15".join(fields[3:])
+        with_header += bytes(2) + body
+    column = _COLUMNS[data[0] % len(_COLUMNS)]
+    pages = _kernel.WholePages(column, 1 << 20, False, (None, ValueError, 1 << 20))
+    # Where a buffer ends, a sanitizer sees.
+    pages.find(memoryview(io.BytesIO(with_header).getvalue()), 1 << 62, 1 << 20)
+    found = io.BytesIO(with_header[: pages.num_bytes]).getvalue()
+    pages.insert(_kernel.clear_words(2), memoryview(found), memoryview(bytearray()), 1 << 62)
+
+
 # Each takes the bytes; the sizes are small ones that a page could claim.
 KERNEL: tuple[Callable[[bytes], Any], ...] = (
     _kernel.struct_end,
@@ -205,6 +235,7 @@ KERNEL: tuple[Callable[[bytes], Any], ...] = (
     _joined,
     lambda data: _kernel.join_streams(data, 1 + len(data) % 9),
     lambda data: _kernel.xxh64_fixed(data, 1 + len(data) % 99),
+    lambda data: _whole(data) if len(data) > 3 else None,
 )
 
 
@@ -236,4 +267,18 @@ def seeds_of(target: str) -> list[bytes]:
     if target == "literal":
         texts = (b"7", b"-1.5", b"nan", b"2020-01-01T00:00:00Z", b"01:02:03.5", b"0x00ff", b"true")
         return [bytes([kind]) + text for kind in range(40) for text in texts]
-    return [bytes([kind]) + seed("filters.parquet")[-700:] for kind in range(len(KERNEL))]
+    found = [bytes([kind]) + seed("filters.parquet")[-700:] for kind in range(len(KERNEL))]
+    return found + [bytes([len(KERNEL) - 1]) + each for each in _sections()]
+
+
+def _sections() -> list[bytes]:
+    """Pages of three values for _whole in each encoding that a column may have."""
+    numbers = bytes.fromhex("8001 04 03 0a 01 02000000 80808080 80808080".replace(" ", ""))
+    starts = bytes.fromhex("8001 04 03 00 02 01000000 02000000".replace(" ", ""))
+    bodies = [bytes(24), numbers, numbers + bytes(24), starts + numbers + bytes(24), bytes(36)]
+    return [
+        bytes([column, encoding, 3]) + levels + body
+        for column in range(len(_COLUMNS))
+        for encoding, body in enumerate(bodies)
+        for levels in (b"", bytes([2, 0, 0, 0, 6, 1]), bytes([2, 0, 0, 0, 6, 0] * 2))
+    ]

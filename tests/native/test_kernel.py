@@ -4,6 +4,7 @@ import struct
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -132,15 +133,16 @@ def strings(lengths: Iterable[int]) -> list[bytes]:
 # Eight of one length, of neighbouring ones, of any, with long ones here and there or only long ones; and
 # one more than eight, where the length changes after eight.
 LENGTHS = {
-    **{f"all of {length}": [length] * 17 for length in (*range(70), 200)},
+    **{f"all of {length}": [length] * 17 for length in (*range(70), 200, 255, 256)},
     "every one": range(200),
     "backwards": range(199, -1, -1),
     "mixed": np.random.default_rng(1).integers(0, 64, 3000).tolist(),
-    "mixed, some long": np.random.default_rng(2).integers(0, 75, 3000).tolist(),
-    "mostly long": np.random.default_rng(3).integers(30, 300, 1000).tolist(),
-    "short after long": [500, *[5] * 8, 64, *[6] * 20, 63, *[7] * 9],
-    "eights of each": [length for length in range(66) for _ in range(8)],
-    "nines of each": [length for length in range(66) for _ in range(9)],
+    "mixed, up to 255": np.random.default_rng(4).integers(0, 256, 3000).tolist(),
+    "mixed, some long": np.random.default_rng(2).integers(0, 260, 3000).tolist(),
+    "mostly long": np.random.default_rng(3).integers(200, 600, 1000).tolist(),
+    "short after long": [500, *[5] * 8, 256, *[6] * 20, 255, *[7] * 9],
+    "eights of each": [length for length in (*range(66), *range(250, 260)) for _ in range(8)],
+    "nines of each": [length for length in (*range(66), *range(250, 260)) for _ in range(9)],
 }
 
 
@@ -853,3 +855,13 @@ def test_another_thread_runs_meanwhile(name: str) -> None:
 
 def test_this_would_notice_a_call_that_keeps_the_lock() -> None:
     assert not overlaps(lambda: MANY_BYTES.count(b"\xff\x01\x02"), patience_seconds=0.5)
+
+
+@pytest.mark.usefixtures("code_path")
+def test_checksums(memory_end: MemoryEnd) -> None:
+    """Of every size up to several of the largest steps; no byte behind them is read."""
+    data = np.random.default_rng(5).bytes(5000)
+    for size in range(400):
+        assert _kernel.crc32(memory_end.place(data[:size])) == zlib.crc32(data[:size])
+    assert _kernel.crc32(data) == zlib.crc32(data)
+    assert _kernel.crc32(b"123456789") == 0xCBF43926

@@ -62,8 +62,11 @@ def test_what_is_stored_needs_no_compressor(codec, length):
 def test_where_the_last_of_many_pieces_ends_too_early(piece, length, complaint):
     stored = Compression(ZLIB, 5).stored(b"abcdefg")[:length]
     pieces = (stored[at : at + piece] for at in range(0, length, piece))
+    parts = Compression(ZLIB, 5).parts(pieces)
+    # What precedes the damage is there.
+    assert parts.following(b"") == b"abcde"
     with pytest.raises(FormatError) as raised:
-        [bytes(part) for part in Compression(ZLIB, 5).parts(pieces)]
+        parts.following(b"")
     assert str(raised.value) == complaint
 
 

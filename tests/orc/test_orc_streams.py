@@ -6,7 +6,10 @@ from make.handmade_orc import NONE, ZSTD, chunk, framed
 
 from parquet_bloom.errors import FormatError
 from parquet_bloom.orc.compression import Compression
-from parquet_bloom.orc.streams import MOST_RUN_BYTES, Integers, Stream, _Layout
+from parquet_bloom.orc.streams import Integers, Stream, _Layout
+
+# No run is longer.
+MOST_RUN_BYTES = 4356
 
 # Runs of 512 numbers of 64 bits, and of 56, which compress, and one of 5.
 RUN_BYTES = 2 + 512 * 8

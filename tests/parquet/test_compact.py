@@ -646,3 +646,21 @@ def test_the_error_names_the_struct() -> None:
     numbers = spec.list_of(spec.I32, [i32(1)])
     with pytest.raises(FormatError, match=r"^FileMetaData: "):
         compact.decode(ttypes.FileMetaData, struct_of((2, numbers)).encoded)
+
+
+@pytest.mark.parametrize(
+    ("scan", "data", "problem", "position"),
+    [
+        (_kernel.fields, b"--" + struct_of((1, i32(1))).encoded[:-1], TRUNCATED, 4),
+        (_kernel.fields, b"--" + struct_of((1, i32(1))).encoded[:1] + b"\xff" * 11, MALFORMED, 13),
+        (_kernel.elements, b"--" + b"\xf5\xff", TRUNCATED, 4),
+        (_kernel.elements, b"--" + b"\x1e\x02", MALFORMED, 3),
+    ],
+    ids=["fields cut off", "number too long", "list cut off", "no type of elements"],
+)
+def test_the_error_says_where(
+    scan: Callable[[bytes, int], object], data: bytes, problem: str, position: int
+) -> None:
+    with pytest.raises(_kernel.ScanError) as refused:
+        scan(data, 2)
+    assert (refused.value.problem, refused.value.position) == (problem, position)

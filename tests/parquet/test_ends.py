@@ -7,9 +7,11 @@ from conftest import FIXTURES
 from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
 from make.parquet_files import open_parquet, written
+from make.wrong_bytes import read_back_wrongly
 
 import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.parquet import ends as module
 
 ROWS = 300
 TABLE = pa.table(
@@ -292,7 +294,7 @@ def test_an_end_that_is_another_file(file):
 
 def test_what_is_wrong_at_the_old_end_is_noticed(file, monkeypatch):
     old = file.read_bytes()
-    monkeypatch.setattr("parquet_bloom.parquet.writer.earlier_ends", lambda new: iter(()))
+    read_back_wrongly(monkeypatch, len(old) - 20)
     with pytest.raises(RewriteError) as error:
         appended(file, "id")
     assert str(error.value) == (
@@ -321,3 +323,57 @@ def test_refused_where_it_means_nothing(layout, file, tmp_path):
 def test_an_unknown_layout():
     with pytest.raises(ValueError, match="layout: behind, expected replace, append"):
         pb.build("file.parquet", "other", columns="id", layout="behind")
+
+
+def with_candidates(file, count):
+    """A footer of another file before that of `file`, and a length and the magic `count` times, each of
+    which leads to it."""
+    data = file.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    footer = data[-length - 8 : -8]
+    gap = bytearray(footer.replace(b"parquet-cpp-arrow", b"parquet-cpp-arroW"))
+    for _ in range(count):
+        gap += len(gap).to_bytes(4, "little") + b"PAR1"
+    file.write_bytes(data[: -length - 8] + gap + data[-length - 8 :])
+
+
+def test_bytes_that_look_like_many_ends(file, monkeypatch):
+    """Each may take a footer to read, so only so many are looked at."""
+    with_candidates(file, 50)
+    seen = []
+    real = module._version
+    monkeypatch.setattr(module, "_version", lambda *given: seen.append(given) or real(*given))
+    for most, looked_at in ((1_000, 50), (50, 50), (20, 20), (1, 1)):
+        monkeypatch.setattr(module, "MOST_FALSE_ENDS", most)
+        assert ends(file) is None
+        assert len(seen) == looked_at
+        seen.clear()
+    monkeypatch.setattr(module, "MOST_FALSE_ENDS", 1_000)
+    monkeypatch.setattr(module, "MOST_FALSE_BYTES", 5_000)
+    assert ends(file) is None
+    assert 0 < len(seen) < 10
+
+
+def test_magic_without_a_length_counts_too(file, monkeypatch):
+    data = file.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    file.write_bytes(data[: -length - 8] + b"PAR1" * 500 + data[-length - 8 :])
+    seen = []
+    real = module._found_from_the_back
+
+    def found(*given):
+        for each in real(*given):
+            seen.append(each)
+            yield each
+
+    monkeypatch.setattr(module, "_found_from_the_back", found)
+    monkeypatch.setattr(module, "MOST_FALSE_ENDS", 100)
+    assert ends(file) is None
+    assert len(seen) == 100
+
+
+def test_ends_before_a_few_that_only_look_like_one(file):
+    appended(file, "id")
+    first = ends(file)
+    appended(file, "number")
+    assert ends(file)[0] == first[0]

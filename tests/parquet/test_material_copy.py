@@ -56,7 +56,7 @@ def test_other_material_is_not_replaced_unasked(one, two, tmp_path):
     with pytest.raises(pb.RewriteError) as error:
         built(one, out)
     assert str(error.value) == (
-        f"{material(out)}: already exists, with other key material: use overwrite to replace it"
+        f"{material(out)}: already exists, with other key material: use overwrite=True to replace it"
     )
     assert material(out).read_bytes() == material(two).read_bytes()
     assert names(tmp_path) == before
@@ -96,7 +96,7 @@ def someone_else(monkeypatch, two, tmp_path):
     out, take_name = tmp_path / "out.parquet", NewFile._take_name
 
     def late(self, replaced):
-        if self.path == out:
+        if self.path == str(out):
             shutil.copy(two, out)
         take_name(self, replaced)
 
@@ -130,7 +130,7 @@ def test_what_was_replaced_comes_back_without_the_file(one, two, tmp_path, monke
     replace = os.replace
 
     def failing(source, target):
-        if target == out:
+        if target == str(out):
             raise PermissionError(13, "Permission denied", str(target))
         replace(source, target)
 

@@ -23,8 +23,8 @@ NAMES_TODAY: Final = {5: "max_value", 7: "is_max_value_exact"}
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected number of distinct values in a chunk, None to count them, and the target false
-    positive rate for it."""
+    """What a StatisticsFilter is sized for. entries: the expected number of distinct values in a chunk,
+    None to count them. fpp: the target false positive rate, 0 to 1, exclusive."""
 
     entries: int | None = None
     fpp: float = DEFAULT_FPP
@@ -38,8 +38,8 @@ class StatisticsFilter:
     this many distinct values per chunk; None counts them. fpp: the target false positive rate, 0 to
     1, exclusive. encoding: `list` of longs, `binary` with little-endian ones, or `java`, a long[] as
     Java serializes it. field_id: in Statistics; 31420 is ours, and all readers ignore it; with the
-    historic 5 and 7, some do not open the file. of_columns: other expectations for single columns,
-    by their dotted paths.
+    historic 5 and 7, some do not open the file. of_columns: another Expected for single
+    columns, by their dotted paths.
 
     Raises ValueError for anything else.
     """
@@ -57,10 +57,10 @@ class StatisticsFilter:
         if self.field_id not in FIELD_IDS:
             expected_ids = ", ".join(map(str, FIELD_IDS))
             raise ValueError(f"field_id: {self.field_id}, expected {expected_ids}")
-        of_columns = mapping_given("of_columns", self.of_columns, "an Expected")
+        of_columns = mapping_given("of_columns", self.of_columns, "a pb.Expected")
         for expected in (Expected(self.expected_entries, self.fpp), *of_columns.values()):
             if not isinstance(expected, Expected):
-                raise TypeError(f"of_columns: {expected!r}, expected an Expected")
+                raise TypeError(f"of_columns: {expected!r}, expected a pb.Expected")
             number_if_given("expected_entries", expected.entries)
             if rate_given("fpp", expected.fpp) is None:
                 raise TypeError("fpp: None, expected a number")

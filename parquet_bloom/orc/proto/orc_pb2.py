@@ -3,11 +3,13 @@ one imports all of protobuf that is written in Python, which takes longer than a
 that decodes needs little of it.
 """
 
-# The C library imports these for itself, and crashes if it cannot.
-import google.protobuf.internal.enum_type_wrapper
-import google.protobuf.internal.well_known_types  # noqa: F401
+from importlib import import_module
 
 from parquet_bloom.orc.proto.definition import SERIALIZED
+
+# The C library imports these for itself, and crashes if it cannot.
+import_module("google.protobuf.internal.enum_type_wrapper")
+import_module("google.protobuf.internal.well_known_types")
 
 try:
     from google._upb._message import DescriptorPool, MessageMeta

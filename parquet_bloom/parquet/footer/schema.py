@@ -42,7 +42,8 @@ _CONVERTED = {
 @dataclass(frozen=True, slots=True)
 class LeafColumn:
     """One leaf of the schema; `index` is its position in every row group, `field_id` the number that a
-    table gave it, if any."""
+    table gave it, if any; `called`: what the table calls it that the file is opened for, None without
+    one."""
 
     index: int
     path: tuple[str, ...]
@@ -50,11 +51,12 @@ class LeafColumn:
     max_definition_level: int
     max_repetition_level: int
     field_id: int | None = None
+    called: str | None = None
 
     @property
     def name(self) -> str:
-        """The dotted path."""
-        return ".".join(self.path)
+        """The dotted path, or what the table calls it."""
+        return self.called or ".".join(self.path)
 
     @property
     def physical_type(self) -> str:

@@ -1,4 +1,4 @@
-"""Decompression of pages with cramjam and zstandard, and Parquet's framing of the codecs.
+"""Decompression of pages, and Parquet's framing of the codecs.
 
 A page must decompress to exactly the size in its header. That size is refused if the codec cannot
 reach it, or the memory budget has no room for it; what is within takes memory only as far as it is
@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable
-from contextlib import suppress
-from threading import local
 from typing import Any, NamedTuple
 
 import cramjam
 
+from parquet_bloom.container import zstd
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
@@ -124,39 +123,6 @@ def check_supported(codec: int | None) -> str:
     return name
 
 
-# Whose contexts are used again: a new one takes as long as a small page.
-_contexts = local()
-
-# What a frame that does not say its size may have decompressed into memory that is kept; cramjam takes
-# those that want more.
-_WINDOW_BYTES = 1 << 23
-
-
-def _zstd(data: memoryview, out: Any) -> int:
-    """With zstandard, which decompresses straight into `out`, where cramjam copies from a window: that
-    takes a fifth longer, and several times as long for what hardly compresses. Whatever is unusual, as
-    where zstandard is missing, is left to cramjam, which also says what is wrong."""
-    if not hasattr(_contexts, "zstd"):
-        _contexts.zstd = _zstd_context()
-    decompressor, error = _contexts.zstd
-    if decompressor is None or not data:
-        return cramjam.zstd.decompress_into(data, out)
-    with suppress(error):
-        reader = decompressor.stream_reader(data, read_across_frames=True)
-        if reader.readinto(out) == len(out) and not reader.read(1):
-            return len(out)
-    return cramjam.zstd.decompress_into(data, out)
-
-
-def _zstd_context() -> tuple[Any, type[Exception]]:
-    try:
-        import zstandard
-    except ImportError:
-        # Spark's workers have what was shipped to them.
-        return None, ValueError
-    return zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES), zstandard.ZstdError
-
-
 def _gzip(data: memoryview, out: Any) -> int:
     """One or several members; some writers write zlib instead."""
     if data[:2] == GZIP_MAGIC:
@@ -198,7 +164,7 @@ _CODECS: dict[int, Callable[[memoryview, Any], int]] = {
     CompressionCodec.SNAPPY: cramjam.snappy.decompress_raw_into,
     CompressionCodec.GZIP: _gzip,
     CompressionCodec.BROTLI: cramjam.brotli.decompress_into,
-    CompressionCodec.ZSTD: _zstd,
+    CompressionCodec.ZSTD: zstd.decompress_into,
     CompressionCodec.LZ4: _lz4,
     CompressionCodec.LZ4_RAW: cramjam.lz4.decompress_block_into,
 }

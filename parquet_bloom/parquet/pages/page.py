@@ -53,6 +53,22 @@ class Page:
     ordinal: int
 
 
+class Place(NamedTuple):
+    """Where a page begins; `num_values` and `num_pages` of data pages come before it in the chunk."""
+
+    position: int
+    num_values: int
+    num_pages: int
+
+    def behind(self, pages: _kernel.WholePages) -> Place:
+        """The one behind data pages that the kernel has passed from here."""
+        return Place(
+            self.position + pages.num_bytes,
+            self.num_values + pages.num_values,
+            self.num_pages + pages.num_pages,
+        )
+
+
 class ReadAhead:
     """A source up to `end`, and the bytes read last. Nothing behind `likely_end` is read ahead."""
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import PageError
+from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
-from parquet_bloom.parquet.pages.page import Page, ReadAhead
+from parquet_bloom.parquet.pages.page import Page, Place, ReadAhead
 from parquet_bloom.parquet.thrift.ttypes import PageType
 
 if TYPE_CHECKING:
-    from parquet_bloom.native import _kernel
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.parquet.pages.codecs import PageBuffer
@@ -84,11 +83,14 @@ class PageReader:
         read after them."""
         return self._ahead.read(self.position, min(size, self.left))
 
-    def pass_pages(self, pages: _kernel.PlainPages) -> None:
-        """Go on behind data pages that the kernel has inserted."""
-        self.position += pages.num_bytes
-        self.num_values += pages.num_values
-        self._ordinal += pages.num_pages
+    @property
+    def place(self) -> Place:
+        """Where the next page begins. Data pages that the kernel inserts are passed by setting it."""
+        return Place(self.position, self.num_values, self._ordinal)
+
+    @place.setter
+    def place(self, place: Place) -> None:
+        self.position, self.num_values, self._ordinal = place
 
     def next_page(self) -> Page:
         """The next page; reads its header only."""
@@ -113,9 +115,9 @@ class PageReader:
         check_fits(f"page at {page.start}: its body takes", self.held + page.size)
         stored = self._ahead.read(page.start, page.size)[: page.size]
         crc = page.header.crc
-        if crc is not None and zlib.crc32(stored) != crc & 0xFFFFFFFF:
+        if crc is not None and _kernel.crc32(stored) != crc & 0xFFFFFFFF:
             raise PageError(
-                f"page at {page.start}: checksum {zlib.crc32(stored):08x},"
+                f"page at {page.start}: checksum {_kernel.crc32(stored):08x},"
                 f" expected {crc & 0xFFFFFFFF:08x}"
             )
         return self._modules.page_body(stored, page)

@@ -15,7 +15,7 @@ Spec: parquet-format, README.md "Data Pages", Encodings.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,8 @@ from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
-from parquet_bloom.parquet.pages.plain_pages import STRETCH_BYTES, PlainPages
 from parquet_bloom.parquet.pages.runs import PrefixedRun, Run
+from parquet_bloom.parquet.pages.whole_pages import STRETCH_BYTES, WholePages
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
 if TYPE_CHECKING:
@@ -55,11 +55,10 @@ _FEW_BYTES = 2 << 20
 @dataclass(frozen=True, slots=True)
 class ChunkRun:
     """Values of one page: the data page with this number, counted from 0 in the chunk, or the
-    dictionary page (None), which holds each value once. `is_plain`: all values of a PLAIN data page."""
+    dictionary page (None), which holds each value once."""
 
     page: int | None
     run: Run
-    is_plain: bool = False
 
     @property
     def is_dictionary(self) -> bool:
@@ -115,34 +114,39 @@ def chunk_runs(
     also raise PageError when its values are used (see `located`).
     """
     reader = PageReader(source, footer, chunk, buffer)
-    return _chunk_runs(reader, footer, chunk)
+    for _, runs in _runs_by_page(reader, footer, chunk):
+        yield from runs
 
 
 def runs_to_insert(
     source: Source, footer: Footer, chunk: ColumnChunk, buffer: PageBuffer
-) -> Iterator[ChunkRun | PlainPages]:
-    """The same, all to be inserted into one filter: PLAIN pages that follow one come together. Each part
-    is to be inserted before the next one is asked for."""
+) -> Iterator[ChunkRun | WholePages]:
+    """The same, all to be inserted into one filter: pages that follow one come together. Each part is to
+    be inserted before the next one is asked for."""
     reader = PageReader(source, footer, chunk, buffer)
-    following = PlainPages(reader, footer, chunk, buffer) if PlainPages.are_in(chunk) else None
-    for part in _chunk_runs(reader, footer, chunk):
-        yield part
-        if following is not None and following.is_open and part.is_plain:
+    following = WholePages(reader, footer, chunk, buffer) if WholePages.are_in(chunk) else None
+    for encoding, runs in _runs_by_page(reader, footer, chunk):
+        yield from runs
+        if following is not None and following.is_open and encoding not in DICTIONARY_ENCODINGS:
             yield following
 
 
-def _chunk_runs(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[ChunkRun]:
+def _runs_by_page(
+    reader: PageReader, footer: Footer, chunk: ColumnChunk
+) -> Iterator[tuple[int, Iterable[ChunkRun]]]:
+    """The encoding of each page that has values, PLAIN_DICTIONARY for a dictionary, and these values."""
     has_dictionary = False
     for page in _pages(reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
             has_dictionary = True
-            yield ChunkRun(None, _dictionary_run(reader, page, chunk))
+            run = _dictionary_run(reader, page, chunk)
+            yield Encoding.PLAIN_DICTIONARY, (ChunkRun(None, run),)
             continue
         _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
             section = _value_section(reader, footer, page, chunk)
-            for run in _data_runs(section, page, chunk, encoding):
-                yield ChunkRun(page.ordinal, run, encoding == Encoding.PLAIN)
+            runs = _data_runs(section, page, chunk, encoding)
+            yield encoding, (ChunkRun(page.ordinal, run) for run in runs)
         elif not has_dictionary:
             raise PageError("dictionary-encoded page without a dictionary page")
 

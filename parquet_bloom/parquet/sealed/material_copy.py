@@ -6,17 +6,18 @@ folder needs a copy. It is written before the output takes its name, and removed
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import REPLACE, RewriteError
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.local_output import mode_like, output_to
 
 
-def material_copy(file: OpenFile, output: Path, overwrite: bool) -> AbstractContextManager[None]:
+def material_copy(file: OpenFile, output: str, overwrite: bool) -> AbstractContextManager[None]:
     """A context in which the key material that `output`, another file, needs is beside it. Raises
     RewriteError at once if other material is there and `overwrite` is not set."""
     if not file.is_encrypted:
@@ -30,14 +31,12 @@ def material_copy(file: OpenFile, output: Path, overwrite: bool) -> AbstractCont
     with closing(source):
         data = source.read_at(0, source.size)
         mode = mode_like(source)
-    path = Path(material_path(str(output)))
+    path = Path(material_path(os.path.realpath(output)))
     before = _content(path)
     if before == data:
         return nullcontext()
     if before is not None and not overwrite:
-        raise RewriteError(
-            f"{path}: already exists, with other key material: use overwrite to replace it"
-        )
+        raise RewriteError(f"{path}: already exists, with other key material: {REPLACE}")
     return _placed(path, data, mode, before)
 
 
@@ -66,7 +65,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _write(path: Path, data: bytes, mode: int, overwrite: bool) -> None:
-    with output_to(path, overwrite, mode, 0) as written:
+    with output_to(str(path), overwrite, mode, 0) as written:
         written.append(data)
         written.flush()
         written.commit()

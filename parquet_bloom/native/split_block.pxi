@@ -1,0 +1,102 @@
+# Split block Bloom filters, and what inserts stored values into them.
+
+
+# Of a line of the cache: no block lies in two of them.
+cdef enum:
+    _ALIGNMENT = 64
+
+
+def clear_words(uint64_t num_blocks):
+    memory = bytearray(32 * num_blocks + _ALIGNMENT - 1)
+    cdef const uint8_t[::1] view = memory
+    cdef Py_ssize_t start = -<Py_ssize_t>&view[0] % _ALIGNMENT
+    return memoryview(memory)[start : start + 32 * num_blocks].cast("I")
+
+
+def insert_value(uint32_t[::1] words not None, const uint8_t[::1] value not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef uint64_t hash = c_xxh64(_bytes(value), value.shape[0])
+    split_block_insert(&words[0], num_blocks, &hash, 1)
+
+
+def check_value(const uint32_t[::1] words not None, const uint8_t[::1] value not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef uint64_t hash = c_xxh64(_bytes(value), value.shape[0])
+    cdef uint8_t found = 0
+    split_block_check(&words[0], num_blocks, &hash, 1, &found)
+    return bool(found)
+
+
+def insert(uint32_t[::1] words not None, const uint64_t[::1] hashes not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    if hashes.shape[0]:
+        with nogil:
+            split_block_insert(&words[0], num_blocks, &hashes[0], hashes.shape[0])
+
+
+def check(const uint32_t[::1] words not None, const uint64_t[::1] hashes not None):
+    import numpy as np
+
+    cdef uint64_t num_blocks = _num_blocks(words)
+    found = np.empty(hashes.shape[0], np.uint8)
+    cdef uint8_t[::1] out = found
+    if hashes.shape[0]:
+        with nogil:
+            split_block_check(&words[0], num_blocks, &hashes[0], hashes.shape[0], &out[0])
+    return found.view(np.bool_)
+
+
+def fold(const uint32_t[::1] words not None, uint64_t factor, uint32_t[::1] folded not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    if factor == 0 or num_blocks % factor:
+        raise ValueError(f"factor: {factor}, expected a divisor of {num_blocks} blocks")
+    if folded.shape[0] * factor != <uint64_t>words.shape[0]:
+        raise ValueError(f"folded: {folded.shape[0]}, expected {words.shape[0] // factor} words")
+    with nogil:
+        split_block_fold(&words[0], num_blocks, factor, &folded[0])
+
+
+def unite(uint32_t[::1] words not None, const uint32_t[::1] others not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    if others.shape[0] != words.shape[0]:
+        raise ValueError(f"others: {others.shape[0]}, expected {words.shape[0]} words")
+    with nogil:
+        split_block_unite(&words[0], &others[0], num_blocks)
+
+
+def popcount(const uint32_t[::1] words not None):
+    cdef uint64_t num_blocks = _num_blocks(words), bits
+    with nogil:
+        bits = split_block_popcount(&words[0], num_blocks)
+    return bits
+
+
+def fpp(const uint32_t[::1] words not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef double answer
+    with nogil:
+        answer = split_block_fpp(&words[0], num_blocks)
+    return answer
+
+
+def insert_fixed(uint32_t[::1] words not None, const uint8_t[::1] values not None, size_t width):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef size_t count = _num_fixed(values, width)
+    if count:
+        with nogil:
+            plain_insert_fixed(&values[0], count, width, &words[0], num_blocks)
+    return count
+
+
+cdef int64_t _counted(int64_t count) except -1:
+    if count < 0:
+        raise ValueError(f"BYTE_ARRAY: the value at byte {-1 - count} runs past the end")
+    return count
+
+
+def insert_byte_array(uint32_t[::1] words not None, const uint8_t[::1] data not None):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef int64_t count
+    with nogil:
+        count = plain_insert_byte_array(_bytes(data), data.shape[0], &words[0], num_blocks)
+    return _counted(count)
