@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.storage.source import LocalSource, Source, is_object, is_url, local_path
+from parquet_bloom.storage.source import LocalSource, Source, is_object, is_url, local_name
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.folder import Folder
@@ -38,7 +38,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
         from parquet_bloom.storage.remote import RemoteSource
 
         return RemoteSource(text)
-    return LocalSource(local_path(text), text)
+    return LocalSource(local_name(text), text)
 
 
 def open_folder(path: str | os.PathLike[str]) -> Folder:

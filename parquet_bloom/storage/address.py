@@ -12,6 +12,7 @@ read through pyarrow, see `remote`.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from typing import Any, Self
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -49,7 +50,10 @@ class Address(str):
         """`options`: of the store; those in the query of `url` go before them."""
         if isinstance(url, cls) and options is None:
             return url
-        split = urlsplit(url)
+        try:
+            split = urlsplit(url)
+        except ValueError as error:
+            raise OSError(errno.EINVAL, f"not a URL: {error}", url.partition("?")[0]) from None
         is_http = OBJECT_SCHEMES.get(split.scheme.lower()) == "http"
         host = split.netloc.rpartition("@")[2] if is_http or ":" in split.netloc else split.netloc
         # `#` may be part of a key.

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from parquet_bloom.errors import RewriteError, complaint
 from parquet_bloom.storage import journal
+from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.journal import Journal
 from parquet_bloom.storage.local_output import LocalOutput
 from parquet_bloom.storage.source import LocalSource, Source, changed, naming
@@ -29,7 +29,7 @@ class AppendedEnd(LocalOutput):
     """An end of the file `source`, whose path is `target`. Before it is committed, an error cuts the
     file back to what it was; if that fails, a RewriteError names the command that does it."""
 
-    def __init__(self, target: Path, source: LocalSource) -> None:
+    def __init__(self, target: str, source: LocalSource) -> None:
         super().__init__(target, source.status.st_mode, 0)
         self.temporary = self.path
         self.size = source.size
@@ -143,7 +143,7 @@ class AppendedEnd(LocalOutput):
             os.unlink(self._journal_place)
             self._is_committed = True
         with self._afterwards("its folder could not be synced"):
-            journal.sync_folder(self._journal_place)
+            sync_folder(self._folder)
 
     def _take_name(self, replaced: Source | None) -> None:
         """It has its name."""

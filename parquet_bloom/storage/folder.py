@@ -11,7 +11,8 @@ from typing import Final, Protocol
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.storage.local_output import NO_FOLDER_SYNC, NO_LINKS, hidden_name
+from parquet_bloom.storage.folder_sync import sync_folder
+from parquet_bloom.storage.local_output import NO_LINKS, hidden_name
 from parquet_bloom.storage.rename import rename_to_free
 from parquet_bloom.storage.source import local_path, naming, tolerating
 from parquet_bloom.storage.traffic import Requests
@@ -90,7 +91,7 @@ class LocalFolder:
             finally:
                 temporary.unlink(missing_ok=True)
             if is_made:
-                _sync(target.parent)
+                sync_folder(target.parent)
         return is_made
 
     def _write(self, temporary: Path, data: bytes) -> None:
@@ -124,12 +125,3 @@ class LocalFolder:
             return os.stat(self._root / name).st_size
         except FileNotFoundError:
             return None
-
-
-def _sync(folder: Path) -> None:
-    with tolerating(NO_FOLDER_SYNC):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

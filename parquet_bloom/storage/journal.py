@@ -22,6 +22,7 @@ from typing import Final, Self
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.source import is_url, local_path, naming, tolerating
 from parquet_bloom.vocabulary import RecoveryAction
 
@@ -34,10 +35,9 @@ END_BYTES: Final = 1 << 20
 # More than any journal has.
 _MOST_BYTES: Final = 4096
 
-# Errors of file systems without locks, of those where a folder cannot be synced, of files whose times
-# only their owner may set, and of paths beside which no journal can be.
+# Errors of file systems without locks, of files whose times only their owner may set, and of paths beside
+# which no journal can be.
 _NO_LOCKS = {errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL}
-_NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
 _NO_TIMES = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP}
 _NO_JOURNAL = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP}
 
@@ -128,7 +128,7 @@ def _sha256(data: bytes) -> str:
 # Files
 
 
-def lock(file: Path, name: object) -> int:
+def lock(file: str | os.PathLike[str], name: object) -> int:
     """Open a file to append to it or cut it back, which nobody else can do until the descriptor is
     closed. Raises RewriteError if somebody does, and where there are no locks; OSError."""
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -168,7 +168,7 @@ def write(journal: Journal, place: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        sync_folder(place)
+        sync_folder(place.parent)
     except BaseException:
         with suppress(OSError):
             os.unlink(place)
@@ -178,17 +178,7 @@ def write(journal: Journal, place: Path) -> None:
 def remove(place: Path) -> None:
     """Raises OSError."""
     os.unlink(place)
-    sync_folder(place)
-
-
-def sync_folder(place: Path) -> None:
-    """Sync the folder of `place`, where it can be. Raises OSError."""
-    with tolerating(_NO_FOLDER_SYNC):
-        folder = os.open(place.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    sync_folder(place.parent)
 
 
 def _text_of(place: Path) -> bytes:

@@ -6,13 +6,18 @@ import errno
 import os
 from collections.abc import Iterator
 from glob import has_magic
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage import not_installed
 from parquet_bloom.storage.local_output import Leftover, folders_in, is_temporary, leftovers
 from parquet_bloom.storage.source import is_data_file, is_object, is_url, local_path
 from parquet_bloom.storage.table_of_file import folder_at
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.address import Address
 
 _END_BY_THEMSELVES = "other stores discard them after a week"
 
@@ -23,31 +28,45 @@ def files_left(path: str, older_than: float) -> Iterator[Leftover]:
     UnsupportedError."""
     if is_url(path):
         return _behind(path, older_than)
-    file = local_path(path)
+    # Outputs are made beside what a link leads to.
+    file = Path(os.path.realpath(local_path(path)))
     if file.is_dir():
         folders = map(Path, folders_in(str(file)))
         return (left for folder in folders for left in leftovers(folder, older_than))
-    if not os.path.lexists(file):
+    beside = leftovers(file.parent, older_than) if file.parent.is_dir() else iter(())
+    found = [*_of_file(beside, file.name)]
+    if not found and not file.exists():
         raise FileNotFoundError(errno.ENOENT, "no such file or folder", path)
-    return _of_file(leftovers(file.parent, older_than), file.name)
+    return iter(found)
 
 
 def _behind(url: str, older_than: float) -> Iterator[Leftover]:
-    place = url if is_object(url) else url.partition("?")[0]
-    if has_magic(place):
-        raise OSError(errno.EINVAL, "a glob, expected a folder or a file", url)
     if is_object(url):
         from parquet_bloom.storage.address import Address
 
-        address = Address.of(url)
-        if address.kind == "http":
-            raise UnsupportedError(f"{address}: web servers are only read: nothing is left there")
-        if is_data_file(address.key) and (parent := address.parent) is not None:
-            return _of_file(folder_at(parent).leftovers(older_than), Path(address.key).name)
-    elif is_data_file(place):
+        return _behind_object(Address.of(url), older_than)
+    place = url.partition("?")[0]
+    _check_no_glob(place)
+    if is_data_file(place):
         folder, _, name = place.rpartition("/")
         return _of_file(folder_at(folder + url.removeprefix(place)).leftovers(older_than), name)
     return folder_at(url).leftovers(older_than, deep=True)
+
+
+def _behind_object(address: Address, older_than: float) -> Iterator[Leftover]:
+    if address.kind == "http":
+        raise UnsupportedError(f"{address}: web servers are only read: nothing is left there")
+    _check_no_glob(address)
+    # Spark gives such names to folders, too.
+    below = folder_at(address).leftovers(older_than, deep=True)
+    if not is_data_file(address.key) or (parent := address.parent) is None:
+        return below
+    return chain(_of_file(folder_at(parent).leftovers(older_than), Path(address.key).name), below)
+
+
+def _check_no_glob(place: str) -> None:
+    if has_magic(place):
+        raise OSError(errno.EINVAL, "a glob, expected a folder or a file", place)
 
 
 def _of_file(found: Iterator[Leftover], name: str) -> Iterator[Leftover]:

@@ -4,8 +4,8 @@ It is created in the target's folder, so that a kill at any point leaves the old
 Where the file system can, a replaced file is exchanged with the new one and looked at: if another had
 taken its place, it is put back.
 A Replacement is synced to disk before the rename, and its folder after it, because the old content
-has no other copy. A NewFile is not synced: if the machine goes down, its source is still there. What
-a killed output leaves behind is found by its name and age.
+has no other copy; the old file, under the temporary name now, goes only then. A NewFile is not synced:
+if the machine goes down, its source is still there. What a killed output leaves is found by its name and age.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ from typing import Self
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
 from parquet_bloom.vocabulary import LeftoverKind
 
 COPY_CHUNK = 16 << 20
+
+# A thread of its own copies more than that.
+COPIED_AT_ONCE = 1 << 20
 
 TEMPORARY_SUFFIX = ".pbloom-tmp"
 
@@ -40,11 +44,10 @@ NAME_BYTES = 200
 # A temporary file, or the checksum put aside for it, and of which output.
 _TEMPORARY = re.compile(r"\.(.*)\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
 
-# Errors of file systems that do not support copy_file_range between two files, hard links, fsync of
-# folders, or setting an attribute or owner.
+# Errors of file systems that do not support copy_file_range between two files, hard links, or setting an
+# attribute or owner.
 NO_KERNEL_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
-NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
 NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
@@ -52,7 +55,7 @@ class Output(ABC):
     """A context in which a temporary file grows, from the first `prefix` bytes of a source on; it
     becomes the target on commit(), or is removed. OSErrors name `target`."""
 
-    temporary: Path
+    temporary: str
 
     def __init__(self, target: object, prefix: int) -> None:
         self._descriptor = -1
@@ -168,12 +171,16 @@ class Output(ABC):
 class LocalOutput(Output):
     """An output beside its target. If the target is a link, the file that it points to is written."""
 
-    def __init__(self, target: Path, mode: int, prefix: int) -> None:
+    def __init__(self, target: str, mode: int, prefix: int) -> None:
         super().__init__(target, prefix)
-        self.path = Path(os.path.realpath(target))
+        self.path = os.path.realpath(target) if os.path.islink(target) else target
         self._mode = stat.S_IMODE(mode)
-        self.temporary = self.path.with_name(hidden_name(self.path.name))
-        self._aside = self.temporary.with_suffix(".crc" + TEMPORARY_SUFFIX)
+        self._folder, name = os.path.split(self.path)
+        self._checksum = os.path.join(self._folder, f".{name}.crc")
+        hidden = hidden_name(name)
+        self.temporary = os.path.join(self._folder, hidden)
+        aside = hidden.removesuffix(TEMPORARY_SUFFIX) + ".crc" + TEMPORARY_SUFFIX
+        self._aside = os.path.join(self._folder, aside)
         self._is_committed = self._keeps_temporary = False
 
     def _create(self) -> int:
@@ -182,8 +189,9 @@ class LocalOutput(Output):
     def _clean_up(self, *, failed: bool) -> None:
         if self._keeps_temporary:
             return
-        with self._afterwards(f"{self.temporary} could not be removed"):
-            self.temporary.unlink(missing_ok=True)
+        problem = self._afterwards(f"{self.temporary} could not be removed")
+        with problem, suppress(FileNotFoundError):
+            os.unlink(self.temporary)
 
     def flush(self) -> None:
         with naming(self._target):
@@ -214,11 +222,10 @@ class LocalOutput(Output):
     def _checksum_aside(self) -> Iterator[None]:
         """Remove the old file's Hadoop checksum, by which Spark would reject the new file: move it
         away before the rename, and restore it if that fails."""
-        checksum = self.path.with_name(f".{self.path.name}.crc")
         aside = self._aside
         try:
             with naming(self._target):
-                os.rename(checksum, aside)
+                os.rename(self._checksum, aside)
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
                 raise
@@ -227,10 +234,10 @@ class LocalOutput(Output):
         try:
             yield
         except BaseException:
-            os.rename(aside, checksum)
+            os.rename(aside, self._checksum)
             raise
         with self._afterwards(f"{aside}, the checksum of the old file, could not be removed"):
-            aside.unlink()
+            os.unlink(aside)
 
 
 class NewFile(LocalOutput):
@@ -252,7 +259,7 @@ class NewFile(LocalOutput):
         try:
             os.replace(self.temporary, self.path)
         except BaseException:
-            self.path.unlink()
+            os.unlink(self.path)
             raise
 
 
@@ -261,6 +268,8 @@ class Replacement(LocalOutput):
 
     def copy_prefix(self, source: Source) -> None:
         super().copy_prefix(source)
+        if self.prefix <= COPIED_AT_ONCE:
+            return
         # Sync most of the bytes while another thread still works on the rest.
         with naming(self._target):
             os.fdatasync(self._descriptor)
@@ -293,12 +302,8 @@ class Replacement(LocalOutput):
 
     def commit(self, replaced: Source | None = None) -> None:
         super().commit(replaced)
-        with self._afterwards("its folder could not be synced"), tolerating(NO_FOLDER_SYNC):
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        with self._afterwards("its folder could not be synced"):
+            sync_folder(self._folder)
 
     def _take_name(self, replaced: Source | None) -> None:
         if not isinstance(replaced, LocalSource):
@@ -318,10 +323,11 @@ class Replacement(LocalOutput):
             raise
 
 
-def output_to(target: Path, overwrite: bool, mode: int, prefix: int) -> LocalOutput:
+def output_to(target: str, overwrite: bool, mode: int, prefix: int) -> LocalOutput:
     """A Replacement if there is a file that may be overwritten, else a NewFile with `mode`."""
-    if overwrite and target.exists():
-        return Replacement(target, target.stat().st_mode, prefix)
+    if overwrite:
+        with suppress(FileNotFoundError):
+            return Replacement(target, os.stat(target).st_mode, prefix)
     return NewFile(target, mode, prefix)
 
 

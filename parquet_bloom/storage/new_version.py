@@ -9,32 +9,36 @@ target's name only after it has been opened again and found to be right.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ParquetBloomError, RewriteError
+from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
 from parquet_bloom.storage import addressed
 from parquet_bloom.storage.journal import recover_first
-from parquet_bloom.storage.local_output import Output, mode_like, output_to
+from parquet_bloom.storage.local_output import COPIED_AT_ONCE, Output, mode_like, output_to
 from parquet_bloom.storage.source import (
     OBJECT_SCHEMES,
     LocalSource,
     Source,
     is_object,
     is_url,
+    local_name,
     local_path,
     naming,
+    tolerating,
 )
 from parquet_bloom.storage.table_of_file import check_not_in_table
 
-# For less, it is not worth it to start a thread.
-COPIED_AT_ONCE: Final = 1 << 20
+# Errors of paths where there is no file.
+_NO_FILE = {errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP}
 
 
 class Version(Protocol):
@@ -91,7 +95,7 @@ class Change(ABC):
         """Ranges of the prefix to overwrite with zeros; asked after `compose`."""
         return ()
 
-    def beside(self, output: Path, overwrite: bool) -> AbstractContextManager[object]:
+    def beside(self, output: str, overwrite: bool) -> AbstractContextManager[object]:
         """A context in which the files that `output`, a new path, needs beside it are there. Raises
         RewriteError at once if others are, and `overwrite` is not set."""
         return nullcontext()
@@ -121,7 +125,7 @@ class Target:
             from parquet_bloom.storage.remote import RemoteReplacement
 
             return RemoteReplacement(name, prefix)
-        return output_to(Path(name), self.overwrite, mode, prefix)
+        return output_to(name, self.overwrite, mode, prefix)
 
 
 def write_version(source: Source, target: Target, change: Change, verify: bool = True) -> int:
@@ -139,7 +143,7 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
         return source.size if target.in_place and change.is_idle else imagined.size
     beside: AbstractContextManager[object] = nullcontext()
     if not target.in_place:
-        beside = change.beside(Path(target.name).resolve(), target.overwrite)
+        beside = change.beside(target.name, target.overwrite)
     with _output(source, target, change.prefix) as written:
         with _prefix_copied(source, written):
             change.compose(written)
@@ -165,7 +169,7 @@ def _output(source: Source, target: Target, prefix: int) -> Output:
 
         if not isinstance(source, LocalSource) or prefix != source.size:
             raise RewriteError(f"{source.path}: expected a local file to append to")
-        return AppendedEnd(Path(target.name or ""), source)
+        return AppendedEnd(target.name or "", source)
     if target.in_place and is_object(source.path):
         from parquet_bloom.storage.objects.object_source import ObjectSource
         from parquet_bloom.storage.objects.replacement import ObjectReplacement
@@ -244,7 +248,7 @@ def resolve_target(
             check_not_in_table(target)
             recover_first(target)
         return Target(str(target), overwrite=True, in_place=True)
-    return output_target(output, [] if is_url(where) else [local_path(where)], overwrite)
+    return output_target(output, [] if is_url(where) else [local_name(where)], overwrite)
 
 
 def check_appendable(source: str | os.PathLike[str]) -> None:
@@ -264,7 +268,7 @@ def _check_written_to(url: str) -> None:
 
 
 def output_target(
-    output: str | os.PathLike[str], sources: Iterable[Path], overwrite: bool
+    output: str | os.PathLike[str], sources: Iterable[str | Path], overwrite: bool
 ) -> Target:
     """The path `output`, which must not be one of the local `sources`. Raises RewriteError as
     resolve_target."""
@@ -274,15 +278,18 @@ def output_target(
             " changed in place"
         )
     path = local_path(output)
-    if path.is_dir():
-        raise RewriteError(f"{path}: is a folder, expected a file to write")
-    if path.exists():
-        if not path.is_file():
+    found = None
+    with tolerating(_NO_FILE):
+        found = os.stat(path)
+    if found is not None:
+        if stat.S_ISDIR(found.st_mode):
+            raise RewriteError(f"{path}: is a folder, expected a file to write")
+        if not stat.S_ISREG(found.st_mode):
             raise RewriteError(f"{path}: is a pipe or device, expected a file to write")
-        if any(map(path.samefile, sources)):
+        if any(os.path.samestat(found, os.stat(source)) for source in sources):
             raise RewriteError(f"{path}: is the input itself, expected another file")
         if not overwrite:
-            raise RewriteError(f"{path}: already exists: use overwrite to replace it")
+            raise RewriteError(f"{path}: already exists: {REPLACE}")
         check_not_in_table(path)
         recover_first(path)
     return Target(str(path), overwrite)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +13,14 @@ from typing import NamedTuple
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import not_installed, with_options
 from parquet_bloom.storage.journal import left_in
-from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, local_path
+from parquet_bloom.storage.source import (
+    is_data_file,
+    is_hidden,
+    is_object,
+    is_url,
+    local_name,
+    local_path,
+)
 
 NO_FILES = "no Parquet or ORC files"
 
@@ -21,7 +29,7 @@ class Input(NamedTuple):
     """A file, and its path in the folder that was searched, else its name."""
 
     path: str
-    place: Path
+    place: str
 
 
 def expand(
@@ -67,7 +75,7 @@ def expand_named(
             errors.append(FileNotFoundError(errno.ENOENT, f"an empty name, expected {expected}"))
             continue
         path = os.fspath(with_options(name, options))
-        inputs.append(Input(path, Path(Path(path).name)))
+        inputs.append(Input(path, Path(path).name))
     return inputs, errors
 
 
@@ -83,9 +91,11 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
 
     address = Address.of(name, options or {})
     key = address.key
-    itself = Input(address, Path(Path(key).name))
+    itself = Input(address, Path(key).name)
     # Where it is percent-encoded, a wildcard is only a character.
-    is_glob = address.kind != "http" and has_magic(address)
+    is_glob = address.kind != "http" and has_magic(
+        address.removeprefix(f"{address.scheme}://{address.host}")
+    )
     if address.kind == "http" or (is_data_file(key) and not is_glob):
         return [itself]
     try:
@@ -93,8 +103,8 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
     except ImportError as error:
         raise not_installed(address, error) from None
     if is_glob:
-        return [Input(found, Path(place)) for found, place in objects_matching(address)]
-    below = [Input(found, Path(place)) for found, place in objects_in(address)]
+        return [Input(found, str(Path(place))) for found, place in objects_matching(address)]
+    below = [Input(found, str(Path(place))) for found, place in objects_in(address)]
     return below if below or not key or key.endswith("/") else [itself]
 
 
@@ -104,7 +114,7 @@ def _expand_name(name: str) -> list[Input]:
             scheme = name.partition("://")[0]
             what = f"folders and globs are not listed on {scheme}://: name each file"
             raise OSError(errno.ENOTSUP, what, name)
-        return [Input(name, Path(Path(name).name))]
+        return [Input(name, Path(name).name)]
     if has_magic(name) and not local_path(name).exists():
         matches = [found for path in sorted(glob(name, recursive=True)) for found in _list(path)]
         # A pattern with ** matches a folder and also the files in it.
@@ -116,13 +126,27 @@ def _list(name: str) -> Iterator[Input]:
     """The file `name`, or the files below the folder `name`."""
     root = local_path(name)
     if not root.is_dir():
-        yield Input(name, Path(root.name))
+        yield Input(name, root.name)
         return
-    for file in sorted(root.rglob("*")):
-        place = file.relative_to(root)
-        hidden = any(map(is_hidden, place.parts))
-        if is_data_file(file.name) and not hidden and file.is_file():
-            yield Input(str(file), place)
+    # A folder is sorted by the parts of paths, as in `a/b.parquet` before `a.parquet`.
+    yield from _below("" if root == Path() else str(root), "")
+
+
+def _below(folder: str, place: str) -> Iterator[Input]:
+    """The files in a folder and below it, which is at `place` in the one that is searched; links to
+    folders are not followed, and what cannot be listed is left out."""
+    entries: list[os.DirEntry[str]] = []
+    with suppress(PermissionError), os.scandir(folder or os.curdir) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    above, before = os.path.join(folder, ""), os.path.join(place, "")
+    for entry in entries:
+        if is_hidden(entry.name):
+            continue
+        path, below = f"{above}{entry.name}", f"{before}{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(path, below)
+        elif is_data_file(entry.name) and entry.is_file():
+            yield Input(path, below)
 
 
 def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
@@ -147,31 +171,56 @@ def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
 
 def _left(path: Path) -> list[Input]:
     if not path.is_dir():
-        return [Input(str(path), Path(path.name))]
-    return [Input(str(file), file.relative_to(path)) for file in left_in(str(path))]
+        return [Input(str(path), path.name)]
+    return [Input(str(file), str(file.relative_to(path))) for file in left_in(str(path))]
+
+
+def local_sizes(inputs: Iterable[Input]) -> list[int] | None:
+    """How many bytes each has, 0 where it cannot be said; None if one is behind a URL."""
+    sizes = []
+    for path, _ in inputs:
+        if is_url(path):
+            return None
+        size = 0
+        with suppress(OSError):
+            size = os.stat(local_name(path)).st_size
+        sizes.append(size)
+    return sizes
 
 
 def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
     """The output path in `folder` of each input, by the input's path. Raises RewriteError if two
     outputs have the same path, or one has the path of an input."""
-    sources = {_identity(local_path(path)) for path, _ in inputs if not is_url(path)}
+    sources = {_identity(local_name(path)) for path, _ in inputs if not is_url(path)}
     outputs: dict[str, Path] = {}
     takers: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for path, place in inputs:
         target = folder / place
-        if target.exists() and _identity(target) in sources:
+        identity = _identity(target)
+        if isinstance(identity, tuple) and identity in sources:
             raise RewriteError(f"{target}: is the input itself, expected another output for {path}")
-        other = takers.setdefault(os.path.realpath(target), path)
+        other = takers.setdefault(_real(target, folders), path)
         if path in outputs or other != path:
             raise RewriteError(f"{target}: would be the output of both {other} and {path}")
         outputs[path] = target
     return outputs
 
 
-def _identity(path: Path) -> tuple[int, int] | str:
+def _real(path: Path, folders: dict[str, str]) -> str:
+    """The path without links. `folders`: those that are known, by their paths."""
+    if path.is_symlink():
+        return os.path.realpath(path)
+    folder, name = os.path.split(path)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], name)
+
+
+def _identity(path: str | Path) -> tuple[int, int] | str:
     """The same for all names of a file, including links."""
     try:
-        status = path.stat()
+        status = os.stat(path)
     except OSError:
         return str(path)
     return status.st_dev, status.st_ino
@@ -179,6 +228,8 @@ def _identity(path: Path) -> tuple[int, int] | str:
 
 def with_parent(target: Path) -> Path:
     """Create the folder of `target`, and return `target`. Raises RewriteError if it cannot be one."""
+    if target.parent.is_dir():
+        return target
     try:
         os.makedirs(target.parent, exist_ok=True)
     except FileExistsError:

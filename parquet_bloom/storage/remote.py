@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
@@ -170,7 +169,7 @@ class RemoteReplacement(Output):
     def _create(self) -> int:
         descriptor, name = tempfile.mkstemp(prefix="pbloom-")
         os.unlink(name)
-        self.temporary = Path(f"/dev/fd/{descriptor}")
+        self.temporary = f"/dev/fd/{descriptor}"
         return descriptor
 
     def _clean_up(self, *, failed: bool) -> None:

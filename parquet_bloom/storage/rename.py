@@ -11,8 +11,9 @@ from __future__ import annotations
 import errno
 import os
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+Place: TypeAlias = "str | os.PathLike[str]"
 
 AT_FDCWD = -100
 RENAME_NOREPLACE = 1
@@ -23,18 +24,18 @@ RENAME_EXCHANGE = 2
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 
 
-def rename_to_free(old: Path, new: Path) -> bool:
+def rename_to_free(old: Place, new: Place) -> bool:
     """Rename `old` to `new`, where no file may be; False if the system cannot. Raises
     FileExistsError, OSError."""
     return _rename(old, new, RENAME_NOREPLACE)
 
 
-def exchange(one: Path, other: Path) -> bool:
+def exchange(one: Place, other: Place) -> bool:
     """Give each of two files the other's name, at once; False if the system cannot. Raises OSError."""
     return _rename(one, other, RENAME_EXCHANGE)
 
 
-def _rename(old: Path, new: Path, flag: int) -> bool:
+def _rename(old: Place, new: Place, flag: int) -> bool:
     call = _renameat2()
     if call is None:
         return False

@@ -6,8 +6,8 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -104,19 +104,30 @@ class naming:
             error.filename, error.filename2 = str(self._path), None
 
 
-@contextmanager
-def tolerating(errors: set[int]) -> Iterator[None]:
+class tolerating:
     """Ignore OSErrors whose errno is one of `errors`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in errors:
-            raise
+
+    __slots__ = ("_errors",)
+
+    def __init__(self, errors: set[int]) -> None:
+        self._errors = errors
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        return isinstance(error, OSError) and error.errno in self._errors
 
 
 def is_url(path: str) -> bool:
     """Whether `path` is a remote URL, `scheme://…`; `file:` URLs are local."""
-    return _URL.match(path) is not None and not path.startswith("file:")
+    # Most paths are none, and a search is quicker than a pattern.
+    return "://" in path and _URL.match(path) is not None and not path.startswith("file:")
 
 
 def is_object(path: str) -> bool:
@@ -137,6 +148,11 @@ def is_hidden(segment: str) -> bool:
 
 
 def local_path(path: str | os.PathLike[str]) -> Path:
+    """As local_name, as a Path."""
+    return Path(local_name(path))
+
+
+def local_name(path: str | os.PathLike[str]) -> str:
     """The local path for `path`, which may be `file://…`, or `file:/…` as Spark writes it. Raises
     OSError for a URL with a host: in `file://a/b`, that is `a`."""
     text = os.fspath(path)
@@ -147,8 +163,11 @@ def local_path(path: str | os.PathLike[str]) -> Path:
         if host not in ("", "localhost"):
             what = f"is on the host {host}, expected file:///PATH"
             raise OSError(errno.EINVAL, what, text)
-        return Path("/" + unquote(rest, errors="surrogateescape"))
-    return Path(text.removeprefix("file:") if text.startswith("file:/") else text)
+        text = "/" + unquote(rest, errors="surrogateescape")
+    elif text.startswith("file:/"):
+        text = text.removeprefix("file:")
+    # As a Path has it: `a.parquet/` is `a.parquet`, and an empty name is the folder.
+    return text if text and text[-1] != "/" else str(Path(text))
 
 
 def check_length(path: str, offset: int, expected: int, found: int) -> None:
@@ -175,7 +194,7 @@ class LocalSource:
     held_ahead: Final = 0
     requests: Final = None
 
-    def __init__(self, file: Path, path: str | None = None) -> None:
+    def __init__(self, file: str | os.PathLike[str], path: str | None = None) -> None:
         self.path = path or str(file)
         self.file = file
         self.bytes_read = 0
@@ -191,16 +210,22 @@ class LocalSource:
             raise OSError(errno.EINVAL, "is a pipe or device, expected a file", self.path)
 
     def read_at(self, offset: int, length: int) -> bytes:
-        with naming(self.path):
-            data = os.pread(self.descriptor, length, offset)
-            while len(data) < length and (
-                more := os.pread(self.descriptor, length - len(data), offset + len(data))
-            ):
-                data += more
-        check_length(self.path, offset, length, len(data))
+        data = self._read(length, offset)
+        while len(data) < length and (more := self._read(length - len(data), offset + len(data))):
+            data += more
+        if len(data) != length:
+            check_length(self.path, offset, length, len(data))
         with self._counting:
             self.bytes_read += length
         return data
+
+    def _read(self, length: int, offset: int) -> bytes:
+        # Without `naming`, as nothing is called as often.
+        try:
+            return os.pread(self.descriptor, length, offset)
+        except OSError as error:
+            error.filename = self.path
+            raise
 
     def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
         return
@@ -217,7 +242,7 @@ class LocalSource:
         if _identity(now) != _identity(self.status):
             raise changed(self.path, self.size, now.st_size)
 
-    def check_moved(self, place: Path) -> None:
+    def check_moved(self, place: str) -> None:
         """Raise RewriteError unless the file, unchanged, is at `place` now."""
         now = os.lstat(place)
         # A rename sets st_ctime.

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,22 +69,36 @@ def check_not_in_table(file: Path | str) -> None:
 def _local_table(file: Path) -> tuple[str, Path] | None:
     """The format and root folder of the file's table."""
     # A table may reach a file through a link, so both the given path and the resolved one count.
-    named = Path(os.path.abspath(file))
-    for folder in dict.fromkeys([*named.parents, *file.resolve().parents]):
-        if (folder / "_delta_log").is_dir():
-            return "Delta Lake", folder
-        if (folder / ".hoodie").is_dir():
-            return "Hudi", folder
-        metadata = folder / "metadata"
-        if (metadata / "version-hint.text").exists() or any(metadata.glob("*.metadata.json")):
-            return "Iceberg", folder
+    named, real = os.path.abspath(file), os.path.realpath(file)
+    for folder in dict.fromkeys([*_folders_above(named), *_folders_above(real)]):
+        if os.path.isdir(os.path.join(folder, "_delta_log")):
+            return "Delta Lake", Path(folder)
+        if os.path.isdir(os.path.join(folder, ".hoodie")):
+            return "Hudi", Path(folder)
+        metadata = os.path.join(folder, "metadata")
+        # There is none above most files, and a glob takes longer than all else.
+        if os.path.exists(metadata) and (
+            os.path.exists(os.path.join(metadata, "version-hint.text"))
+            or any(Path(metadata).glob("*.metadata.json"))
+        ):
+            return "Iceberg", Path(folder)
     return None
 
 
+def _folders_above(path: str) -> Iterator[str]:
+    """All of them, the nearest first, of an absolute path."""
+    above = os.path.dirname(path)
+    while above != path:
+        yield above
+        path, above = above, os.path.dirname(above)
+
+
 def _local_side_file(file: Path) -> Path | None:
-    for path in (file, file.resolve()):
+    for path in (file, Path(os.path.realpath(file))):
+        if not path.name.startswith(_BUCKET):
+            continue
         side_file = path.with_name(path.name + _SIDE_FILE)
-        if path.name.startswith(_BUCKET) and side_file.exists():
+        if side_file.exists():
             return side_file
     return None
 

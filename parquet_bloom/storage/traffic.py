@@ -35,6 +35,10 @@ class Requests:
         return self.get + self.head + self.list + self.put
 
 
+# One of each kind.
+GET, HEAD, LIST, PUT = Requests(get=1), Requests(head=1), Requests(list=1), Requests(put=1)
+
+
 def in_all(parts: Iterable[Requests | None]) -> Requests | None:
     """Those of several files together; None if nobody counts those of any."""
     counted = [part for part in parts if part is not None]

@@ -15,6 +15,7 @@ from conftest import FIXTURES
 from make.commands import files_in, outcome, pbloom
 from make.encrypted_files import PLAIN, encrypted
 from make.encrypting import FOOTER_KEY, Recipe
+from make.wrong_bytes import read_back_wrongly
 
 import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError, UnsupportedError
@@ -349,7 +350,7 @@ def test_a_disk_that_is_full(file: Path, plain: bytes) -> None:
 
 
 def test_a_new_end_that_is_wrong(file: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parquet_bloom.parquet.writer.earlier_ends", lambda new: iter(()))
+    read_back_wrongly(monkeypatch, len(plain) - 20)
     assert outcome("build", file, *APPEND).complaint == (
         f"{file}: verification failed, not written: cut at {len(plain)}, it is not as it was"
     )
@@ -418,15 +419,10 @@ def test_an_end_between_the_journal_and_the_news_of_it(
 def test_the_folder_cannot_be_synced(
     file: Path, appended: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, done = journal.sync_folder, []
+    def sync(folder: str) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    def sync(place: Path) -> None:
-        done.append(place)
-        if len(done) == 2:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        real(place)
-
-    monkeypatch.setattr(journal, "sync_folder", sync)
+    monkeypatch.setattr("parquet_bloom.storage.appended_end.sync_folder", sync)
     assert outcome("build", file, *APPEND).complaint == (
         f"{file}: was written, but its folder could not be synced: Input/output error"
     )

@@ -41,13 +41,14 @@ def _io_error(*_: Any, **__: Any) -> None:
     raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
-def _replaced_before(real: Callable[[Path, Path], bool]) -> Callable[[Path, Path], bool]:
+def _replaced_before(real: Callable[[str, str], bool]) -> Callable[[str, str], bool]:
     """An exchange before which somebody else replaces the file, once."""
 
-    def exchange(new: Path, old: Path) -> bool:
-        if new.read_bytes() != THEIRS:
-            old.with_name("theirs").write_bytes(THEIRS)
-            os.replace(old.with_name("theirs"), old)
+    def exchange(new: str, old: str) -> bool:
+        if Path(new).read_bytes() != THEIRS:
+            theirs = Path(old).with_name("theirs")
+            theirs.write_bytes(THEIRS)
+            os.replace(theirs, old)
         return real(new, old)
 
     return exchange
@@ -81,17 +82,17 @@ def test_an_orc_source_that_is_replaced_after_the_last_look(
 def test_nothing_of_theirs_is_removed_if_it_cannot_be_put_back(
     broken: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls: list[Path] = []
+    calls: list[str] = []
     replacing = _replaced_before(rename.exchange)
 
-    def exchange(one: Path, other: Path) -> bool:
+    def exchange(one: str, other: str) -> bool:
         calls.append(one)
         return replacing(one, other) if len(calls) == 1 else bool(_io_error())
 
     monkeypatch.setattr(local_output, "exchange", exchange)
     with pytest.raises(OSError, match=r"Input/output error"):
         pb.strip(broken, in_place=True)
-    assert calls[0].read_bytes() == THEIRS
+    assert Path(calls[0]).read_bytes() == THEIRS
 
 
 def test_a_file_system_that_cannot_exchange(

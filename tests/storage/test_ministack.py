@@ -1,19 +1,14 @@
 """A second opinion on what S3 is: ministack, an emulator by others that honours conditions."""
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import boto3
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import FIXTURES, missing
+from conftest import FIXTURES
+from make.ministack import PATIENCE_SECONDS, running_ministack
 
 import parquet_bloom as pb
 from parquet_bloom.storage import open_source, with_options
@@ -24,41 +19,13 @@ from parquet_bloom.storage.paths import expand
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
 URL = "s3://lake/day=1/a%20b%25.parquet"
 KEY = "day=1/a b%.parquet"
-PATIENCE_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
 def options():
     """What reaches a server with the bucket `lake`."""
-    program = shutil.which("ministack", path=Path(sys.executable).parent)
-    if program is None:
-        missing("ministack")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    # By default it listens to everyone.
-    environment = os.environ | {"BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(port)}
-    environment |= {"SERVICES": "s3", "LOG_LEVEL": "ERROR"}
-    with subprocess.Popen(
-        [program], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as server:
-        try:
-            until = time.monotonic() + PATIENCE_SECONDS
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                    break
-                except OSError:
-                    assert time.monotonic() < until
-                    time.sleep(0.05)
-            yield {
-                "endpoint": f"http://127.0.0.1:{port}",
-                "region": "us-east-1",
-                "access_key_id": "KEY",
-                "secret_access_key": "secret",
-            }
-        finally:
-            server.terminate()
+    with running_ministack("s3") as found:
+        yield found
 
 
 @pytest.fixture

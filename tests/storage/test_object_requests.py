@@ -1,11 +1,13 @@
 """How many requests a verb sends to an object store, and how many bytes come: both formats."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.storage.objects import read_ahead
 from parquet_bloom.storage.paths import expand
 
 MIB = 1 << 20
@@ -59,6 +61,32 @@ def test_building_reads_the_column_once(server, listed):
     assert server.bytes_down <= column + MIB
     assert report.requests.get == server.count()
     assert report.requests.bytes_down == server.bytes_down
+
+
+@pytest.mark.parametrize("verb", ["build", "validate"])
+def test_several_threads_of_one_chunk_ask_no_more(server, tmp_path, monkeypatch, verb):
+    """Pieces of 1 MiB, of which few are held, read by three threads in turn."""
+    monkeypatch.setattr(read_ahead, "PIECE_BYTES", MIB)
+    monkeypatch.setattr(read_ahead, "HELD_BYTES", 3 * MIB)
+    numbers = np.random.default_rng(1).integers(0, 1 << 60, 1_000_000)
+    path = tmp_path / "one.parquet"
+    options = {"compression": "none", "use_dictionary": False, "data_page_size": 1 << 16}
+    pq.write_table(pa.table({"a": numbers}), tmp_path / "p", row_group_size=len(numbers), **options)
+    pb.build(tmp_path / "p", path, columns=["a"])
+    server.put("lake/one.parquet", path.read_bytes())
+    asked = []
+    for threads in (1, 3):
+        server.forget()
+        options = {"threads": threads, "storage_options": server.options}
+        if verb == "validate":
+            assert pb.validate("s3://lake/one.parquet", **options).checked.values == len(numbers)
+        else:
+            options |= {"columns": ["a"], "dry_run": True, "in_place": True, "existing": "replace"}
+            assert pb.build("s3://lake/one.parquet", **options).filters
+        asked.append(sorted((each.kind, each.range) for each in server.asked))
+    assert asked[0] == asked[1]
+    assert 8 <= len(asked[0]) <= 13
+    assert not read_ahead.held.num_bytes
 
 
 def test_validating_reads_filters_and_values(server, listed):

@@ -10,7 +10,7 @@ from conftest import missing
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import open_source
-from parquet_bloom.storage.local_output import output_to
+from parquet_bloom.storage.local_output import COPIED_AT_ONCE, output_to
 from parquet_bloom.storage.paths import expand, outputs_in
 from parquet_bloom.storage.source import is_url, local_path
 
@@ -42,20 +42,25 @@ def written(target, overwrite=False, data=b"new"):
         output.commit()
 
 
-def test_what_replaces_a_file_is_synced_first_and_its_folder_last(tmp_path, calls):
+@pytest.mark.parametrize(
+    ("num_bytes", "ahead"), [(6, []), (COPIED_AT_ONCE, []), (COPIED_AT_ONCE + 1, ["fdatasync"])]
+)
+def test_what_replaces_a_file_is_synced_first_and_its_folder_last(
+    tmp_path, calls, num_bytes, ahead
+):
     target = tmp_path / "f"
     target.write_bytes(b"old")
-    (tmp_path / "source").write_bytes(b"source")
+    (tmp_path / "source").write_bytes(bytes(num_bytes))
     source = open_source(tmp_path / "source")
-    with output_to(target, True, 0o640, 6) as output:
+    with output_to(target, True, 0o640, num_bytes) as output:
         output.copy_prefix(source)
         output.append(b", new")
         output.flush()
         output.commit()
     source.close()
-    assert target.read_bytes() == b"source, new"
+    assert target.read_bytes() == bytes(num_bytes) + b", new"
     calls.remove("rename")  # of the checksum that is not there
-    assert calls == ["fdatasync", "fsync", "replace", "fsync of the folder"]
+    assert calls == [*ahead, "fsync", "replace", "fsync of the folder"]
 
 
 def test_a_new_file_is_not_synced(tmp_path, calls):
@@ -186,6 +191,26 @@ def test_folders_are_searched_by_name_and_patterns_name_files(tmp_path, name):
     found = {str(Path(path).relative_to(tmp_path)) for path, _ in inputs}
     assert found == {"b/x.orc", "y.parquet"} | ({"000000_0", "_z.orc"} if name else set())
     assert errors == []
+
+
+def test_a_folder_is_searched_in_the_order_of_the_parts_of_paths(tmp_path, monkeypatch):
+    for name in ("a/y.parquet", "a/z.parquet/part.orc", "a-b/x.parquet", "a.parquet", "_c=1/x.pq"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for name in ("_hidden/x.parquet", "a/.x.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "linked").symlink_to("a")
+    (tmp_path / "b.parquet").symlink_to("a.parquet")
+    (tmp_path / "gone.parquet").symlink_to("nowhere")
+    names = ["_c=1/x.pq", "a/y.parquet", "a/z.parquet/part.orc"]
+    names += ["a-b/x.parquet", "a.parquet", "b.parquet"]
+    for folder in (str(tmp_path), f"{tmp_path}/", f"file://{tmp_path}"):
+        inputs, errors = expand([folder])
+        assert [tuple(each) for each in inputs] == [(f"{tmp_path}/{name}", name) for name in names]
+        assert errors == []
+    monkeypatch.chdir(tmp_path)
+    assert [tuple(each) for each in expand(["."])[0]] == [(name, name) for name in names]
 
 
 def test_a_folder_without_files(tmp_path):

@@ -228,9 +228,8 @@ def test_temporary_files(tmp_path):
         str(places[2]),
     }
     assert places[0].exists()
-    assert {
-        left.since for left in pb.clean_temp(tmp_path.as_uri(), older_than=0).leftovers
-    } != set()
+    (left,) = pb.clean_temp(tmp_path.as_uri(), older_than=0).leftovers
+    assert left.file == str(places[0])
     assert sorted(os.listdir(tmp_path)) == [".hidden", "link", "x y.parquet", f"x{LEFT}"]
     assert (elsewhere / LEFT).exists()
     missing = _error(lambda: pb.clean_temp(tmp_path / "gone"))
@@ -238,3 +237,25 @@ def test_temporary_files(tmp_path):
     assert str(_error(lambda: pb.clean_temp("https://example.org/a.parquet"))) == (
         "https://example.org/a.parquet: web servers are only read: nothing is left there"
     )
+
+
+def test_what_was_to_become_a_file(tmp_path):
+    """Where the file is not there, or a link leads to it."""
+    left = tmp_path / LEFT
+    left.write_bytes(b"1234")
+    (folder := tmp_path / "below").mkdir()
+    (link := folder / "link.parquet").symlink_to(tmp_path / "x y.parquet")
+    for name in (tmp_path / "x y.parquet", link):
+        (found,) = pb.clean_temp(name, older_than=0, dry_run=True).leftovers
+        assert found.file == str(left)
+
+
+def test_nothing_is_named():
+    for name, error, text in (
+        ("", FileNotFoundError, "[Errno 2] an empty name, expected a file or folder"),
+        (b"x", TypeError, "path: b'x', expected one path or URL, as str or os.PathLike"),
+        (None, TypeError, "path: None, expected one path or URL, as str or os.PathLike"),
+    ):
+        with pytest.raises(error) as raised:
+            pb.clean_temp(name)
+        assert str(raised.value) == text

@@ -102,7 +102,8 @@ def test_keys_with_empty_parts_or_dots(server, key):
     assert (result.code, server.asked) == (2, [])
     if key == "d//a":
         assert complaint(server, "s3://lake/d/") == (
-            f"s3://lake/d/: holds an object whose key has an empty part, or {DOTS}, so that it cannot"
+            "s3://lake/d/: holds an object whose key has an empty part, one of dots, or a control character"
+            " (//, /./, /../), so that it cannot"
             " be listed: name folders or files beside it"
         )
     assert size_of(server, "s3://lake/d/a.parquet") == len(DATA)
@@ -222,3 +223,40 @@ def test_signed_urls_keep_their_query(web):
 def test_a_web_server_has_no_globs(web):
     assert refused(web, "ok/*.parquet") == "no such object"
     assert refused(web, "ok//a.parquet") == UNREACHABLE
+
+
+@pytest.mark.parametrize("endpoint", ["minio:9000", "", "foo", "http://", "ftp://host"])
+def test_an_endpoint_that_is_no_url(server, endpoint):
+    """obstore panics at these."""
+    options = server.options | {"endpoint": endpoint}
+    with pytest.raises(OSError, match="endpoint") as raised:
+        pb.inspect("s3://lake/a.parquet", storage_options=options)
+    said = f"endpoint: {endpoint!r}, expected http:// or https:// and a host"
+    assert raised.value.strerror == said
+    with pytest.raises(OSError, match="endpoint") as raised:
+        pb.inspect(f"s3://lake/a.parquet?endpoint={endpoint}")
+    assert raised.value.strerror == said
+
+
+def test_wildcards_that_glob_has_escaped(server):
+    server.put("lake/d/a*.parquet", DATA)
+    server.put("lake/d/ab.parquet", OTHER)
+    result = inspected(server, "s3://lake/d/a[*].parquet")
+    assert (result.code, result.stderr) == (0, "")
+    assert "1 file" in result.stdout
+    result = inspected(server, "s3://lake/d/[a]*.parquet")
+    assert "2 files" in result.stdout
+
+
+@pytest.mark.parametrize("url", ["s3://buck*et/x.parquet", "s3://b[1]/x.parquet", "s3://b?x/"])
+def test_a_wildcard_in_a_bucket(server, url):
+    assert complaint(server, url).startswith("s3://b")
+
+
+def test_brackets_that_are_no_host(server):
+    with pytest.raises(OSError, match="URL") as raised:
+        pb.inspect("s3://[b/x.parquet")
+    assert (raised.value.strerror, raised.value.filename) == (
+        "not a URL: Invalid IPv6 URL",
+        "s3://[b/x.parquet",
+    )

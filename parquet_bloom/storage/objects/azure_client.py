@@ -173,9 +173,9 @@ def status_of(error: BaseException) -> int:
 
 def code_of(error: BaseException) -> str:
     """The store's word for the problem, or the name of the exception."""
-    if not status_of(error):
+    if not isinstance(error, HttpResponseError) or not status_of(error):
         return type(error).__name__
-    response: Any = error.response  # type: ignore[attr-defined]
+    response: Any = error.response
     found = _CODE.search(response.content)
     return response.headers.get("x-ms-error-code") or (found[1].decode() if found else "")
 

@@ -46,7 +46,7 @@ from parquet_bloom.storage.objects.conditions import NO_ETAG, check_conditions
 from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Found, is_written
-from parquet_bloom.storage.traffic import Requests
+from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests
 
 # What is not larger is sent as a whole.
 WHOLE_BYTES: Final = 4 << 20
@@ -57,7 +57,6 @@ AT_ONCE: Final = 4
 NAME_BYTES: Final = 24
 LEAST_NAME_BYTES: Final = 12
 
-HEAD, GET, PUT = Requests(head=1), Requests(get=1), Requests(put=1)
 
 # What is said of a blob, and how a new version is told.
 _KEPT: Final = {

@@ -67,7 +67,8 @@ class Settings:
 
     def __init__(self, address: Address) -> None:
         """Raises OSError, as store_of, and RewriteError for what can only be read."""
-        given: Mapping[str, Any] = store_of(address).config  # type: ignore[union-attr]
+        store: Any = store_of(address)
+        given: Mapping[str, Any] = store.config
         self._values = {
             name: value
             for name, variables in _VARIABLES.items()

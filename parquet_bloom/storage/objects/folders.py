@@ -17,9 +17,7 @@ from parquet_bloom.storage.folder import Entry
 from parquet_bloom.storage.local_output import Leftover, is_left
 from parquet_bloom.storage.objects.requests import Result, ask, count, submit
 from parquet_bloom.storage.objects.stores import store_of
-from parquet_bloom.storage.traffic import Requests, Traffic
-
-GET, HEAD, LIST, PUT = Requests(get=1), Requests(head=1), Requests(list=1), Requests(put=1)
+from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Requests, Traffic
 
 
 class ObjectFolder:

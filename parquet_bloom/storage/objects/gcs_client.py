@@ -29,7 +29,7 @@ from urllib3.exceptions import NewConnectionError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.requests import count
 from parquet_bloom.storage.objects.sending import Failures, send
-from parquet_bloom.storage.traffic import Requests, Traffic
+from parquet_bloom.storage.traffic import HEAD, PUT, Requests, Traffic
 
 GOOGLE: Final = "https://storage.googleapis.com"
 _SCOPES: Final = ("https://www.googleapis.com/auth/devstorage.read_write",)
@@ -115,7 +115,7 @@ class Client:
 
     def look(self, name: str) -> dict[str, Any]:
         """What is said of an object: its resource."""
-        return self._answer(Requests(head=1), "GET", self._place(name))
+        return self._answer(HEAD, "GET", self._place(name))
 
     def insert(
         self,
@@ -143,7 +143,7 @@ class Client:
         """Begin to write an object in several requests, each to the URL that this returns, which is a
         secret."""
         answer = self._ask(
-            Requests(put=1),
+            PUT,
             "POST",
             f"{self.endpoint}/upload/storage/v1{self._objects}",
             read=_location,
@@ -176,7 +176,7 @@ class Client:
             at = start
             if has_failed:
                 # A part may have come in part.
-                count(self._traffic, Requests(put=1))
+                count(self._traffic, PUT)
                 answer = self._answered(
                     "PUT", upload, 308, headers={"Content-Range": f"bytes */{size}"}
                 )
@@ -197,7 +197,7 @@ class Client:
 
     def cancel(self, upload: str) -> None:
         """Of what `begin` has begun. 499 is the answer if there was something to cancel."""
-        self._ask(Requests(put=1), "DELETE", upload, also=499)
+        self._ask(PUT, "DELETE", upload, also=499)
 
     def compose(
         self,
@@ -208,7 +208,7 @@ class Client:
     ) -> dict[str, Any]:
         """Put objects together, in the store."""
         return self._answer(
-            Requests(put=1),
+            PUT,
             "POST",
             f"{self._place(name)}/compose",
             doubts,
@@ -219,7 +219,7 @@ class Client:
     def delete(self, name: str, generation: str | None) -> None:
         """`generation`: if given, it leaves no earlier version behind."""
         parameters = {} if generation is None else {"generation": generation}
-        self._ask(Requests(put=1), "DELETE", self._place(name), params=parameters)
+        self._ask(PUT, "DELETE", self._place(name), params=parameters)
 
     def _place(self, name: str) -> str:
         return f"{self.endpoint}/storage/v1{self._objects}/{quote(name, safe='')}"

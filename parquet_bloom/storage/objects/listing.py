@@ -16,15 +16,13 @@ from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.objects.requests import ask, count, submit
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.source import is_data_file, is_hidden
-from parquet_bloom.storage.traffic import Requests, Traffic
+from parquet_bloom.storage.traffic import LIST, Requests, Traffic
 
 # Stores answer with so many at a time.
 _PAGE = 1000
 
 _ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _ESCAPED: Final = re.compile(r"\[([*?[])\]")
-
-LIST = Requests(list=1)
 
 
 def objects_in(folder: Address) -> list[tuple[Address, str]]:
@@ -46,7 +44,8 @@ def objects_matching(pattern: Address) -> list[tuple[Address, str]]:
     # A glob is not percent-encoded throughout: `[` and `*` are its own.
     raw = pattern.partition("://")[2].partition("/")[2]
     segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
-    fixed = next(number for number, each in enumerate(segments) if has_magic(_literal(each, "")))
+    wild = (number for number, each in enumerate(segments) if has_magic(_literal(each, "")))
+    fixed = next(wild, len(segments) - 1)
     found = []
     for address, name in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):
         names = name.split("/")

@@ -26,12 +26,10 @@ from parquet_bloom.storage.objects.requests import (
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.source import changed as changed_before_writing
 from parquet_bloom.storage.source import check_length
-from parquet_bloom.storage.traffic import Requests, Traffic
+from parquet_bloom.storage.traffic import GET, HEAD, Requests, Traffic
 
 # Covers most footers, and filters in front of them.
 TAIL_BYTES: Final = 256 << 10
-
-GET, HEAD = Requests(get=1), Requests(head=1)
 
 
 class ObjectSource:

@@ -15,8 +15,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from itertools import count, pairwise
-from threading import Lock, get_ident
+from threading import Lock, Thread, current_thread
 from typing import Final
+from weakref import WeakKeyDictionary, WeakSet
 
 from parquet_bloom.storage.objects.requests import IN_FLIGHT, submit
 
@@ -81,7 +82,7 @@ class _Piece:
     def __init__(self, start: int, end: int) -> None:
         self.start, self.end = start, end
         self.data: Future[memoryview] | None = None
-        self.readers: set[int] = set()
+        self.readers: WeakSet[Thread] = WeakSet()
         self.touched = 0
 
 
@@ -96,7 +97,7 @@ class ReadAhead:
         self._pieces: list[_Piece] = []
         self._starts: list[int] = []
         self._order: list[int] = []
-        self._where: dict[int, _Piece] = {}
+        self._where: WeakKeyDictionary[Thread, _Piece] = WeakKeyDictionary()
 
     def will_read(self, ranges: Iterable[Range]) -> None:
         """Forget what was wanted before, and begin to fetch the first of these."""
@@ -155,7 +156,7 @@ class ReadAhead:
 
     def _touch(self, piece: _Piece) -> None:
         """The thread reads here now, and has left the piece where it was."""
-        thread = get_ident()
+        thread = current_thread()
         before = self._where.get(thread)
         if before is not None and before is not piece:
             before.readers.discard(thread)

@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Final, Self
 
 from parquet_bloom.errors import RewriteError, UnsupportedError
@@ -75,7 +74,7 @@ class ObjectReplacement(Output):
     def _create(self) -> int:
         descriptor, name = tempfile.mkstemp(prefix="pbloom-")
         os.unlink(name)
-        self.temporary = Path(f"/dev/fd/{descriptor}")
+        self.temporary = f"/dev/fd/{descriptor}"
         return descriptor
 
     def _clean_up(self, *, failed: bool) -> None:

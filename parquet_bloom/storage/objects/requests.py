@@ -194,8 +194,8 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if "invalid path" in line:
         return OSError(
             errno.EINVAL,
-            "holds an object whose key has an empty part, or one of dots (//, /./, /../), so that it"
-            " cannot be listed: name folders or files beside it",
+            "holds an object whose key has an empty part, one of dots, or a control character (//, /./,"
+            " /../), so that it cannot be listed: name folders or files beside it",
             path,
         )
     if status:

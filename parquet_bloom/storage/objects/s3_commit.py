@@ -41,7 +41,7 @@ from parquet_bloom.storage.objects.s3_client import (
 )
 from parquet_bloom.storage.objects.s3_parts import Part, equal_parts_of, parts_of
 from parquet_bloom.storage.objects.sending import Found, is_written
-from parquet_bloom.storage.traffic import Requests
+from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests
 
 # What is not larger is sent as a whole if the store would have little to copy.
 WHOLE_BYTES: Final = 32 << 20
@@ -49,7 +49,6 @@ AT_ONCE: Final = 4
 # Of the end of an object, to recognize it by.
 COMPARED_BYTES: Final = 1 << 20
 
-HEAD, GET, PUT = Requests(head=1), Requests(get=1), Requests(put=1)
 
 # What HeadObject says that an upload takes under the same name.
 _KEPT: Final = (

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Mapping
 from functools import lru_cache
+from glob import has_magic
 from typing import Any, Final
 
 from obstore.exceptions import BaseError, UnknownConfigurationKeyError
@@ -79,6 +81,13 @@ def _check(address: Address) -> None:
     """Raise OSError for what obstore would take for another place."""
     if not address.host:
         raise OSError(errno.EINVAL, "names no bucket, container or server", str(address))
+    if address.kind != "http" and has_magic(address.host):
+        raise OSError(errno.EINVAL, "a wildcard in the name of a bucket or container", str(address))
+    endpoint = _endpoint(address.options)
+    # obstore panics at others.
+    if endpoint is not None and re.match(r"https?://[^/?#]", endpoint) is None:
+        what = f"endpoint: {endpoint!r}, expected http:// or https:// and a host"
+        raise OSError(errno.EINVAL, what, str(address))
     key = address.key.rstrip("/") if address.kind != "http" else address.key.strip("/")
     if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
         what = "a key with an empty part, or one of dots (//, /./, /../), cannot be reached"
@@ -98,7 +107,7 @@ def _store(
     client: dict[str, Any] = dict(_CLIENT)
     client |= {name: options.pop(name) for name in _CLIENT_OPTIONS & options.keys()}
     endpoint = _endpoint(options)
-    if endpoint.startswith("http://") or root.startswith("http://"):
+    if (endpoint or "").startswith("http://") or root.startswith("http://"):
         client.setdefault("allow_http", "true")
     settings: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
     scheme, _, host = root.partition("://")
@@ -120,12 +129,12 @@ def _store(
     return HTTPStore.from_url(f"{root}/?{query}" if query else root, **settings)
 
 
-def _endpoint(options: Mapping[str, str]) -> str:
+def _endpoint(options: Mapping[str, str]) -> str | None:
     for name in ("endpoint", "endpoint_url", "aws_endpoint", "aws_endpoint_url", "base_url"):
         if name in options:
             return options[name]
     names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "GOOGLE_BASE_URL")
-    return next(filter(None, map(os.environ.get, names)), "")
+    return next(filter(None, map(os.environ.get, names)), None)
 
 
 def _has_keys(options: Mapping[str, str]) -> bool:

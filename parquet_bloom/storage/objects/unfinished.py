@@ -26,9 +26,7 @@ from parquet_bloom.storage.objects.s3_client import (
     failure,
     status_of,
 )
-from parquet_bloom.storage.traffic import Requests, Traffic
-
-GET, HEAD, LIST, PUT = Requests(get=1), Requests(head=1), Requests(list=1), Requests(put=1)
+from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Traffic
 
 
 def unfinished_uploads(address: Address, older_than: float) -> Iterator[Leftover]:
