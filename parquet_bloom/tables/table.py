@@ -13,12 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.files import open as open_file
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.vocabulary import TableKind
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.parquet.file import ParquetFile
 
 # Source: Trino, S3InputFile and ParquetPageSourceFactory; reference in docs/tables.md.
 TRINO: Final = (
@@ -79,9 +85,40 @@ class Wanted:
 class StoredNames(Protocol):
     """What data files call the columns of a table; a value, which other processes can be sent."""
 
-    def stored(self, column: str, file: Container) -> str | None:
-        """The dotted name in an open data file of a column that the table has; None if the file has no
-        such column."""
+    def called(self, file: Container) -> Mapping[int, str]:
+        """What the table calls the columns of an open data file, by their place in it; those that are
+        none of the table's are left out. Raises UnsupportedError, FormatError for a file that does not
+        say."""
+
+
+def names_in_table(names: StoredNames, file: Container) -> dict[str, str]:
+    """What the table calls the columns of an open data file, by what the file calls them. Raises as
+    StoredNames."""
+    return {file.columns[place]: name for place, name in names.called(file).items()}
+
+
+def open_of_table(table: Table, file: TableFile, keys: Keys | None = None) -> ParquetFile:
+    """See Table.open."""
+    from parquet_bloom.parquet.file import ParquetFile
+
+    if file.unfit is not None:
+        raise UnsupportedError(f"{file.path}: {file.unfit}")
+    opened = open_file(file.path, keys, size=file.size)
+    try:
+        if not isinstance(opened, ParquetFile):
+            raise UnsupportedError(f"{file.path}: ORC, expected Parquet")
+        called, columns = table.names.called(opened), table.columns
+        # Lists that their writer has called otherwise inside are there all the same.
+        others = {_top(name) for name in called.values() if name not in columns}
+        opened.call_columns(called, [name for name in columns if _top(name) not in others])
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _top(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def no_version_as_of(where: str, moment: datetime, times: Sequence[int]) -> str:
@@ -123,12 +160,17 @@ class Table(Protocol):
         """The live files, in the order of their names. Raises RewriteError for files that only another
         table would have."""
 
+    def open(self, file: TableFile, keys: Keys | None = None) -> ParquetFile:
+        """A live file as the table has it: so much of it as is recorded, its columns called as the table
+        calls them. Raises as pb.open; UnsupportedError, FormatError for a file that does not say which
+        columns of the table it has."""
+
     def physical(self, column: str) -> str:
         """The dotted name in a new file for the table's. Raises ColumnError."""
 
     @property
     def names(self) -> StoredNames:
-        """The same in each data file."""
+        """What each data file calls them."""
 
     @property
     def requests(self) -> Requests | None:

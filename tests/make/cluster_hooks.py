@@ -32,7 +32,7 @@ def stopped(place: str, stop: dict[str, Any]) -> Callable[..., Any]:
     original = getattr(Replacement, place)
 
     def method(self: Replacement, *arguments: Any) -> Any:
-        if self.path.name == stop["name"]:
+        if os.path.basename(self.path) == stop["name"]:
             ask(stop["port"], place)
         return original(self, *arguments)
 

@@ -45,23 +45,29 @@ SCHEMA = Schema(
 BY_DAY = PartitionSpec(PartitionField(3, 1000, IdentityTransform(), "day"))
 
 
-def configure_catalog(folder: Path, name: str = CATALOG) -> None:
-    """A catalog in the configuration of PyIceberg for processes whose PYICEBERG_HOME is the folder."""
-    (folder / "warehouse").mkdir()
-    (folder / ".pyiceberg.yaml").write_text(
-        f"""\
-catalog:
-  {name}:
-    type: sql
-    uri: sqlite:///{folder}/catalog.db
-    warehouse: file://{folder}/warehouse
-"""
-    )
+def configure_catalog(
+    folder: Path, name: str = CATALOG, settings: Mapping[str, str] | None = None
+) -> None:
+    """A catalog in the configuration of PyIceberg for processes whose PYICEBERG_HOME is the folder.
+    `settings`: None for an SQLite catalog with its tables there."""
+    (folder / "warehouse").mkdir(exist_ok=True)
+    settings = settings or {
+        "type": "sql",
+        "uri": f"sqlite:///{folder}/catalog.db",
+        "warehouse": f"file://{folder}/warehouse",
+    }
+    lines = ["catalog:", f"  {name}:", *(f"    {key}: {text}" for key, text in settings.items())]
+    (folder / ".pyiceberg.yaml").write_text("\n".join(lines) + "\n")
 
 
-def use_catalog(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str = CATALOG) -> None:
+def use_catalog(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str = CATALOG,
+    settings: Mapping[str, str] | None = None,
+) -> None:
     """Let this process have it. PyIceberg reads its configuration when it is imported."""
-    configure_catalog(folder, name)
+    configure_catalog(folder, name, settings)
     monkeypatch.setenv("PYICEBERG_HOME", str(folder))
     # The other way needs another package.
     monkeypatch.setenv("POLARS_ICEBERG_PLANNER", "pyiceberg")

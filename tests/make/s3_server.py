@@ -6,8 +6,10 @@ objects), UPLOADS and PARTS, which are listings, besides those of an ObjectServe
 
 import hashlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import BufferedIOBase, BytesIO
 from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -80,6 +82,15 @@ class S3Server(ObjectServer):
         return [asked.kind for asked in self.asked]
 
 
+def _chunks(sent: BufferedIOBase) -> Iterator[bytes]:
+    """Each with its size before it; behind the last one there may be headers."""
+    while size := int(sent.readline().partition(b";")[0], 16):
+        yield sent.read(size)
+        sent.readline()
+    while sent.readline().strip():
+        pass
+
+
 class WritingHandler(Handler):
     """`sends`: kinds of requests whose bodies count as received."""
 
@@ -118,9 +129,19 @@ class WritingHandler(Handler):
         parsed = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
         return {name: values[0] for name, values in parsed.items()}
 
+    def _body(self) -> bytes:
+        """What is sent, also as the SDK of AWS for C++ does, with a checksum at its end."""
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            body = b"".join(_chunks(self.rfile))
+        else:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.headers.get("Content-Encoding") == "aws-chunked":
+            return b"".join(_chunks(BytesIO(body)))
+        return body
+
     def _write(self, kind: str) -> None:
         store, name = self.store, unquote(urlsplit(self.path).path).lstrip("/")
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = self._body()
         store.received += len(body) if kind in self.sends else 0
         asked = Asked(
             kind, name, if_match=self.headers.get("If-Match"), headers=dict(self.headers.items())

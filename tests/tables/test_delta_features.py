@@ -6,6 +6,7 @@ import datetime
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable as Judge
+from make.commands import outcome
 from make.delta_features import (
     FEATURES,
     VALUES,
@@ -133,6 +134,17 @@ def test_column_mapping(mapped):
     assert build(table, where={"day": "2026-11-01"}).committed is None
     physical = pb.probe(table / "part-0.parquet", f"{names['who']}.{names['name']}", [rows[0][0]])
     assert physical.results[0].verdict == "maybe"
+    # Reports call columns as the table does, too.
+    found = pb.open_table(table)
+    for file in found.files():
+        with found.open(file) as opened:
+            assert {"id", "n", "tags.list.element", "who.name"} <= {*opened.columns}
+            assert not {*names.values()} & {*opened.columns}
+            assert {answer.verdict for answer in opened.probe("id", "nobody")} == {"absent"}
+    result = outcome("inspect", table, "--table", "delta", "--summary")
+    assert result.stdout.splitlines()[1].startswith("id\t1 of 1\t4 of 4\t4\t")
+    assert result.stdout.splitlines()[-2] == "no filters: n"
+    assert {each.column for each in build(table, columns=["id"]).skipped} == {"id"}
 
 
 @pytest.mark.parametrize(

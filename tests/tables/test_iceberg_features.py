@@ -262,22 +262,6 @@ def test_renamed_columns():
     assert names == {"id", "user"}
 
 
-def test_commands_that_read_do_not_mix_up_renamed_columns():
-    """An old file's column of that name is another one, which would answer for it."""
-    table = make_table(commits=1)
-    with table.update_schema() as change:
-        change.rename_column("n", "m")
-    with load().update_schema() as change:
-        change.rename_column("id", "n")
-    build(columns=["m", "n"])
-    place = (NAME, "--table", "auto", "--catalog", CATALOG)
-    result = outcome("probe", *place, "-c", "n", "-v", rows_of(5, 1)["id"][0].as_py())
-    assert result.code == 2
-    assert "column n: n is called id there, as the table's columns were renamed" in result.stderr
-    result = outcome("probe", *place, "-c", "day", "-v", "2026-11-01")
-    assert result.code == 0
-
-
 def test_commands_that_read_tell_of_deletes():
     make_table(commits=1)
     delete_positions(load(), min(live()), [1])

@@ -43,10 +43,13 @@ class Columns:
             return name
         raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
 
-    def stored(self, column: str, file: Container) -> str | None:
+    def called(self, file: Container) -> dict[int, str]:
         """See StoredNames."""
-        name = self.leaves.get(column, column)
-        return name if name in file.columns else None
+        if not self.is_mapped:
+            return dict(enumerate(file.columns))
+        names = {physical: logical for logical, physical in self.leaves.items()}
+        stored = enumerate(file.columns)
+        return {place: names[name] for place, name in stored if name in names}
 
     def _tops(self) -> set[str]:
         return {name.partition(".")[0] for name in self.leaves}

@@ -13,7 +13,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.parallel import read_once
@@ -33,8 +33,13 @@ from parquet_bloom.tables.table import (
     NewSize,
     TableFile,
     Wanted,
+    open_of_table,
 )
 from parquet_bloom.vocabulary import TableKind
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.parquet.file import ParquetFile
 
 # Other writers may win so often.
 _ATTEMPTS: Final = 16
@@ -91,6 +96,9 @@ class DeltaTable:
 
     def refreshed(self) -> DeltaTable:
         return DeltaTable(self._folder)
+
+    def open(self, file: TableFile, keys: Keys | None = None) -> ParquetFile:
+        return open_of_table(self, file, keys)
 
     def physical(self, column: str) -> str:
         return self._columns.physical(self.location, column)

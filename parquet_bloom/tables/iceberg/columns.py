@@ -8,6 +8,7 @@ Spec: Iceberg Table Spec, "Column Projection", "Name Mapping Serialization"; "Pa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pyiceberg.schema import Schema
@@ -22,13 +23,18 @@ from parquet_bloom.tables.iceberg.names import NamesById
 @dataclass(frozen=True, slots=True)
 class Columns:
     """`leaves`: what a file calls each leaf that is written now, as in `tags.list.element`, by its dotted
-    name in the table, as in `tags.element`."""
+    name in the table, as in `tags.element`; `doubled`: names of several leaves."""
 
     leaves: dict[str, str]
     names: NamesById
+    doubled: frozenset[str]
 
     def physical(self, where: str, name: str) -> str:
         """What new files call it. Raises ColumnError."""
+        if name in self.doubled:
+            raise ColumnError(
+                f"{where}: column {name}: several columns have this name, expected one"
+            )
         if name not in self.leaves:
             raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
         return self.leaves[name]
@@ -37,12 +43,14 @@ class Columns:
 def columns_of(schema: Schema, mapping: NameMapping | None) -> Columns:
     """Those of the table."""
     found = list(_leaves_of(schema.as_struct(), 0))
+    counts = Counter(".".join(logical) for logical, _, _ in found)
     return Columns(
         leaves={".".join(logical): ".".join(physical) for logical, physical, _ in found},
         names=NamesById(
             ids={".".join(logical): number for logical, _, number in found},
             mapped=None if mapping is None else dict(_mapped(mapping.root)),
         ),
+        doubled=frozenset(name for name, count in counts.items() if count > 1),
     )
 
 

@@ -16,8 +16,7 @@ Source: Iceberg, BaseRewriteManifests and IncrementalFileCleanup; PyIceberg, _Sn
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from pyiceberg.exceptions import ValidationException
@@ -37,8 +36,9 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
-from parquet_bloom.storage.source import is_url
-from parquet_bloom.tables.iceberg.live_files import place, schema_for
+from parquet_bloom.parallel import read_once
+from parquet_bloom.storage.sizes import sizes_of
+from parquet_bloom.tables.iceberg.live_files import schema_for
 from parquet_bloom.tables.table import GONE, OTHERS, SHORTER, NewSize
 
 _SIZE: Final = 104
@@ -57,10 +57,15 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
     stays. `left`: why files were left out in the last one, by name."""
 
     def __init__(
-        self, transaction: Transaction, sizes: Mapping[str, NewSize], operation: str
+        self,
+        transaction: Transaction,
+        sizes: Mapping[str, NewSize],
+        operation: str,
+        reached: Callable[[str], str],
     ) -> None:
+        """`reached`: the path or URL of a file, by its name."""
         super().__init__(Operation.REPLACE, transaction, transaction._table.io)
-        self._sizes, self._work = sizes, operation
+        self._sizes, self._work, self._reached = sizes, operation, reached
         self.left: dict[str, str] = {}
         self._is_changed: set[str] = set()
         self._counts: dict[str, int] = {}
@@ -119,7 +124,8 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         if size is None:
             return None
         if recorded == size.old:
-            if _is_as_long(name, size.new):
+            there = self._there[name]
+            if there is not None and there >= size.new:
                 self.left.pop(name, None)
                 self._is_changed.add(name)
                 return size.new
@@ -129,6 +135,11 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         else:
             self.left[name] = OTHERS
         return None
+
+    @read_once
+    def _there(self) -> dict[str, int | None]:
+        """How long the files are by now: others may have put older ones in their place."""
+        return dict(zip(self._sizes, sizes_of([*map(self._reached, self._sizes)]), strict=True))
 
     def _write(self, spec_id: int, entries: list[ManifestEntry]) -> ManifestFile:
         with self.new_manifest_writer(self.spec(spec_id)) as writer:
@@ -159,15 +170,3 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         counts = {name: str(count) for name, count in self._counts.items()}
         about = {"engine-name": "parquet-bloom", "parquet-bloom.operation": self._work}
         return Summary(operation=Operation.REPLACE, **totals, **counts, **about)
-
-
-def _is_as_long(name: str, size: int) -> bool:
-    """Whether a file still has so many bytes. Objects are not asked one by one: they were replaced on a
-    condition."""
-    path = place(name)
-    if is_url(path):
-        return True
-    try:
-        return os.stat(path).st_size >= size
-    except FileNotFoundError:
-        return False

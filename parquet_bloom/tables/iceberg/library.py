@@ -35,13 +35,19 @@ def other_version() -> str | None:
 
 @contextmanager
 def asking(where: str) -> Iterator[None]:
-    """Whatever PyIceberg or a catalog raises becomes a RewriteError, but for OSError."""
+    """Whatever PyIceberg or a catalog raises becomes a RewriteError, but for an OSError about a file."""
     try:
         yield
-    except (ParquetBloomError, OSError, MemoryError):
+    except (ParquetBloomError, MemoryError):
         raise
     except ImportError as error:
         raise UnsupportedError(f"{where}: {error}: {_INSTALL}") from None
     except Exception as error:
-        text = " ".join(str(error).split()) or type(error).__name__
-        raise RewriteError(f"{where}: PyIceberg: {text}") from error
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise RewriteError(f"{where}: PyIceberg: {said(error)}") from error
+
+
+def said(error: Exception) -> str:
+    """In one line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -5,9 +5,8 @@ Spec: Iceberg Table Spec, "Manifests", "Manifest Lists".
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -25,7 +24,6 @@ from pyiceberg.transforms import IdentityTransform, Transform, VoidTransform
 from pyiceberg.types import IcebergType
 
 from parquet_bloom.container import number_of
-from parquet_bloom.storage import with_options
 from parquet_bloom.storage.address import UNESCAPED
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.tables.table import TableFile
@@ -100,12 +98,12 @@ def delete_files(io: FileIO, manifests: list[ManifestFile]) -> str | None:
 def table_file(
     file: DataFile,
     fields: Mapping[int, tuple[Field | None, ...]],
-    options: Mapping[str, str] | None,
+    reached: Callable[[str], str],
 ) -> TableFile:
-    """`options`: of the store that it is in."""
+    """`reached`: the path or URL of a file, by its name."""
     return TableFile(
         name=file.file_path,
-        path=os.fspath(with_options(place(file.file_path), options)),
+        path=reached(file.file_path),
         size=file.file_size_in_bytes,
         partition={
             field.name: field.text(file.partition[at])

@@ -11,6 +11,7 @@ from typing import Final
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parquet.file import ParquetFile
 
 # The groups between a list or map and its values, which only files have.
@@ -25,20 +26,32 @@ class NamesById:
     ids: Mapping[str, int]
     mapped: Mapping[tuple[str, ...], int] | None
 
-    def stored(self, column: str, file: Container) -> str | None:
+    def called(self, file: Container) -> dict[int, str]:
         """See StoredNames."""
-        return self._names_in(file).get(self.ids[column])
+        names = {number: name for name, number in self.ids.items()}
+        places: dict[int, int] = {}
+        for place, number in enumerate(self._ids_in(file)):
+            if number is not None and number in names:
+                if number in places:
+                    raise FormatError(
+                        f"{file.path}: two columns of field id {number}, expected one"
+                    )
+                places[number] = place
+        return {place: names[number] for number, place in places.items()}
 
-    def _names_in(self, file: Container) -> dict[int, str]:
-        """The dotted names of the leaves of a file by their field ids."""
+    def _ids_in(self, file: Container) -> list[int | None]:
+        """The field id of each leaf of a file. Raises UnsupportedError."""
         if not isinstance(file, ParquetFile):
-            return {}
+            return []
         leaves = file.footer.leaves
-        found = {leaf.field_id: leaf.name for leaf in leaves if leaf.field_id is not None}
-        if found or self.mapped is None:
-            return found
-        ids = {leaf.name: self._mapped(leaf.path) for leaf in leaves}
-        return {number: name for name, number in ids.items() if number is not None}
+        if any(leaf.field_id is not None for leaf in leaves):
+            return [leaf.field_id for leaf in leaves]
+        if self.mapped is None:
+            raise UnsupportedError(
+                f"{file.path}: no field ids, expected them or a name mapping of the table"
+                " (schema.name-mapping.default)"
+            )
+        return [self._mapped(leaf.path) for leaf in leaves]
 
     def _mapped(self, path: tuple[str, ...]) -> int | None:
         """The field id that the name mapping has for a leaf."""

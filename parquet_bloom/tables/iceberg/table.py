@@ -8,9 +8,10 @@ Spec: Iceberg Table Spec, "Table Metadata", "Snapshots".
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import (
@@ -19,6 +20,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
 )
 from pyiceberg.manifest import ManifestFile
+from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
 from pyiceberg.table.snapshots import Snapshot
@@ -26,18 +28,22 @@ from pyiceberg.types import DoubleType
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.parallel import read_once
+from parquet_bloom.storage import with_options
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.tables.iceberg.columns import Columns, columns_of
 from parquet_bloom.tables.iceberg.commit import NewSizes, Nothing
-from parquet_bloom.tables.iceberg.library import asking, other_version
+from parquet_bloom.tables.iceberg.library import asking, other_version, said
 from parquet_bloom.tables.iceberg.live_files import (
     data_files,
     delete_files,
     partition_fields,
+    place,
     table_file,
 )
 from parquet_bloom.tables.iceberg.metadata_files import newest_metadata
 from parquet_bloom.tables.iceberg.names import NamesById
+from parquet_bloom.tables.iceberg.stores import options_for, properties_for
 from parquet_bloom.tables.properties import wanted_of
 from parquet_bloom.tables.table import (
     Committed,
@@ -45,8 +51,13 @@ from parquet_bloom.tables.table import (
     TableFile,
     Wanted,
     no_version_as_of,
+    open_of_table,
 )
 from parquet_bloom.vocabulary import TableKind
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.parquet.file import ParquetFile
 
 # Other writers may win so often, after PyIceberg's own attempts.
 _ATTEMPTS: Final = 4
@@ -89,6 +100,7 @@ class IcebergTable:
         """`load`: gives the table as it is by now; `options`: of the store of its files. Raises RewriteError, OSError."""
         self.location = location
         self._load, self._options = load, options
+        self._is_newest = moment == Moment()
         with asking(location):
             self.loaded = load()
             self._snapshot = self._chosen(moment)
@@ -139,12 +151,24 @@ class IcebergTable:
 
     @read_once
     def _columns(self) -> Columns:
-        return columns_of(self.loaded.schema(), self.loaded.name_mapping())
+        return columns_of(self._schema, self.loaded.name_mapping())
+
+    @property
+    def _schema(self) -> Schema:
+        """With the names of that moment, if one was asked for; the newest ones may be newer than the
+        newest snapshot."""
+        if self._is_newest or self._snapshot is None:
+            return self.loaded.schema()
+        found = self.loaded.schemas().get(self._snapshot.schema_id or 0)
+        return found or self.loaded.schema()
 
     @read_once
     def _manifests(self) -> list[ManifestFile]:
         with asking(self.location):
             return [] if self._snapshot is None else self._snapshot.manifests(self.loaded.io)
+
+    def open(self, file: TableFile, keys: Keys | None = None) -> ParquetFile:
+        return open_of_table(self, file, keys)
 
     def physical(self, column: str) -> str:
         return self._columns.physical(self.location, column)
@@ -160,11 +184,17 @@ class IcebergTable:
         with asking(self.location):
             fields = partition_fields(self.loaded.metadata)
             found = [
-                table_file(file, fields, self._options)
+                table_file(file, fields, self._reached)
                 for file in data_files(self.loaded.io, self._manifests)
             ]
         # One may be live twice.
         return sorted({file.name: file for file in found}.values(), key=lambda file: file.name)
+
+    def _reached(self, name: str) -> str:
+        """The path or URL of a file, with what the store needs to be told. Raises UnsupportedError."""
+        given = self._options or {}
+        options = options_for(self.location, name, self.loaded.io.properties, given)
+        return os.fspath(with_options(place(name), options))
 
     def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
         return tuple(self._refusals(commits))
@@ -189,7 +219,7 @@ class IcebergTable:
                 if newest.metadata.table_uuid != self.loaded.metadata.table_uuid:
                     raise RewriteError(f"{self.location}: is another table by now")
                 transaction = newest.transaction()
-                producer = NewSizes(transaction, sizes, operation)
+                producer = NewSizes(transaction, sizes, operation, self._reached)
                 try:
                     with transaction:
                         producer.commit()
@@ -197,11 +227,11 @@ class IcebergTable:
                     return Committed(None, producer.left)
                 except CommitFailedException:
                     continue
-                except CommitStateUnknownException:
+                except (CommitStateUnknownException, OSError) as error:
                     raise RewriteError(
-                        f"{self.location}: the catalog did not say whether it took the commit: run it"
-                        " again, which finds out"
-                    ) from None
+                        f"{self.location}: nobody knows whether the catalog took the commit: {said(error)}:"
+                        " run it again, which finds out"
+                    ) from error
                 return Committed(producer.snapshot_id, producer.left)
         raise RewriteError(
             f"{self.location}: other writers were first again and again: nothing was committed; the files"
@@ -230,11 +260,18 @@ def in_folder(
     folder: Folder, moment: Moment, options: Mapping[str, str] | None = None
 ) -> IcebergTable:
     """The table of the newest metadata file in a folder. Raises RewriteError, OSError."""
+    if isinstance(folder.path, Address):
+        options = folder.path.options
 
     def load() -> Loaded:
         if (name := newest_metadata(folder)) is None:
             raise RewriteError(f"{folder.path}: its metadata is gone")
-        return StaticTable.from_metadata(folder.path_of(name))
+        path = folder.path_of(name)
+        if not isinstance(path, Address):
+            return StaticTable.from_metadata(path)
+        # PyIceberg does not escape keys.
+        url = f"{path.scheme}://{path.host}/{path.key}"
+        return StaticTable.from_metadata(url, properties_for(path.options))
 
     return IcebergTable(load, folder.path, moment, options)
 
