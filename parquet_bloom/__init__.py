@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from parquet_bloom.files import open as open
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter as SplitBlockBloomFilter
     from parquet_bloom.legacy.murmur3.dialect import Murmur3 as Murmur3
+    from parquet_bloom.legacy.statistics.dialect import Expected as Expected
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter as StatisticsFilter
     from parquet_bloom.options import AdviseOptions as AdviseOptions
     from parquet_bloom.orc.file import OrcFile as OrcFile
@@ -107,7 +108,7 @@ _NAMES = {
     "files": "open",
     "filters.split_block": "SplitBlockBloomFilter",
     "legacy.murmur3.dialect": "Murmur3",
-    "legacy.statistics.dialect": "StatisticsFilter",
+    "legacy.statistics.dialect": "Expected StatisticsFilter",
     "options": "AdviseOptions",
     "orc.file": "OrcFile",
     "parallel": "set_memory",
@@ -135,9 +136,9 @@ _NAMES = {
     "verbs.strip_table": "TableStripReport strip_table",
     "verbs.validate": "ValidationReport validate",
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOME = dict(sorted((name, module) for module, names in _NAMES.items() for name in names.split()))
 
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = list(_HOME)
 
 
 if not TYPE_CHECKING:

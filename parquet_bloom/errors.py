@@ -116,6 +116,10 @@ def no_column(name: str, names: Sequence[str], what: str = "file") -> str:
     return f"no column {name}; the {what} has {', '.join(names[:5])}{', …' * (len(names) > 5)}"
 
 
+# What replaces a file that is there: as Python's callers say it, and users of the command.
+REPLACE = "use overwrite=True to replace it"
+_REPLACE_BY_COMMAND = "use --overwrite to replace it"
+
 # What Python says.
 _NO_THREAD = "can't start new thread"
 
@@ -125,7 +129,7 @@ def complaint(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ParquetBloomError | ValueError | OSError):
-        return str(error)
+        return str(error).replace(REPLACE, _REPLACE_BY_COMMAND)
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:

@@ -296,7 +296,7 @@ def test_a_wrong_guess_at_build_is_told_before_the_file_is_opened(guess):
         ("pb.Keys(key_material=5)", "key_material: 5, expected one path, as str or os.PathLike"),
         ("pb.set_memory('4GiB')", "memory: '4GiB', expected a number of bytes"),
         ("pb.StatisticsFilter(fpp='0.01')", "fpp: '0.01', expected a number"),
-        ("pb.StatisticsFilter(of_columns={'a': 5})", "of_columns: 5, expected an Expected"),
+        ("pb.StatisticsFilter(of_columns={'a': 5})", "of_columns: 5, expected a pb.Expected"),
         (
             "pb.SplitBlockBloomFilter(bytes(32))",
             "words: expected a contiguous, one-dimensional uint32 array",
@@ -305,8 +305,12 @@ def test_a_wrong_guess_at_build_is_told_before_the_file_is_opened(guess):
         ("pb.open(FILE).probe(0, 5)", "column: 0, expected one name"),
         ("pb.open(FILE).bloom_filter(True, 'int64')", "row_group: True, expected a whole number"),
         ("pb.open(FILE).bloom_filter(0, 0)", "column: 0, expected one name"),
+        (
+            "pb.report('no such file', fpp=2)",
+            "fpp: 2, expected more than 0 and less than 1",
+        ),
     ],
-    ids=range(33),
+    ids=range(34),
 )
 def test_a_wrong_guess_is_told_in_one_line(call, message):
     assert _complaint(call, (TypeError, ValueError, pb.ParquetBloomError)) == message

@@ -68,9 +68,9 @@ def advise(
     from parquet_bloom.verbs.advise import Advisor
 
     texts = read_value_sample(value_sample, columns or ()) if value_sample else {}
-    sample = {inputs.stored((name,))[0]: list(map(literal, each)) for name, each in texts.items()}
-    stored = columns and inputs.stored(columns)
-    advisor = Advisor(AdviseOptions(columns=stored, value_sample=sample or None, **given), keys)
+    inputs.check_columns((*texts, *(columns or ())))
+    sample = {name: list(map(literal, each)) for name, each in texts.items()}
+    advisor = Advisor(AdviseOptions(columns=columns, value_sample=sample or None, **given), keys)
 
     def work(path: str) -> None:
         with progress(path) as show, inputs.open(path, keys) as file:

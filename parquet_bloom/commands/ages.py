@@ -17,7 +17,10 @@ def age(text: str) -> timedelta:
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
     if matched is None:
         raise click.BadParameter(f"{text}: expected a number and s, m, h, d or w, such as 2d")
-    return timedelta(**{_UNITS[matched[2]]: float(matched[1])})
+    try:
+        return timedelta(**{_UNITS[matched[2]]: float(matched[1])})
+    except OverflowError:
+        raise click.BadParameter(f"{text}: longer ago than anything") from None
 
 
 def in_seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:

@@ -20,17 +20,12 @@ from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, columns_option
 from parquet_bloom.commands.store_options import stores
-from parquet_bloom.commands.table_options import (
-    all_sizes,
-    exit_code,
-    in_tables,
-    min_file_size,
-    no_commit,
-    sole_writer,
-)
+from parquet_bloom.commands.table_options import appending_in_tables, change_tables
 
 if TYPE_CHECKING:
     from parquet_bloom.options import BuildOptions, TableOptions
+    from parquet_bloom.parallel import Progress
+    from parquet_bloom.tables.table import Table
     from parquet_bloom.verbs.build import BuildReport
     from parquet_bloom.verbs.build_table import TableBuildReport
 
@@ -58,7 +53,7 @@ _ONLY_FILES = {
 @option.columns()
 @columns_option("--auto", is_flag=True, help="Take the columns that `pbloom advise` recommends.")
 @option.row_groups
-@in_tables(no_commit, sole_writer, min_file_size, all_sizes, refused=_ONLY_FILES)
+@appending_in_tables(refused=_ONLY_FILES)
 @option.destinations
 @append_in_place
 @filters
@@ -94,7 +89,7 @@ def build(
 
     from parquet_bloom.options import BuildOptions
     from parquet_bloom.render.changes import summarize_build, total_built, write_build
-    from parquet_bloom.render.terminal import progress
+    from parquet_bloom.render.terminal import no_progress, progress
     from parquet_bloom.verbs.build import build_file
 
     dialect, columns = take_dialect(given, columns)
@@ -107,17 +102,21 @@ def build(
     if auto:
         chosen = _recommended(inputs, options, keys, at_once=as_json or verbose)
 
+    at_a_time, of_each = inputs.threads_to_change(options.threads)
+    options = replace(options, threads=of_each)
+    bar = progress if at_a_time == 1 else no_progress
+
     def work(path: str) -> BuildReport:
         choice = chosen[path]
         if isinstance(choice, Exception):
             raise choice
-        wanted = replace(options, columns=choice)
-        with progress(path) as show:
+        wanted = options if choice == columns else replace(options, columns=choice)
+        with bar(path) as show:
             return build_file(path, wanted, destination_of(path), keys=keys, progress=show)
 
     summed = summarize_build, total_built
     answers = Answers(inputs, write_build, summed, as_json=as_json, verbose=verbose)
-    sys.exit(answers.each(work))
+    sys.exit(answers.each(work, threads=at_a_time))
 
 
 def _build_in_tables(
@@ -133,22 +132,16 @@ def _build_in_tables(
         total_built_in_tables,
         write_table_build,
     )
-    from parquet_bloom.render.terminal import progress
-    from parquet_bloom.tables.open import open_table
     from parquet_bloom.verbs.build_table import build_in_table
 
-    reports: list[TableBuildReport] = []
-
-    def work(path: str) -> TableBuildReport:
-        with progress(path) as show:
-            table = open_table(path, of_table.kind, catalog=of_table.catalog)
-            reports.append(build_in_table(table, options, of_table, keys=keys, progress=show))
-        return reports[-1]
+    def change(table: Table, show: Progress) -> TableBuildReport:
+        return build_in_table(table, options, of_table, keys=keys, progress=show)
 
     as_json, verbose = shown
     summed = summarize_table_build, total_built_in_tables
     answers = Answers(inputs, write_table_build, summed, as_json=as_json, verbose=verbose)
-    return exit_code(answers.each(work), reports)
+    code, _ = change_tables(answers, of_table, change)
+    return code
 
 
 def _recommended(

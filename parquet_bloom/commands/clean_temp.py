@@ -57,7 +57,7 @@ def clean_temp(
 
     A killed build in S3 leaves an upload, which nobody sees and which is paid for. Nothing tells it from
     one of another program, so it is aborted only with --uploads, and only if it is to a key at which
-    there is an object, as ours are. Look with --dry-run first.
+    there is an object, as ours are, or to a temporary file of ours. Look with --dry-run first.
 
     \b
     Example:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -47,6 +47,8 @@ class Inputs:
         else:
             self.files, self._errors = find(names)
         self._told: set[str] = set()
+        # Whether new versions take their places.
+        self.are_replaced = False
 
     def open(self, path: str, keys: Any) -> Any:
         """One of the files, opened. Raises as files.open."""
@@ -54,15 +56,26 @@ class Inputs:
 
         return open_file(path, keys)
 
-    def stored(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of columns in the files."""
-        return columns
+    def check_columns(self, columns: Iterable[str]) -> None:
+        """Each file tells whether it has them."""
 
     def threads_for(self, threads: int | None) -> tuple[int, int | None]:
         """How many files to read at a time, and how many threads each of them gets."""
         from parquet_bloom.container.threads import threads_for_files
 
         return threads_for_files(threads, [file.path for file in self.files])
+
+    def threads_to_change(self, threads: int | None) -> tuple[int, int | None]:
+        """The same for files of which new versions are written: several at a time only where each waits
+        for the disk."""
+        from parquet_bloom.container.threads import AT_ONCE, are_many_small
+        from parquet_bloom.storage.paths import local_sizes
+
+        if threads is None and self.are_replaced:
+            sizes = local_sizes(self.files)
+            if sizes is not None and are_many_small(sizes):
+                return AT_ONCE, 1
+        return 1, threads
 
     def complaints(self, at_once: bool = False) -> Complaints:
         """Where complaints about these files go: none is told twice."""

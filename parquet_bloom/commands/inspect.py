@@ -63,8 +63,8 @@ def inspect(
 
     # Each histogram is drawn while its file is read.
     at_a_time, of_each = (1, threads) if histogram else inputs.threads_for(threads)
-    stored = columns and inputs.stored(columns)
-    options = InspectOptions(columns=stored, index_groups=index_groups, threads=of_each, **given)
+    inputs.check_columns(columns or ())
+    options = InspectOptions(columns=columns, index_groups=index_groups, threads=of_each, **given)
 
     def work(path: str) -> FileInspection:
         with inputs.open(path, keys) as file:

@@ -295,7 +295,7 @@ def literals(command: Any) -> Any:
         from parquet_bloom.values.types import literal
 
         lines = (line.rstrip("\r\n") for line in values_from or ())
-        values = [literal(text, read_as) for text in (*texts, *lines)]
+        values = tuple(literal(text, read_as) for text in (*texts, *lines))
         if not values:
             raise click.UsageError("expected at least one --value or --values-from")
         return command(*args, values=values, **given)
@@ -379,11 +379,13 @@ def destinations(command: Any) -> Any:
         if output is not None and len(inputs.files) > 1:
             raise click.UsageError("--output takes one input; use --output-dir for several")
         outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
+        in_place = in_place or given.get("append_in_place", False)
+        inputs.are_replaced = in_place and not dry_run
 
         def destination_of(path: str) -> Destination:
             return Destination(
                 output=output if dry_run or not outputs else with_parent(outputs[path]),
-                in_place=in_place or given.get("append_in_place", False),
+                in_place=in_place,
                 overwrite=overwrite,
                 dry_run=dry_run,
                 verify=verify,

@@ -82,9 +82,9 @@ def probe(
         summed = summarize_probe, total_probed
     code = FINE
     at_a_time, of_each = inputs.threads_for(threads)
+    inputs.check_columns(columns)
     for column in (names := dict.fromkeys(columns)):
-        (stored,) = inputs.stored((column,))
-        options = ProbeOptions(column=stored, explain=explain, threads=of_each, **given)
+        options = ProbeOptions(column=column, explain=explain, threads=of_each, **given)
 
         def work(path: str, options: ProbeOptions = options) -> ProbeReport:
             with inputs.open(path, keys) as file:

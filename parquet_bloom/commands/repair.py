@@ -12,18 +12,13 @@ from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, filters_option
 from parquet_bloom.commands.store_options import stores
-from parquet_bloom.commands.table_options import (
-    all_sizes,
-    exit_code,
-    in_tables,
-    min_file_size,
-    no_commit,
-    sole_writer,
-)
+from parquet_bloom.commands.table_options import appending_in_tables, change_tables
 from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
     from parquet_bloom.options import RepairOptions, TableOptions
+    from parquet_bloom.parallel import Progress
+    from parquet_bloom.tables.table import Table
     from parquet_bloom.verbs.repair import LeftFilter, RepairReport
     from parquet_bloom.verbs.repair_table import TableRepairReport
 
@@ -35,7 +30,7 @@ _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts
 @option.files
 @option.columns()
 @option.row_groups
-@in_tables(no_commit, sole_writer, min_file_size, all_sizes, refused=_ONLY_FILES)
+@appending_in_tables(refused=_ONLY_FILES)
 @filters_option(
     "--drop-bad",
     is_flag=True,
@@ -74,9 +69,11 @@ def repair(
     Example:
       pbloom repair events.bloom.parquet --rebuild --in-place
     """
+    from dataclasses import replace
+
     from parquet_bloom.options import RepairOptions
     from parquet_bloom.render.changes import summarize_repair, total_repaired, write_repair
-    from parquet_bloom.render.terminal import progress
+    from parquet_bloom.render.terminal import no_progress, progress
     from parquet_bloom.verbs.repair import repair_file
 
     options = RepairOptions(**given)
@@ -84,15 +81,19 @@ def repair(
         sys.exit(_repair_in_tables(inputs, options, of_table, keys, (as_json, verbose)))
     left: list[LeftFilter] = []
 
+    at_a_time, of_each = inputs.threads_to_change(options.threads)
+    options = replace(options, threads=of_each)
+    bar = progress if at_a_time == 1 else no_progress
+
     def work(path: str) -> RepairReport:
-        with progress(path) as show:
+        with bar(path) as show:
             report = repair_file(path, options, destination_of(path), keys, show)
         left.extend(report.left)
         return report
 
     summed = summarize_repair, total_repaired
     answers = Answers(inputs, write_repair, summed, as_json=as_json, verbose=verbose)
-    sys.exit(answers.each(work) or (NO if left else FINE))
+    sys.exit(answers.each(work, threads=at_a_time) or (NO if left else FINE))
 
 
 def _repair_in_tables(
@@ -105,20 +106,13 @@ def _repair_in_tables(
     """The exit code. `shown`: whether as JSON, and whether in full."""
     from parquet_bloom.render.changes import total_repaired
     from parquet_bloom.render.tables import summarize_table_repair, write_table_repair
-    from parquet_bloom.render.terminal import progress
-    from parquet_bloom.tables.open import open_table
     from parquet_bloom.verbs.repair_table import repair_in_table
 
-    reports: list[TableRepairReport] = []
-
-    def work(path: str) -> TableRepairReport:
-        with progress(path) as show:
-            table = open_table(path, of_table.kind, catalog=of_table.catalog)
-            reports.append(repair_in_table(table, options, of_table, keys=keys, progress=show))
-        return reports[-1]
+    def change(table: Table, show: Progress) -> TableRepairReport:
+        return repair_in_table(table, options, of_table, keys=keys, progress=show)
 
     as_json, verbose = shown
     summed = summarize_table_repair, total_repaired
     answers = Answers(inputs, write_table_repair, summed, as_json=as_json, verbose=verbose)
-    code = exit_code(answers.each(work), reports)
+    code, reports = change_tables(answers, of_table, change)
     return code or (NO if any(report.left for report in reports) else FINE)

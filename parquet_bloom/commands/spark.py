@@ -40,7 +40,10 @@ def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> datet
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return datetime.now(UTC) - age(text)
+        try:
+            return datetime.now(UTC) - age(text)
+        except OverflowError:
+            raise click.BadParameter(f"{text}: longer ago than anything") from None
     return moment.astimezone(UTC)
 
 

@@ -9,14 +9,7 @@ import click
 
 from parquet_bloom.commands.inputs import Answers, tables
 from parquet_bloom.commands.sections import together
-from parquet_bloom.commands.table_options import (
-    all_sizes,
-    exit_code,
-    in_tables,
-    min_file_size,
-    no_commit,
-    sole_writer,
-)
+from parquet_bloom.commands.table_options import appending_in_tables, exit_code
 
 if TYPE_CHECKING:
     from parquet_bloom.options import TableOptions
@@ -42,7 +35,7 @@ def _needs_columns(command: Any) -> Any:
 
 
 tables_or_files = together(
-    in_tables(no_commit, sole_writer, min_file_size, all_sizes, refused=_ONLY_FILES),
+    appending_in_tables(refused=_ONLY_FILES),
     _needs_columns,
 )
 

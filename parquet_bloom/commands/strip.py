@@ -12,10 +12,12 @@ from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, general_option
 from parquet_bloom.commands.store_options import stores
-from parquet_bloom.commands.table_options import exit_code, in_tables, sole_writer
+from parquet_bloom.commands.table_options import change_tables, in_tables, sole_writer
 
 if TYPE_CHECKING:
     from parquet_bloom.options import TableOptions
+    from parquet_bloom.parallel import Progress
+    from parquet_bloom.tables.table import Table
     from parquet_bloom.verbs.strip import StripReport
     from parquet_bloom.verbs.strip_table import TableStripReport
 
@@ -72,7 +74,7 @@ def strip(
 
     summed = summarize_strip, total_stripped
     answers = Answers(inputs, write_strip, summed, as_json=as_json, verbose=verbose)
-    at_a_time, _ = inputs.threads_for(threads)
+    at_a_time = max(inputs.threads_for(threads)[0], inputs.threads_to_change(threads)[0])
     sys.exit(answers.each(work, threads=at_a_time))
 
 
@@ -85,19 +87,13 @@ def _strip_in_tables(
         total_stripped_in_tables,
         write_table_strip,
     )
-    from parquet_bloom.render.terminal import progress
-    from parquet_bloom.tables.open import open_table
     from parquet_bloom.verbs.strip_table import strip_in_table
 
-    reports: list[TableStripReport] = []
-
-    def work(path: str) -> TableStripReport:
-        with progress(path) as show:
-            table = open_table(path, of_table.kind, catalog=of_table.catalog)
-            reports.append(strip_in_table(table, of_table, keys=keys, progress=show))
-        return reports[-1]
+    def change(table: Table, show: Progress) -> TableStripReport:
+        return strip_in_table(table, of_table, keys=keys, progress=show)
 
     as_json, verbose = shown
     summed = summarize_table_strip, total_stripped_in_tables
     answers = Answers(inputs, write_table_strip, summed, as_json=as_json, verbose=verbose)
-    return exit_code(answers.each(work), reports)
+    code, _ = change_tables(answers, of_table, change)
+    return code

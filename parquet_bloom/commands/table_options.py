@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.sections import Decorator, table_option, together
-from parquet_bloom.commands.table_views import catalog, check_with_tables, kind, where
+from parquet_bloom.commands.table_views import (
+    catalog,
+    check_with_tables,
+    kind,
+    options_in_catalog,
+    where,
+)
 from parquet_bloom.vocabulary import TableChoice
+
+if TYPE_CHECKING:
+    from parquet_bloom.commands.inputs import Answers
+    from parquet_bloom.options import TableOptions
+    from parquet_bloom.tables.table import Table
+
+Changed = TypeVar("Changed")
 
 sole_writer = table_option(
     "--sole-writer",
     is_flag=True,
     help="Nobody else writes to the table meanwhile; needed on S3.",
 )
-no_commit = table_option(
+_no_commit = table_option(
     "--no-commit",
     "commit",
     is_flag=True,
@@ -27,13 +40,13 @@ no_commit = table_option(
     default=True,
     help="Do not record the new sizes yet; the next run does.",
 )
-min_file_size = table_option(
+_min_file_size = table_option(
     "--min-file-size",
     callback=option.any_size,
     metavar="SIZE",
     help="Leave smaller files as they are; see docs/tables.md.  [default: 4MiB]",
 )
-all_sizes = table_option("--all-sizes", is_flag=True, help="Take files of any size.")
+_all_sizes = table_option("--all-sizes", is_flag=True, help="Take files of any size.")
 
 
 def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
@@ -52,6 +65,11 @@ def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
         return with_tables
 
     return add
+
+
+def appending_in_tables(refused: Collection[str]) -> Decorator:
+    """The same, for a command that appends to files."""
+    return in_tables(_no_commit, sole_writer, _min_file_size, _all_sizes, refused=refused)
 
 
 def _names(decorator: Decorator) -> list[str]:
@@ -81,6 +99,28 @@ def _options(table: TableChoice | None, given: dict[str, Any]) -> Any:
         raise click.UsageError("expected at most one of --min-file-size and --all-sizes")
     size = 0 if all_sizes else MIN_FILE_SIZE if least is None else least
     return TableOptions(kind=table, min_file_size=size, **given)
+
+
+def change_tables(
+    answers: Answers, options: TableOptions, change: Callable[[Table, Any], Changed]
+) -> tuple[int, list[Changed]]:
+    """The exit code, and what `change` reported of each table; it gets the table, and what shows its
+    progress."""
+    from parquet_bloom.render.terminal import progress
+    from parquet_bloom.tables.open import open_table
+
+    reports: list[Changed] = []
+
+    def work(path: str) -> Changed:
+        with progress(path) as show:
+            of_store = options_in_catalog(options.catalog)
+            table = open_table(
+                path, options.kind, catalog=options.catalog, storage_options=of_store
+            )
+            reports.append(change(table, show))
+        return reports[-1]
+
+    return exit_code(answers.each(work), reports), reports
 
 
 def exit_code(code: int, reports: Collection[Any]) -> int:

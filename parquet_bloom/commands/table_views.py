@@ -83,6 +83,11 @@ def check_with_tables(table: TableChoice | None, of_tables: Iterable[str]) -> No
             raise click.UsageError(f"{parameter.opts[0]}: expected with --table only")
 
 
+def options_in_catalog(catalog: str | None) -> Mapping[str, str] | None:
+    """Options of the store for a table of a catalog; a URL has its own."""
+    return None if catalog is None else storage_options()
+
+
 def table_views(command: Any) -> Any:
     """With --table, the input files are the live files of tables; the command gets a TableView as
     `view`, else None."""
@@ -133,49 +138,18 @@ class TableInputs(Inputs):
         self._view = view
         self._tables: list[Table] = []
         self._recorded: dict[str, tuple[Table, TableFile]] = {}
-        self._asked: set[str] = set()
         super().__init__(names, self._find)
         self._tell_deleted()
 
     def open(self, path: str, keys: Any) -> Any:
-        from parquet_bloom.files import open as open_file
-
         table, recorded = self._recorded[path]
-        file = open_file(path, keys, size=recorded.size)
-        try:
-            self._check_names(table, file)
-        except BaseException:
-            file.close()
-            raise
-        return file
+        return table.open(recorded, keys)
 
-    def _check_names(self, table: Table, file: Any) -> None:
-        """Raise ColumnError for a file that calls a column otherwise, or another by its name."""
-        from parquet_bloom.errors import ColumnError
-
-        for column in self._asked:
-            expected, name = table.physical(column), table.names.stored(column, file)
-            if name != expected and (name is not None or expected in file.columns):
-                found = "something else there" if name is None else f"called {name} there"
-                raise ColumnError(
-                    f"{file.path}: column {column}: {expected} is {found}, as the table's columns were"
-                    " renamed: expected one name in all files"
-                )
-
-    def stored(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """As the files call columns of the tables. Raises ColumnError."""
-        from parquet_bloom.errors import ColumnError
-
-        for table, other in zip(self._tables, self._tables[1:], strict=False):
+    def check_columns(self, columns: Iterable[str]) -> None:
+        """Raise ColumnError for a column that a table does not have."""
+        for table in self._tables:
             for name in columns:
-                if table.physical(name) != other.physical(name):
-                    raise ColumnError(
-                        f"{other.location}: column {name}: its files call it otherwise than those of"
-                        f" {table.location}: expected one table at a time"
-                    )
-        self._asked |= {*columns}
-        first = self._tables[:1]
-        return tuple(table.physical(name) for table in first for name in columns) or columns
+                table.physical(name)
 
     def _find(self, names: tuple[str, ...]) -> tuple[list[Input], list[OSError]]:
         from parquet_bloom.errors import ParquetBloomError
@@ -193,7 +167,7 @@ class TableInputs(Inputs):
                 errors.append(OSError(errno.EINVAL, problem, name))
             else:
                 self._recorded |= {file.path: (table, file) for file in files}
-                inputs += [Input(file.path, Path(file.name)) for file in files]
+                inputs += [Input(file.path, str(Path(file.name))) for file in files]
         return inputs, errors
 
     def _files_of(self, name: str) -> tuple[Table, tuple[TableFile, ...]]:
@@ -202,7 +176,12 @@ class TableInputs(Inputs):
 
         view = self._view
         table = open_table(
-            name, view.kind, catalog=view.catalog, version=view.version, as_of=view.as_of
+            name,
+            view.kind,
+            catalog=view.catalog,
+            version=view.version,
+            as_of=view.as_of,
+            storage_options=options_in_catalog(view.catalog),
         )
         self._tables.append(table)
         return table, files_where(table, view.where)

@@ -63,8 +63,8 @@ def validate(
 
     if as_json and findings_format not in ("text", "json"):
         raise click.UsageError("expected at most one of --json and --format")
-    stored = columns and inputs.stored(columns)
-    options = ValidateOptions(columns=stored, policy=policy, **given)
+    inputs.check_columns(columns or ())
+    options = ValidateOptions(columns=columns, policy=policy, **given)
     output_format: FindingsFormat = "json" if as_json else findings_format
     reports: list[ValidationReport] = []
     failures: list[Failure] = []

@@ -10,7 +10,7 @@ from parquet_bloom.render.terminal import write_text
 from parquet_bloom.render.wording import size
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.clean_temp import CleaningReport, RemovedLeftover
+    from parquet_bloom.verbs.clean_temp import CleaningReport, FoundLeftover
 
 _BEGAN = {"temporary file": "last written", "upload": "begun"}
 _DONE = {"temporary file": "removed", "upload": "aborted"}
@@ -23,7 +23,7 @@ def write_cleaning(report: CleaningReport) -> None:
             write_text(f"{left.file}: {_line(left, report.dry_run)}")
 
 
-def _line(left: RemovedLeftover, dry_run: bool) -> str:
+def _line(left: FoundLeftover, dry_run: bool) -> str:
     done = f"would be {_DONE[left.kind]}" if dry_run else _DONE[left.kind]
     since = left.since.replace("T", " ").replace("Z", " UTC")
     return f"{left.kind} of {size(left.num_bytes)}, {_BEGAN[left.kind]} {since}: {done}"
@@ -33,7 +33,8 @@ def write_total(reports: Sequence[CleaningReport]) -> None:
     """`2 temporary files, 1 upload: 12.3 MiB`"""
     gone = [left for report in reports for left in report.leftovers if left.problem is None]
     if not gone:
-        write_text("nothing is left to remove")
+        if not any(report.leftovers for report in reports):
+            write_text("nothing is left to remove")
         return
     counts = [(kind, sum(left.kind == kind for left in gone)) for kind in _DONE]
     kinds = ", ".join(number_of(count, kind) for kind, count in counts if count)

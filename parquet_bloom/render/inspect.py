@@ -114,12 +114,13 @@ def _is_damaged(column: ChunkDescription) -> bool:
 def summarize_inspection(report: FileInspection) -> FileSummary:
     """About one of many files."""
     rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
+    num_filters = report.num_filters
     return FileSummary(
-        state="with filters" if report.num_filters else "without",
+        state="with filters" if num_filters else "without",
         line=f"{number_of(rows, 'row')} in {parts}, {size(report.size)}; {_filters_of(report)}",
         remarks=_missing(report, all_of_them=False),
         numbers={
-            "filters": report.num_filters, "bytes": report.filter_bytes, "size": report.size,
+            "filters": num_filters, "bytes": report.filter_bytes, "size": report.size,
         },
         is_answer=True,
     )  # fmt: skip

@@ -59,7 +59,9 @@ class Summary:
 
     def add(self, path: str, file: FileSummary) -> None:
         self._states[file.state] += 1
-        self._numbers.update(file.numbers)
+        # What Counter.update does for any mapping, in a third of the time for so few.
+        for name, number in file.numbers.items():
+            self._numbers[name] += number
         if file.is_answer or self._num_files <= FEW:
             write_text(f"{path}: {file.line}")
         for remark in file.remarks:

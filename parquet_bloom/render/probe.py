@@ -96,6 +96,8 @@ def _doubts(report: ProbeReport) -> list[Remark]:
 
 def _to_read(results: Sequence[ProbedValue]) -> list[Answer]:
     """The groups that may have any of the values, in order."""
+    if len(results) == 1:
+        return [group for group in results[0].groups if group.verdict != "absent"]
     groups = {
         group.place: group
         for result in results

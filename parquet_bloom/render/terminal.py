@@ -11,8 +11,15 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import (
+    AbstractContextManager,
+    contextmanager,
+    nullcontext,
+    redirect_stdout,
+    suppress,
+)
 from dataclasses import asdict
+from importlib import import_module
 from itertools import compress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -245,24 +252,28 @@ def load(as_json: bool) -> None:
 
     command("repair")
     if sys.stdout is not None and sys.stdout.isatty():
-        import parquet_bloom.render.table  # noqa: F401
-
+        import_module("parquet_bloom.render.table")
         terminal_columns()
 
 
-@contextmanager
-def no_progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    yield lambda done, total: None
+def no_progress(label: str) -> AbstractContextManager[Callable[[int, int], None]]:
+    return nullcontext(_unshown)
 
 
-@contextmanager
-def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+def _unshown(done: int, total: int) -> None:
+    return
+
+
+def progress(label: str) -> AbstractContextManager[Callable[[int, int], None]]:
     """A progress bar on stderr if that is a terminal and the work takes long enough; within the work
     of another, below its bar."""
     if sys.stderr is None or not sys.stderr.isatty():
-        with no_progress(label) as show:
-            yield show
-        return
+        return no_progress(label)
+    return _shown(label)
+
+
+@contextmanager
+def _shown(label: str) -> Iterator[Callable[[int, int], None]]:
     from rich.markup import escape
 
     with _bars() as bars:

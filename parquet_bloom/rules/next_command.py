@@ -17,8 +17,9 @@ class NextCommands:
     def __init__(self, file: Container, columns: Sequence[str]) -> None:
         self._path = file.path
         self._keys = file.key_arguments
-        self._known = frozenset(file.columns)
-        self._columns = ",".join(map(quoted_name, columns))
+        # The commands are about the file itself, whatever a table calls its columns.
+        self._known = frozenset(file.columns) - file.renamed
+        self._columns = ",".join(map(quoted_name, columns)) if self._known >= {*columns} else ""
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None], str | None] = {}
 

@@ -28,7 +28,7 @@ DEPENDENCIES = ("cffi", "cramjam", "cryptography", "orjson", "protobuf", "thrift
 OPTIONAL = ("obstore",)
 
 # Not shipped: what the kernel is compiled from, and what Python makes itself.
-_SOURCES = {".c", ".h", ".pyc", ".pyx"}
+_SOURCES = {".c", ".h", ".pxi", ".pyc", ".pyx"}
 
 # The earliest time in a zip, for all files: when they were written must make no difference.
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)

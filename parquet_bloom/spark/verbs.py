@@ -37,7 +37,7 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
 from parquet_bloom.values.given import values_of
 from parquet_bloom.verbs.build_table import TableBuildReport
-from parquet_bloom.verbs.table_change import MIN_FILE_SIZE
+from parquet_bloom.verbs.table_change import MIN_FILE_SIZE, least_size_given
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, TableChoice
 
 
@@ -150,7 +150,7 @@ def build_table(
         kind=kind,
         catalog=catalog,
         where=where_given(where),
-        min_file_size=number_if_given("min_file_size", min_file_size) or 0,
+        min_file_size=least_size_given(min_file_size),
         commit=commit,
         sole_writer=sole_writer,
         dry_run=dry_run,

@@ -186,15 +186,17 @@ def build_file(
     started = time.perf_counter()
     if options.append_in_place:
         check_appendable(path)
-    target = replace(destination.target(path), is_appended=options.append_in_place)
+    target = destination.target(path)
+    if options.append_in_place:
+        target = replace(target, is_appended=True)
     with open_file(path, keys) as file:
-        report = _build(file, options, target, destination.verify, progress, filters)
-        return replace(report, seconds=time.perf_counter() - started)
+        return _build(file, options, target, destination.verify, started, progress, filters)
 
 
 def build_opened(file: Container, options: BuildOptions, destination: Destination) -> BuildReport:
     """As build, of a file that is open."""
-    return _build(file, options, destination.target(file.path), destination.verify)
+    started = time.perf_counter()
+    return _build(file, options, destination.target(file.path), destination.verify, started)
 
 
 def _build(
@@ -202,10 +204,10 @@ def _build(
     options: BuildOptions,
     target: Target,
     verify: bool,
+    started: float,
     progress: Progress | None = None,
     filters: TakeFilters | None = None,
 ) -> BuildReport:
-    started = time.perf_counter()
     check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
     if target.in_place and file.source.is_remote:
         options = replace(options, usual_layout="append")

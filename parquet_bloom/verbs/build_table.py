@@ -39,6 +39,7 @@ from parquet_bloom.verbs.table_change import (
     SkippedColumn,
     commit,
     each_file,
+    least_size_given,
     left_alone,
     notes_on,
     opened_to_change,
@@ -134,7 +135,7 @@ def build_table(
     of_table = TableOptions(
         kind=kind,
         where=where_given(where),
-        min_file_size=number_if_given("min_file_size", min_file_size) or 0,
+        min_file_size=least_size_given(min_file_size),
         commit=commit,
         sole_writer=sole_writer,
         dry_run=dry_run,
@@ -194,8 +195,7 @@ def _append_here(
     progress: Progress | None,
 ) -> list[FileResult]:
     def work(file: TableFile, threads: int | None) -> FileResult:
-        shared = replace(appending.options, threads=threads)
-        return append_to(file, replace(appending, options=shared), keys)
+        return append_to(file, appending, keys, threads)
 
     return each_file(files, work, appending.options.threads, progress)
 

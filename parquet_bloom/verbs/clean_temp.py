@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
+from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import complaint
 from parquet_bloom.storage import with_options
@@ -23,8 +25,8 @@ LEAST_UPLOAD_AGE = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class RemovedLeftover:
-    """A leftover that was removed, or would be. `file`: its path or URL, for an upload that of the
+class FoundLeftover:
+    """A leftover that was removed, would be, or could not be. `file`: its path or URL, for an upload that of the
     object; `since`: when it was last written, for an upload when it began, in UTC as
     `2026-11-20T06:00:00Z`; `num_bytes`: what it took; `problem`: why it is still there, else None."""
 
@@ -40,10 +42,10 @@ class CleaningReport(Report):
     """What clean_temp did at one path, or would do if it was a `dry_run`."""
 
     _rows: ClassVar = ("leftovers",)
-    _item: ClassVar = RemovedLeftover
+    _item: ClassVar = FoundLeftover
 
     path: str
-    leftovers: tuple[RemovedLeftover, ...]
+    leftovers: tuple[FoundLeftover, ...]
     dry_run: bool
 
 
@@ -60,10 +62,10 @@ def clean_temp(
     path: a folder, which is searched with all folders below it, hidden ones too, or a file, for its own
     leftovers only; a local path or a URL. older_than: in seconds; what was written to since is left.
     uploads_older_than: in seconds, at least a day; also abort the uploads to S3 that began before, got
-    nothing since, and were not finished. Nothing tells ours from those of other programs: only uploads to keys at which there is
-    no object, as of committers that make new files, are left alone. None: none is aborted. dry_run:
-    only say what would be removed. storage_options: for the object store behind a URL, see
-    docs/object-stores.md.
+    nothing since, and were not finished. Nothing tells ours from those of other programs: only uploads
+    to keys at which there is no object, as of committers that make new files, are left alone. None:
+    none is aborted. dry_run: only say what would be removed. storage_options: for the object store
+    behind a URL, see docs/object-stores.md.
 
     Raises TypeError and ValueError for ages that cannot be, UnsupportedError for uploads anywhere but in S3,
     OSError if a folder cannot be listed.
@@ -71,7 +73,9 @@ def clean_temp(
     _check_age("older_than", older_than, 0)
     from parquet_bloom.storage.leftovers import files_left, uploads_left
 
-    name = os.fspath(with_options(os.fspath(path), storage_options))
+    name = os.fspath(with_options(path_given("path", path, PATH_OR_URL), storage_options))
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, "an empty name, expected a file or folder")
     found: Iterator[Leftover] = iter(())
     if uploads_older_than is not None:
         _check_age("uploads_older_than", uploads_older_than, LEAST_UPLOAD_AGE)
@@ -89,7 +93,7 @@ def _check_age(name: str, seconds: float, least: float) -> None:
         raise ValueError(f"{name}: {seconds}, expected {least:.0f} or more seconds")
 
 
-def _removed(left: Leftover, dry_run: bool) -> Iterator[RemovedLeftover]:
+def _removed(left: Leftover, dry_run: bool) -> Iterator[FoundLeftover]:
     problem = None
     if not dry_run:
         try:
@@ -100,4 +104,4 @@ def _removed(left: Leftover, dry_run: bool) -> Iterator[RemovedLeftover]:
         except OSError as error:
             problem = complaint(error)
     since = datetime.fromtimestamp(int(left.since), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    yield RemovedLeftover(left.kind, str(left.path), since, left.size, problem)
+    yield FoundLeftover(left.kind, str(left.path), since, left.size, problem)

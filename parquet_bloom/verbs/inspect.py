@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from parquet_bloom.arguments import Names, Numbers, names_given, numbers_given, threads_given
@@ -126,7 +126,7 @@ def inspect_file(
     check_room(file, columns, options.parts, TO_INSPECT)
     file.will_read_filters(options.parts, columns)
     parts = [
-        replace(file.describe_part(part), columns=tuple(described))
+        file.describe_part(part).with_columns(tuple(described))
         for part, described in _described(file, options, columns, visit)
     ]
     filter_bytes = sum(column.filter_bytes for part in parts for column in part.columns)

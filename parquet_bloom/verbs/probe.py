@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from dataclasses import field
+from dataclasses import asdict, field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
@@ -26,6 +26,7 @@ from parquet_bloom.container import (
     GroupAnswers,
     record,
 )
+from parquet_bloom.container.data_file import answers_without_column
 from parquet_bloom.container.room import (
     OF_ANSWERS,
     OF_EXPLANATION,
@@ -36,6 +37,7 @@ from parquet_bloom.container.room import (
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
+from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import read_once, work_in_order
 from parquet_bloom.values.given import texts_of, values_of
@@ -213,6 +215,8 @@ def probe(
 
 def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     """As probe, for an open file."""
+    if file.lacks(options.column):
+        return _without_column(file, options)
     column = file.column(options.column)
     check_room(file, [column], options.parts, TO_PROBE)
     probers = file.probers(column, options.dialect, options.seed, options.parts)
@@ -248,6 +252,28 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
         explanations=tuple(chain(*chain(*zip(*explained, strict=True))))
+        if options.explain
+        else None,
+        requests=file.source.requests,
+    )
+
+
+def _without_column(file: Container, options: ProbeOptions) -> ProbeReport:
+    """For a file that lacks the column: nothing is known about any value."""
+    answers = list(answers_without_column(file, options.parts))
+    picks = [0] * len(options.values)
+    return ProbeReport(
+        path=file.path,
+        format=file.format,
+        column=options.column,
+        results=ProbedValues(options.values, [GroupAnswers([each], picks) for each in answers]),
+        bytes_read=file.source.bytes_read,
+        unverified=file.unverified,
+        explanations=tuple(
+            Explanation(answer.place, text, reason=answer.reason, **asdict(LookUp("", ())))
+            for text in texts_of(options.values)
+            for answer in answers
+        )
         if options.explain
         else None,
         requests=file.source.requests,

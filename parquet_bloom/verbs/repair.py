@@ -122,8 +122,8 @@ def repair(
     and build filters again that were dropped, or that are right but confuse readers. layout:
     `replace` writes what is new in the place of the old footer; `append` writes it behind the old
     file, which stays whole, but for plaintext filters of encrypted columns. By default `append` for
-    what is changed in place behind a URL, else `replace`. Other options as for build. progress: called with (chunks done, chunks in all), first for looking up values,
-    then for building filters.
+    what is changed in place behind a URL, else `replace`. progress: called with (chunks done, chunks
+    in all), first for looking up values, then for building filters. Other options as for build.
 
     In an ORC file, row_groups are stripes, and nothing points to a filter: without drop_bad or
     rebuild nothing is repaired, and the report says what could be.

@@ -29,7 +29,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
-from parquet_bloom.tables.table import Table, TableFile
+from parquet_bloom.tables.table import Table, TableFile, names_in_table
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport, repair_opened
 from parquet_bloom.verbs.table_change import (
@@ -42,6 +42,7 @@ from parquet_bloom.verbs.table_change import (
     commit,
     each_file,
     in_place_of,
+    least_size_given,
     left_alone,
     notes_on,
     opened_to_change,
@@ -60,7 +61,7 @@ OPERATION: Final = "REPAIR BLOOM FILTERS"
 @dataclass(frozen=True, slots=True)
 class RepairedColumn:
     """What was done about a rule that filters of a column broke, in so many column chunks. `column`:
-    as the files call it; `reason`: of the first of them."""
+    as the table calls it; `reason`: of the first of them."""
 
     column: str
     action: RepairAction
@@ -144,7 +145,7 @@ def repair_table(
     of_table = TableOptions(
         kind=kind,
         where=where_given(where),
-        min_file_size=number_if_given("min_file_size", min_file_size) or 0,
+        min_file_size=least_size_given(min_file_size),
         commit=commit,
         sole_writer=sole_writer,
         dry_run=dry_run,
@@ -209,9 +210,10 @@ def _repair(
     """What became of one file. Raises what repair raises."""
     with open_file(file.path, keys) as opened:
         check_record(file, opened)
+        called = names_in_table(table.names, opened)
         if options.columns is not None:
-            names = (table.names.stored(name, opened) for name in options.columns)
-            options = replace(options, columns=tuple(name for name in names if name is not None))
+            names = tuple(each for each in opened.columns if called.get(each) in options.columns)
+            options = replace(options, columns=names)
             if not options.columns:
                 return without_columns(file, opened), None
         if opened.source.size != file.size:
@@ -220,13 +222,28 @@ def _repair(
                 report = repair_opened(recorded, options, Destination(in_place=True, dry_run=True))
             if report.size_after == report.size_before:
                 asked = in_all([opened.source.requests, report.requests])
-                return FileResult(unchanged(file), requests=asked), report
+                return FileResult(unchanged(file), requests=asked), _renamed(report, called)
         returning, asked = columns_returning(file, opened, keys)
         report = repair_opened(opened, options, in_place_of(of_table))
     num_rebuilt = sum(each.action == "rebuilt" for each in report.repaired)
     changed = appended(file, report.size_before, report.size_after, num_rebuilt)
     requests = in_all([report.requests, asked])
-    return FileResult(changed, requests=requests, returning=tuple(sorted(returning))), report
+    names = tuple(sorted(called.get(name, name) for name in returning))
+    return FileResult(changed, requests=requests, returning=names), _renamed(report, called)
+
+
+def _renamed(report: RepairReport, called: Mapping[str, str]) -> RepairReport:
+    """With the table's names of columns."""
+    return replace(
+        report,
+        repaired=tuple(
+            replace(each, column=called.get(each.column, each.column)) for each in report.repaired
+        ),
+        left=tuple(
+            replace(each, column=each.column and called.get(each.column, each.column))
+            for each in report.left
+        ),
+    )
 
 
 def _repaired_columns(filters: Iterable[RepairedFilter]) -> tuple[RepairedColumn, ...]:

@@ -144,12 +144,16 @@ def report(
     docs/object-stores.md.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
-    EncryptionError if a key is wrong.
+    EncryptionError if a key is wrong, ValueError for an impossible fpp.
     """
-    threads, target_fpp = threads_given(threads), rate_given("fpp", fpp)
+    threads = threads_given(threads)
+    # What is wrong is refused before the file is opened.
+    to_advise = AdviseOptions(
+        parts=numbers_given("row_groups", row_groups), fpp=rate_given("fpp", fpp), threads=threads
+    )
     options = ValidateOptions(
         columns=names_given("columns", columns),
-        parts=numbers_given("row_groups", row_groups),
+        parts=to_advise.parts,
         deep=deep,
         diagnose=deep,
         policy=policy_given(policy),
@@ -162,9 +166,7 @@ def report(
         seen = _Seen(validation.findings, len(file.select(options.columns)))
         looked_at = InspectOptions(columns=options.columns, parts=options.parts, threads=threads)
         inspection = inspect_file(file, looked_at, seen.take)
-        advised = AdviseOptions(
-            columns=_advised(inspection), parts=options.parts, fpp=target_fpp, threads=threads
-        )
+        advised = replace(to_advise, columns=_advised(inspection))
         advice, no_advice = _advice(file, advised, progress) if deep else (None, NOT_DEEP)
         requests = file.source.requests
     chunks = zip(*(part.columns for part in inspection.parts), strict=True)

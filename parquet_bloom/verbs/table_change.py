@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.arguments import number_if_given
 from parquet_bloom.container import LeftChunk
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.container.threads import AT_ONCE, threads_for_files
+from parquet_bloom.container.threads import AT_ONCE, are_many_small, threads_for_files
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.files import open as open_file
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
 MIN_FILE_SIZE: Final = 4 << 20
 
 NOT_COMMITTED: Final = "the new sizes are not committed: run it again to commit them"
-
-# From so many files on, several are changed at a time, each with a thread, unless they are larger than
-# this. What a small file takes is to wait for the disk, once for all that wait at the same time.
-MANY: Final = 64
-SMALL_BYTES: Final = 16 << 20
 
 # Their commits need nothing more of the file itself.
 _COMMITTED: Final[frozenset[TableAction]] = frozenset(("appended", "appended before", "taken back"))
@@ -72,9 +68,17 @@ class FileResult:
     returning: tuple[str, ...] = ()
 
 
-def skipped_columns(chunks: Iterable[LeftChunk]) -> tuple[SkippedColumn, ...]:
-    """Those of one file, by column and reason."""
-    counts = Counter((chunk.column, chunk.reason) for chunk in chunks)
+def least_size_given(min_file_size: int | None) -> int:
+    """The argument of Python users, None for the default. Raises TypeError."""
+    size = number_if_given("min_file_size", min_file_size)
+    return MIN_FILE_SIZE if size is None else size
+
+
+def skipped_columns(
+    chunks: Iterable[LeftChunk], called: Mapping[str, str]
+) -> tuple[SkippedColumn, ...]:
+    """Those of one file, by column and reason. `called`: what the table calls its columns."""
+    counts = Counter((called.get(chunk.column, chunk.column), chunk.reason) for chunk in chunks)
     return tuple(SkippedColumn(*key, count) for key, count in sorted(counts.items()))
 
 
@@ -109,10 +113,12 @@ def without_columns(file: TableFile, opened: Container) -> FileResult:
 
 def appended(file: TableFile, before: int, after: int, num_filters: int) -> ChangedFile:
     """What became of a file of `before` bytes that has `after` now."""
-    changed = replace(unchanged(file), size=after, num_filters=num_filters)
+    action: TableAction = "unchanged"
     if after != before:
-        return replace(changed, action="appended")
-    return replace(changed, action="appended before") if after != file.size else changed
+        action = "appended"
+    elif after != file.size:
+        action = "appended before"
+    return ChangedFile(file.name, action, file.size, after, num_filters, file.num_deleted)
 
 
 def failed(file: TableFile, problem: str) -> FileResult:
@@ -139,7 +145,7 @@ def each_file(
     """What `work` made of each file, with so many threads; what it fails of is what became of that
     file. Behind URLs, or where there are many small ones, several files at a time."""
     at_a_time, of_each = threads_for_files(threads, [file.path for file in files])
-    if threads is None and len(files) >= MANY and max(file.size for file in files) <= SMALL_BYTES:
+    if threads is None and are_many_small([file.size for file in files]):
         at_a_time, of_each = AT_ONCE, 1
 
     def attempt(file: TableFile) -> FileResult:

@@ -67,7 +67,7 @@ def test_nothing_is_overwritten_without_being_told(name):
     Path("answer").write_text("precious")
     result = outcome("inspect", name, "-o", "answer")
     assert result.code == 2
-    assert result.stderr == "pbloom: answer: already exists: use overwrite to replace it\n"
+    assert result.stderr == "pbloom: answer: already exists: use --overwrite to replace it\n"
     assert Path("answer").read_text() == "precious"
     assert outcome("inspect", name, "-o", "answer", "--overwrite").code == 0
     assert Path("answer").read_text() == outcome("inspect", name).stdout

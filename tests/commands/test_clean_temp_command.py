@@ -1,5 +1,6 @@
 """`pbloom clean-temp`: what it prints, and its exit codes."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -34,7 +35,7 @@ def test_uploads(s3: S3Server, options: list[str]) -> None:
     assert (result.code, result.output) == (0, "nothing is left to remove\n")
     s3.faults.append(Fault(403, "<Error><Code>AccessDenied</Code></Error>", kind="ABORT"))
     result = outcome("clean-temp", "s3://lake/", "--uploads", "1d", *options)
-    assert (result.code, result.stdout) == (2, "nothing is left to remove\n")
+    assert (result.code, result.stdout) == (2, "")
     assert result.complaint == (
         f"{URL}: aborting was refused (403 AccessDenied): allow s3:AbortMultipartUpload"
     )
@@ -90,3 +91,24 @@ def test_what_is_wrong(s3: S3Server, options: list[str], tmp_path: Path) -> None
     result = outcome("clean-temp", tmp_path / "gone", tmp_path, "--older-than", "0s")
     assert (result.code, result.complaint) == (2, f"{tmp_path}/gone: no such file or folder")
     assert result.stdout.splitlines()[-1] == "1 temporary file; 0 B"
+
+
+def test_an_age_that_no_clock_knows(tmp_path: Path) -> None:
+    result = outcome("clean-temp", tmp_path, "--older-than", "9999999999w")
+    assert (result.code, result.stderr.splitlines()[-1]) == (
+        2,
+        "Error: Invalid value for '--older-than': 9999999999w: longer ago than anything",
+    )
+
+
+def test_nothing_could_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / LEFT).touch()
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    monkeypatch.setattr(os, "unlink", refuse)
+    result = outcome("clean-temp", tmp_path, "--older-than", "0s")
+    assert (result.code, result.stdout) == (2, "")
+    assert result.complaint == f"{tmp_path / LEFT}: Permission denied"

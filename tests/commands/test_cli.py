@@ -304,7 +304,7 @@ def test_dump_does_not_overwrite_without_being_told(built):
     assert Path("out.parquet").read_bytes() == before
     Path("bits.hex").write_bytes(b"precious")
     assert built(*arguments, "bits.hex").stderr == (
-        "pbloom: bits.hex: already exists: use overwrite to replace it\n"
+        "pbloom: bits.hex: already exists: use --overwrite to replace it\n"
     )
     assert Path("bits.hex").read_bytes() == b"precious"
     assert built(*arguments, "bits.hex", "--overwrite").code == 0
@@ -397,7 +397,7 @@ def test_trouble_is_one_line_and_exit_code_2(run, arguments):
 def test_an_output_that_exists_is_not_overwritten_without_being_told(built):
     result = built("build", "events.parquet", "-c", "name", "-o", "out.parquet")
     assert result.code == 2
-    assert result.stderr == ("pbloom: out.parquet: already exists: use overwrite to replace it\n")
+    assert result.stderr == ("pbloom: out.parquet: already exists: use --overwrite to replace it\n")
     again = built("build", "events.parquet", "-c", "name", "-o", "out.parquet", "--overwrite")
     assert again.code == 0
 

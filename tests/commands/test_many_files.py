@@ -1,18 +1,25 @@
 """Many files: a line at most for each, what is alike said once, and a total; one file: everything."""
 
 import json
+import os
+import shutil
+import stat
 from pathlib import Path
+from threading import Barrier, current_thread
 from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.commands import outcome
+from make.commands import files_in, outcome
+from make.footers import without_lengths
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.container import threads
 from parquet_bloom.render.many_files import Complaints
+from parquet_bloom.storage.local_output import Replacement
 
 FILES = 24
 ROWS = 300
@@ -63,6 +70,61 @@ def test_a_total_for_what_went_well(lake):
     assert filters == "24 filters"
     lines, _ = said("strip", lake, "--in-place")
     assert lines[0].startswith("24 files: 24 stripped; 24 filters removed, ")
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """As if 24 were very many: no file is synced but at the same time as another."""
+    both = Barrier(2, timeout=30)
+    fsync = os.fsync
+
+    def sync(descriptor):
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            both.wait()
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(threads, "MANY", FILES)
+
+
+@pytest.mark.parametrize(
+    ("change", "done"),
+    [
+        (["build", "-c", "user_id", "--existing", "replace"], "built"),
+        (["strip"], "stripped"),
+    ],
+)
+def test_many_small_files_are_replaced_several_at_a_time(built, pairs, change, done):
+    check_replaced(built, change, done)
+
+
+@pytest.mark.parametrize("ending", ["parquet"], indirect=True)
+def test_many_small_files_are_repaired_several_at_a_time(built, pairs):
+    for file in Path(built).iterdir():
+        file.write_bytes(without_lengths(file.read_bytes()))
+    check_replaced(built, ["repair"], "repaired")
+
+
+def check_replaced(built, change, done):
+    """In place, it is what becomes of files one by one elsewhere."""
+    verb, *options = change
+    shutil.copytree(built, "one")
+    assert said(verb, "one", *options, "--output-dir", "alone")[1] == []
+    lines, errors = said(verb, built, *options, "--in-place")
+    assert (lines[-1].partition("; ")[0], errors) == (f"{FILES} files: {FILES} {done}", [])
+    assert files_in(Path(built)) == files_in(Path("alone"))
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--threads=1"])
+def test_others_are_changed_one_by_one(built, monkeypatch, option):
+    monkeypatch.setattr(threads, "MANY", FILES)
+    own, seen = current_thread(), set()
+    flush = Replacement.flush
+    monkeypatch.setattr(
+        Replacement, "flush", lambda output: (seen.add(current_thread()), flush(output))
+    )
+    said("build", built, "-c", "user_id", "--existing", "replace", "--in-place", option)
+    assert seen == (set() if option == "--dry-run" else {own})
 
 
 def test_a_few_files_have_a_line_each(built, ending):
@@ -131,7 +193,7 @@ def test_an_error_of_few_files_names_them(lake, ending, tmp_path):
 def test_outputs_that_exist_are_one_error(built, tmp_path):
     said("strip", built, "--output-dir", "out")
     _, errors = said("strip", built, "--output-dir", "out", code=2)
-    assert errors == ["pbloom: 24 files: already exists: use overwrite to replace it"]
+    assert errors == ["pbloom: 24 files: already exists: use --overwrite to replace it"]
 
 
 def test_unverified_footers_are_one_complaint(capsys):

@@ -38,7 +38,7 @@ from parquet_bloom.values.literals import TYPES
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.build_table import TableBuildReport
-from parquet_bloom.verbs.clean_temp import CleaningReport, RemovedLeftover
+from parquet_bloom.verbs.clean_temp import CleaningReport, FoundLeftover
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.documents import key_of
 from parquet_bloom.verbs.inspect import FileInspection
@@ -166,7 +166,7 @@ def keys_of(field, report):
         "strip": (StripReport, RemovedFilters, LeftChunk),
         "strip --table": (TableStripReport,),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
-        "clean-temp": (CleaningReport, RemovedLeftover),
+        "clean-temp": (CleaningReport, FoundLeftover),
         "diff": (FileDiff, FilterDiff, FilterDescription),
         "recover": (RecoveryReport,),
         "repair": (RepairReport, RepairedFilter, LeftFilter),

@@ -65,7 +65,7 @@ def test_the_archive_has_the_code_and_the_kernel_and_what_they_need():
         "thrift",
         "xxhash",
     } <= tops
-    assert not {Path(name).suffix for name in names} & {".pyc", ".pyx", ".c", ".h"}
+    assert not {Path(name).suffix for name in names} & {".pyc", ".pyx", ".pxi", ".c", ".h"}
 
 
 def test_the_archive_alone_is_enough(tmp_path):

@@ -209,7 +209,7 @@ def test_diff_has_its_answer_in_a_file(path, other, tmp_path):
     assert (ran.code, ran.stdout, ran.stderr) == (1, "", "")
     assert (tmp_path / "answer").read_bytes() == expected.stdout_bytes != b""
     again = outcome("diff", path, other, "-o", tmp_path / "answer")
-    assert again.complaint == f"{tmp_path}/answer: already exists: use overwrite to replace it"
+    assert again.complaint == f"{tmp_path}/answer: already exists: use --overwrite to replace it"
     assert outcome("diff", path, other, "-o", tmp_path / "answer", "--overwrite").code == 1
     assert outcome("diff", path, other, "-o", path, "--overwrite").code == 2
 

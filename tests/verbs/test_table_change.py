@@ -4,8 +4,9 @@ from threading import Barrier, current_thread
 
 import pytest
 
+from parquet_bloom.container.threads import MANY, SMALL_FILE
 from parquet_bloom.tables.table import TableFile
-from parquet_bloom.verbs.table_change import MANY, SMALL_BYTES, ChangedFile, FileResult, each_file
+from parquet_bloom.verbs.table_change import ChangedFile, FileResult, each_file
 
 
 def files(count, size=1000):
@@ -41,7 +42,7 @@ def test_many_small_files_are_changed_at_a_time():
     ("asked", "threads"),
     [
         (files(MANY - 1), None),
-        ([*files(MANY - 1), TableFile("x", "/nowhere/x", SMALL_BYTES + 1)], None),
+        ([*files(MANY - 1), TableFile("x", "/nowhere/x", SMALL_FILE + 1)], None),
         (files(MANY), 1),
     ],
     ids=["few", "a large one", "one thread"],
