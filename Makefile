@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 # A plain path in the environment, as an ordinary install has, instead of an import hook.
 EDITABLE := --config-settings editable_mode=compat
-SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.pyx)
+SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large docs thrift proto clean writers engines stores layouts readers
+.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large docs thrift proto clean writers engines stores layouts readers catalogs
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -65,6 +65,11 @@ engines: .venv/dev
 # STORES="azurite" for some of them. Installs what is not there yet, into .stores; needs Node and npm.
 stores: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/stores/run.py $(STORES)
+
+# Iceberg tables in catalogs of others: Hive's metastore, and Glue with S3; CATALOGS="hive" for one of them.
+# Needs a JDK.
+catalogs: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/catalogs/run.py $(CATALOGS)
 
 # Readers of tables, asked for every version before and after all that pbloom does; READERS="polars chdb"
 # for some of them. Installs what is not there yet, into .readers; docs/tables.md shows what was found.

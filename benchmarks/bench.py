@@ -17,6 +17,7 @@ from benchmarks import machine
 from benchmarks.compare_building import (
     compare_decoding,
     compare_rewrites,
+    compare_threads,
     measure_memory,
     measure_start,
 )
@@ -26,6 +27,7 @@ from benchmarks.compare_kernels import compare_kernels
 from benchmarks.compare_lake import compare_lake
 from benchmarks.compare_orc import compare_orc
 from benchmarks.compare_probing import compare_probing
+from benchmarks.compare_small_files import compare_small_files
 from benchmarks.compare_validation import measure_validation
 from benchmarks.contenders import Files
 from benchmarks.tables import Table
@@ -37,6 +39,7 @@ PROJECT_README = README.parent.parent / "README.md"
 def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     yield compare_rewrites(files, rows, rounds)
     yield compare_decoding(files, rows, 2 * rounds + 1)
+    yield compare_threads(files, rows, 2 * rounds + 1)
     if shutil.which("g++"):
         yield compare_kernels(2 * rounds + 1)
     else:
@@ -47,6 +50,7 @@ def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     yield measure_encryption(files, rows, rounds)
     yield measure_growth(files, min(rounds, 3))
     yield compare_orc(files, rows, rounds)
+    yield compare_small_files(files, min(rounds, 3))
     yield compare_lake(files, min(rounds, 3))
     yield measure_start(2 * rounds + 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
@@ -33,10 +34,12 @@ class Files:
 
     @contextmanager
     def output(self) -> Iterator[Path]:
-        """A path for one output, which is removed; nothing of it is left to be written to disk
-        while the next one is measured."""
+        """A path for one output, a file or a folder, which is removed; nothing of it is left to be
+        written to disk while the next one is measured."""
         file = self.folder / "output.parquet"
         yield file
+        if file.is_dir():
+            shutil.rmtree(file)
         file.unlink(missing_ok=True)
         os.sync()
 

@@ -7,8 +7,9 @@ not the benchmark's own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,8 @@ from benchmarks.kms import BenchmarkKms
 SEED = 20240131
 ROW_GROUP_ROWS = 1 << 20  # pyarrow's default
 SMALL_FILE_ROWS = 5000
+TINY_FILE_ROWS = 1_000
+TINY_FILE_STEP = 7_919
 ROW_GROUP_CHUNKS = 500
 ID_BYTES = 25
 FIRST_TIMESTAMP = 1_704_067_200_000_000  # 2024-01-01T00:00:00Z in microseconds
@@ -138,6 +141,13 @@ def write_one_row_group(rows: int, file: Path) -> None:
     pq.write_table(table, file, compression="none", use_dictionary=False, row_group_size=rows)
 
 
+def write_one_group(rows: int, file: Path) -> None:
+    """Unique strings and integers in a single row group."""
+    rng = np.random.default_rng(SEED)
+    table = pa.table({"id": unique_ids(rng, rows), "user_id": rng.integers(0, 1 << 60, rows)})
+    pq.write_table(table, file, compression="zstd", use_dictionary=False, row_group_size=rows)
+
+
 def write_wide(columns: int, file: Path) -> None:
     """A hundred row groups of many small column chunks; one in a hundred has a filter."""
     names = [f"column-{number}" for number in range(columns)]
@@ -208,6 +218,32 @@ def write_small_files(count: int, folder: Path) -> None:
         pq.write_table(part, folder / f"part-{number:05}.parquet", compression="zstd")
 
 
+def write_tiny_files(count: int, folder: Path) -> None:
+    """Many files of a thousand rows of three columns, 12 KB each; the values of `id` are in no order."""
+    _write_tiny_files(count, folder)
+
+
+def write_tiny_files_with_filters(count: int, folder: Path) -> None:
+    """The same, with a filter for `id` in each."""
+    _write_tiny_files(count, folder, {"id": {"ndv": TINY_FILE_ROWS, "fpp": 0.01}})
+
+
+def _write_tiny_files(count: int, folder: Path, filters: Mapping[str, Any] | None = None) -> None:
+    folder.mkdir()
+    for number in range(count):
+        rows = np.arange(number * TINY_FILE_ROWS, (number + 1) * TINY_FILE_ROWS)
+        ids = rows * TINY_FILE_STEP % (count * TINY_FILE_ROWS)
+        table = pa.table(
+            {
+                "id": [f"user-{row:09d}" for row in ids.tolist()],
+                "amount": rows * 31 % 9_973,
+                "score": rows * 0.25,
+            }
+        )
+        file = folder / f"part-{number:05d}.parquet"
+        pq.write_table(table, file, compression="zstd", bloom_filter_options=filters)
+
+
 KINDS: dict[str, Callable[[int, Path], None]] = {
     "chunks": write_chunks,
     "encodings": write_encodings,
@@ -219,7 +255,10 @@ KINDS: dict[str, Callable[[int, Path], None]] = {
     "lookups": write_lookups,
     "many-row-groups": write_many_row_groups,
     "one-row-group": write_one_row_group,
+    "one-group": write_one_group,
     "small-files": write_small_files,
+    "tiny-files": write_tiny_files,
+    "tiny-files-with-filters": write_tiny_files_with_filters,
     "wide": write_wide,
 }
 

@@ -10,20 +10,13 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks.processes import Cost, module, run
-from benchmarks.stores import ROOT
+from benchmarks.serving import serving
 from benchmarks.tables import NO_GOAL, Table, at_most, megabytes
 
 FILES = 10_000
-ROWS = 1_000
-# Values are in no order.
-STEP = 7_919
 # Requests take a server of Python longer than all the rest.
 SHARE_IN_STORE = 10
 # As large as they come.
@@ -36,22 +29,11 @@ CONTENDERS = {BUILD: "build", OPTIMIZE: "optimize", OVERWRITE: "overwrite"}
 
 def make(folder: str, num_files: int) -> None:
     """A table of one commit."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
     from deltalake import convert_to_deltalake
 
-    Path(folder).mkdir()
-    for number in range(num_files):
-        rows = np.arange(number * ROWS, (number + 1) * ROWS)
-        table = pa.table(
-            {
-                "id": [f"user-{row:09d}" for row in (rows * STEP % (num_files * ROWS)).tolist()],
-                "amount": rows * 31 % 9_973,
-                "score": rows * 0.25,
-            }
-        )
-        pq.write_table(table, f"{folder}/part-{number:05d}.parquet", compression="zstd")
+    from benchmarks.data import write_tiny_files
+
+    write_tiny_files(num_files, Path(folder))
     convert_to_deltalake(folder)
 
 
@@ -101,50 +83,6 @@ def store_options(port: str) -> dict[str, str]:
     }
 
 
-class Server:
-    """The server, in a process of its own."""
-
-    def __init__(self, port: int, pipe: Connection) -> None:
-        self.port, self._pipe = port, pipe
-
-    def asked(self) -> tuple[int, int, int]:
-        """Requests, and bytes that came there and went from there, since it was last asked."""
-        self._pipe.send(None)
-        requests, up, down = self._pipe.recv()
-        return requests, up, down
-
-
-@contextmanager
-def serving(table: Path) -> Iterator[Server]:
-    """A server that has the table as s3://lake/NAME for each contender."""
-    here, there = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=serve, args=(there, str(table)), daemon=True)
-    process.start()
-    try:
-        yield Server(here.recv(), here)
-    finally:
-        process.terminate()
-        process.join()
-
-
-def serve(pipe: Connection, table: str) -> None:
-    sys.path.insert(0, str(ROOT / "tests"))
-    from make.s3_server import S3Server
-
-    server = S3Server()
-    for name in CONTENDERS.values():
-        for path in Path(table).rglob("*"):
-            if path.is_file():
-                server.put(f"lake/{name}/{path.relative_to(table)}", path.read_bytes())
-    with server.running():
-        pipe.send(server.port)
-        while True:
-            pipe.recv()
-            pipe.send((len(server.asked), server.received, server.bytes_down))
-            server.forget()
-            server.received = 0
-
-
 def compare_local(made: Path, num_files: int) -> list[list[str]]:
     rows = []
     for title, how in CONTENDERS.items():
@@ -169,13 +107,20 @@ def compare_local(made: Path, num_files: int) -> list[list[str]]:
 
 def compare_in_store(made: Path, num_files: int) -> list[list[str]]:
     rows = []
-    with serving(made) as server:
+    files = [path for path in made.rglob("*") if path.is_file()]
+    # A table of its own for each contender.
+    objects = {
+        f"lake/{how}/{file.relative_to(made)}": file
+        for how in CONTENDERS.values()
+        for file in files
+    }
+    with serving(objects) as server:
         for title, how in CONTENDERS.items():
             server.asked()
             cost = run(module("many_files", "--contend", how, f"s3://lake/{how}", server.port))
-            requests, up, down = server.asked()
+            asked = server.asked()
             name = f"{num_files:,} files, {title}"
-            sent = [f"{requests:,}", megabytes(up), megabytes(down)]
+            sent = [f"{asked.requests:,}", megabytes(asked.up), megabytes(asked.down)]
             rows.append([name, *seconds(cost), *sent])
     return rows
 
@@ -191,8 +136,8 @@ def main(num_files: int) -> None:
         for made, count in sizes.items():
             run(module("many_files", "--make", made, count))
         note = (
-            f"Files of {ROWS:,} rows in three columns, 12 KB each. `each`: CPU time for a file; `new`:"
-            " data files that the table did not have."
+            "Files of 1,000 rows in three columns, 12 KB each. `each`: CPU time for a file; `new`: data"
+            " files that the table did not have."
         )
         header = ("", "wall", "CPU", "peak memory", "each", "written", "new")
         rows = [row for made, count in sizes.items() for row in compare_local(made, count)]

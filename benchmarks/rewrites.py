@@ -1,6 +1,7 @@
 """How one adds a filter to an existing file without pbloom: read everything, write everything.
 
-Run as a program, `python -m benchmarks.rewrites WRITER SOURCE OUTPUT COLUMN`, so that time and
+Run as a program, `python -m benchmarks.rewrites WRITER SOURCE OUTPUT COLUMN`, of a file or of all files in
+a folder, so that time and
 memory are those of one whole process. Each writer is left at its defaults but for zstd and the
 filter: it is asked for 1 % and told the number of distinct values where it can be.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 FPP = 0.01
 NDV = 1 << 20  # as many as pyarrow and DataFusion put into a row group by default
@@ -17,11 +19,12 @@ NDV = 1 << 20  # as many as pyarrow and DataFusion put into a row group by defau
 def pyarrow(source: str, output: str, column: str) -> None:
     import pyarrow.parquet as pq
 
+    table = pq.read_table(source)
     pq.write_table(
-        pq.read_table(source),
+        table,
         output,
         compression="zstd",
-        bloom_filter_options={column: {"ndv": NDV, "fpp": FPP}},
+        bloom_filter_options={column: {"ndv": min(NDV, table.num_rows), "fpp": FPP}},
     )
 
 
@@ -82,4 +85,9 @@ WRITERS: dict[str, Callable[[str, str, str], None]] = {
 
 if __name__ == "__main__":
     writer, source, output, column = sys.argv[1:]
-    WRITERS[writer](source, output, column)
+    pairs = [(source, output)]
+    if Path(source).is_dir():
+        Path(output).mkdir()
+        pairs = [(str(file), f"{output}/{file.name}") for file in Path(source).iterdir()]
+    for pair in pairs:
+        WRITERS[writer](*pair, column)

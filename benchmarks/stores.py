@@ -15,17 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks import tables
-
-ROOT = Path(__file__).parent.parent
+from benchmarks.serving import ROOT, Server, serving
 
 ROWS = 2_000
 GROUPS = 100
@@ -56,46 +51,6 @@ class Cost:
     num_bytes: int
     wall: float
     cpu: float
-
-
-class Server:
-    """The server, in a process of its own, which shares neither interpreter nor CPU time."""
-
-    def __init__(self, port: int, pipe: Connection) -> None:
-        self.port, self._pipe = port, pipe
-
-    def asked(self) -> tuple[int, int]:
-        """Requests and bytes sent since it was last asked."""
-        self._pipe.send(None)
-        requests, num_bytes = self._pipe.recv()
-        return requests, num_bytes
-
-
-@contextmanager
-def serving(file: Path) -> Iterator[Server]:
-    here, there = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=serve, args=(there, str(file)), daemon=True)
-    process.start()
-    try:
-        yield Server(here.recv(), here)
-    finally:
-        process.terminate()
-        process.join()
-
-
-def serve(pipe: Connection, file: str) -> None:
-    sys.path.insert(0, str(ROOT / "tests"))
-    from make.object_server import ObjectServer
-
-    server = ObjectServer()
-    server.put("lake/x.parquet", Path(file).read_bytes())
-    server.delay = DELAY_SECONDS
-    with server.running():
-        pipe.send(server.port)
-        while True:
-            pipe.recv()
-            pipe.send((len(server.asked), server.bytes_down))
-            server.forget()
 
 
 def make(path: str) -> None:
@@ -163,7 +118,8 @@ def run(server: Server, tree: Path, command: list[str]) -> Cost:
     # validate has findings: the filters are larger than they need to be.
     assert done.returncode in (0, 1), done.stderr.decode()
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(*server.asked(), wall, cpu)
+    asked = server.asked()
+    return Cost(asked.requests, asked.down, wall, cpu)
 
 
 def compare(server: Server, trees: list[Path]) -> list[list[str]]:
@@ -225,7 +181,7 @@ def main() -> None:
         file = Path(folder) / "x.parquet"
         # In a process of its own: children begin with the memory of their parent.
         subprocess.run([sys.executable, "-m", "benchmarks.stores", "--make", str(file)], check=True)
-        with serving(file) as server:
+        with serving({"lake/x.parquet": file}, DELAY_SECONDS) as server:
             note = (
                 "An object of 44 MB with 100 row groups of 10 columns and 100 filters of 256 KiB, on"
                 f" a server that waits {DELAY_SECONDS * 1000:.0f} ms before it answers a request."
