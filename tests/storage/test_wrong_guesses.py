@@ -238,6 +238,35 @@ def test_an_endpoint_that_is_no_url(server, endpoint):
     assert raised.value.strerror == said
 
 
+PLACES = [
+    ("s3://lake", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"),
+    ("gs://lake", "Google_Base_URL", "GOOGLE_BASE_URL"),
+    ("az://lake", "azure_storage_endpoint", "AZURE_ENDPOINT"),
+]
+
+
+@pytest.mark.parametrize(("store", "option", "variable"), PLACES)
+@pytest.mark.parametrize("is_option", [True, False])
+def test_an_endpoint_under_any_of_its_names(monkeypatch, store, option, variable, is_option):
+    for name in ("AWS_ENDPOINT_URL", "GOOGLE_BASE_URL", "AZURE_STORAGE_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    options = {"skip_signature": "true"} | ({option: "minio:9000"} if is_option else {})
+    if not is_option:
+        monkeypatch.setenv(variable, "minio:9000")
+    with pytest.raises(OSError, match="endpoint") as raised:
+        pb.inspect(f"{store}/a.parquet", storage_options=options)
+    said = "endpoint: 'minio:9000', expected http:// or https:// and a host"
+    assert (raised.value.strerror, raised.value.filename) == (said, f"{store}/a.parquet")
+
+
+def test_an_endpoint_of_another_cloud(web, monkeypatch):
+    """It is not asked for, so it need not be one."""
+    for name in ("AWS_ENDPOINT_URL", "GOOGLE_BASE_URL", "AZURE_ENDPOINT"):
+        monkeypatch.setenv(name, "minio:9000")
+    result = outcome("inspect", f"{web.endpoint}/ok/a.parquet", "--summary")
+    assert (result.code, result.stderr) == (0, "")
+
+
 def test_wildcards_that_glob_has_escaped(server):
     server.put("lake/d/a*.parquet", DATA)
     server.put("lake/d/ab.parquet", OTHER)

@@ -26,6 +26,7 @@ from botocore.exceptions import (
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects.endpoints import endpoint_of
 from parquet_bloom.storage.objects.sending import Failures, send
 from parquet_bloom.storage.traffic import Requests, Traffic
 
@@ -49,7 +50,7 @@ class Client:
                 f"{address}: not changed in place: objects encrypted with a customer's key (SSE-C)"
                 " are only read"
             )
-        self.endpoint = _endpoint(options)
+        self.endpoint = endpoint_of(address.kind, address.options)
         self.is_aws = _is_aws(self.endpoint)
         profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
         # Connections are not shared by processes.
@@ -120,17 +121,6 @@ def failure(address: Address, error: BaseException, what: str) -> OSError:
 
 def _plain(options: Mapping[str, str]) -> dict[str, str]:
     return {name.lower().removeprefix("aws_"): value for name, value in options.items()}
-
-
-def _endpoint(options: Mapping[str, str]) -> str | None:
-    """Where obstore looks for it, in its order."""
-    for name in ("endpoint", "endpoint_url"):
-        if options.get(name):
-            return options[name]
-    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"):
-        if os.environ.get(name):
-            return os.environ[name]
-    return None
 
 
 def _is_aws(endpoint: str | None) -> bool:

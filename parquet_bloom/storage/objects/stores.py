@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from glob import has_magic
@@ -19,6 +18,8 @@ from obstore.store import AzureStore, GCSStore, HTTPStore, ObjectStore, S3Store
 
 from parquet_bloom.errors import similar
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects.endpoints import check_endpoint, endpoint_of
+from parquet_bloom.storage.source import OBJECT_SCHEMES
 
 # Of the client, for all stores; the rest are options of the store.
 _CLIENT_OPTIONS: Final = {
@@ -83,11 +84,7 @@ def _check(address: Address) -> None:
         raise OSError(errno.EINVAL, "names no bucket, container or server", str(address))
     if address.kind != "http" and has_magic(address.host):
         raise OSError(errno.EINVAL, "a wildcard in the name of a bucket or container", str(address))
-    endpoint = _endpoint(address.options)
-    # obstore panics at others.
-    if endpoint is not None and re.match(r"https?://[^/?#]", endpoint) is None:
-        what = f"endpoint: {endpoint!r}, expected http:// or https:// and a host"
-        raise OSError(errno.EINVAL, what, str(address))
+    check_endpoint(address)
     key = address.key.rstrip("/") if address.kind != "http" else address.key.strip("/")
     if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
         what = "a key with an empty part, or one of dots (//, /./, /../), cannot be reached"
@@ -106,11 +103,11 @@ def _store(
     options: Any = dict(given)
     client: dict[str, Any] = dict(_CLIENT)
     client |= {name: options.pop(name) for name in _CLIENT_OPTIONS & options.keys()}
-    endpoint = _endpoint(options)
-    if (endpoint or "").startswith("http://") or root.startswith("http://"):
+    scheme, _, host = root.partition("://")
+    endpoint = endpoint_of(OBJECT_SCHEMES[scheme], options)
+    if (endpoint or root).startswith("http://"):
         client.setdefault("allow_http", "true")
     settings: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
-    scheme, _, host = root.partition("://")
     match scheme:
         case "s3" | "s3a" | "s3n":
             if profile and not _has_keys(options):
@@ -127,14 +124,6 @@ def _store(
     if options:
         raise UnknownConfigurationKeyError(f"Configuration key: {next(iter(options))!r}")
     return HTTPStore.from_url(f"{root}/?{query}" if query else root, **settings)
-
-
-def _endpoint(options: Mapping[str, str]) -> str | None:
-    for name in ("endpoint", "endpoint_url", "aws_endpoint", "aws_endpoint_url", "base_url"):
-        if name in options:
-            return options[name]
-    names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "GOOGLE_BASE_URL")
-    return next(filter(None, map(os.environ.get, names)), None)
 
 
 def _has_keys(options: Mapping[str, str]) -> bool:
