@@ -55,10 +55,9 @@ class AzureServer(ObjectServer):
 
     def clear(self) -> None:
         """As if it were new."""
-        for each in (self.objects, self.tags, self.blocks, self.staged, self.properties):
+        super().clear()
+        for each in (self.tags, self.blocks, self.staged):
             each.clear()
-        self.faults.clear()
-        self.forget()
         self.is_lax, self.has_tags, self.received = False, True, 0
         self.refusal: tuple[int, str] | None = None
         self.copy_refusal: tuple[int, str] | None = None

@@ -49,9 +49,9 @@ class GoogleServer(ObjectServer):
 
     def clear(self) -> None:
         """As if it were new."""
-        for each in (self.objects, self.resources, self.uploads, self.properties, self.faults):
+        super().clear()
+        for each in (self.resources, self.uploads, self.done):
             each.clear()
-        self.forget()
         self.received, self.is_lax, self.most = 0, False, None
 
     @property

@@ -65,20 +65,31 @@ class ObjectServer:
         self.objects: dict[str, bytes] = {}
         self.asked: list[Asked] = []
         self.faults: list[Fault] = []
-        self.delay = 0.0
-        self.page = 1000
-        # What other stores lack.
-        self.has_suffixes = self.has_etags = self.has_conditions = self.has_ranges = True
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
         self._etags: dict[str, str] = {}
         self._changed: dict[str, float] = {}
         # Headers of objects that whoever wrote them chose.
         self.properties: dict[str, dict[str, str]] = {}
+        self._begin()
         handler = type("Handler", (self.handler,), {"store": self})
         self._server = _Server(("127.0.0.1", 0), handler)
         self.port = self._server.server_address[1]
         self.endpoint = f"http://127.0.0.1:{self.port}"
+
+    def _begin(self) -> None:
+        """What tests set, as it is in the beginning."""
+        self.delay = 0.0
+        self.page = 1000
+        # What other stores lack.
+        self.has_suffixes = self.has_etags = self.has_conditions = self.has_ranges = True
+
+    def clear(self) -> None:
+        """As if it were new."""
+        for each in (self.objects, self.properties, self.faults):
+            each.clear()
+        self.forget()
+        self._begin()
 
     def put(self, name: str, data: bytes) -> None:
         self.objects[name] = data

@@ -69,9 +69,9 @@ class S3Server(ObjectServer):
 
     def clear(self) -> None:
         """As if it were new."""
-        for each in (self.objects, self.tags, self.uploads, self.properties, self.faults):
+        super().clear()
+        for each in (self.tags, self.uploads):
             each.clear()
-        self.forget()
         self.least, self.is_lax, self.has_tags, self.received = 5 << 20, False, True, 0
 
     def store_it(self, name: str, data: bytes, headers: dict[str, str], tags: str) -> None:

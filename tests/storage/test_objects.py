@@ -23,6 +23,7 @@ from parquet_bloom import parallel
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import read_ahead, requests
+from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, pieces_of
 from parquet_bloom.storage.paths import expand
 
@@ -369,6 +370,27 @@ def test_a_listing_that_breaks_off_begins_again(tree):
     tree.faults.append(Fault(503, kind="LIST", skip=1))
     inputs, _ = expand(["s3://bucket/lake"], tree.options)
     assert len(inputs) == 5
+
+
+def test_names_in_a_folder_whose_listing_breaks_off(tree):
+    tree.page = 2
+    folder = ObjectFolder(Address.of("s3://bucket/lake", tree.options))
+    whole = sorted(folder.names_in(""))
+    tree.faults.append(Fault(503, kind="LIST", skip=1))
+    assert sorted(folder.names_in("")) == whole
+    assert len(whole) > 2
+    tree.faults.append(Fault(503, kind="LIST"))
+    assert folder.has_folder("day=1")
+    assert not folder.has_folder("day=2")
+
+
+def test_each_page_of_a_listing_is_counted(tree):
+    for number in range(2500):
+        tree.put(f"bucket/many/{number:04}", b"data")
+    folder = ObjectFolder(Address.of("s3://bucket", tree.options))
+    tree.forget()
+    assert len(folder.entries("many")) == len(folder.names_in("many")) == 2500
+    assert folder.requests.list == tree.count("LIST") == 6
 
 
 def test_a_listing_that_is_refused(tree):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
 from urllib.parse import quote
 
 import obstore
@@ -15,6 +14,7 @@ from obstore.exceptions import AlreadyExistsError
 from parquet_bloom.storage.address import UNESCAPED, Address, Listed
 from parquet_bloom.storage.folder import Entry
 from parquet_bloom.storage.local_output import Leftover, is_left
+from parquet_bloom.storage.objects.listing import list_below, list_beside
 from parquet_bloom.storage.objects.requests import Result, ask, count, submit
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Requests, Traffic
@@ -36,7 +36,12 @@ class ObjectFolder:
 
     def has_folder(self, name: str) -> bool:
         """Raises OSError."""
-        return next(self._pages(f"{self._prefix}{name}"), None) is not None
+        prefix = f"{self._prefix}{name}"
+
+        def first() -> object:
+            return next(iter(obstore.list(self._store, prefix)), None)
+
+        return bool(self._asked(LIST, first))
 
     def has_file(self, name: str) -> bool:
         """Raises OSError."""
@@ -48,21 +53,14 @@ class ObjectFolder:
 
     def names_in(self, name: str) -> list[str]:
         """The names in its folder `name`; none if there is no such folder. Raises OSError."""
-        return [
-            meta["path"].rpartition("/")[2]
-            for page in self._pages(f"{self._prefix}{name}")
-            for meta in page
-        ]
+        prefix = f"{self._prefix}{name}"
+        found = list_below(self._address, self._store, prefix, self._traffic)
+        return [meta["path"].rpartition("/")[2] for meta in found]
 
     def leftovers(self, older_than: float, deep: bool = False) -> Iterator[Leftover]:
         """The leftovers in it of at least that many seconds; `deep`: below it, too. Raises OSError."""
-
-        def everything() -> Any:
-            if deep:
-                return obstore.list(self._store, self._prefix or None).collect()
-            return obstore.list_with_delimiter(self._store, self._prefix)["objects"]
-
-        for meta in self._asked(LIST, everything):
+        listed = list_below if deep else list_beside
+        for meta in listed(self._address, self._store, self._prefix, self._traffic):
             key, size, since = meta["path"], meta["size"], meta["last_modified"].timestamp()
             if is_left(key.rpartition("/")[2], since, older_than):
                 place = self._address.found(key, Listed(size, meta["e_tag"]))
@@ -80,12 +78,7 @@ class ObjectFolder:
             raise PermissionError(errno.EACCES, "removing was refused", str(place)) from None
 
     def entries(self, name: str) -> list[Entry]:
-        prefix = f"{self._prefix}{name}"
-
-        def all_pages() -> Any:
-            return obstore.list_with_delimiter(self._store, prefix)["objects"]
-
-        found = self._asked(LIST, all_pages)
+        found = list_beside(self._address, self._store, f"{self._prefix}{name}", self._traffic)
         return sorted(
             (
                 Entry(
@@ -134,11 +127,6 @@ class ObjectFolder:
         except FileNotFoundError:
             return None
         return size
-
-    def _pages(self, prefix: str) -> Iterator[Any]:
-        pages = iter(obstore.list(self._store, prefix))
-        while page := self._asked(LIST, lambda: next(pages, None)):
-            yield page
 
     def _asked(self, kind: Requests, work: Callable[[], Result], name: str = "") -> Result:
         """The answer about `name` in it."""

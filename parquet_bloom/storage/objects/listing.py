@@ -4,10 +4,10 @@ of each, so that to open one takes a single request."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from glob import escape, has_magic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 import obstore
@@ -17,6 +17,10 @@ from parquet_bloom.storage.objects.requests import ask, count, submit
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.source import is_data_file, is_hidden
 from parquet_bloom.storage.traffic import LIST, Requests, Traffic
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+    from obstore.store import ObjectStore
 
 # Stores answer with so many at a time.
 _PAGE = 1000
@@ -86,15 +90,38 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _listed(address: Address, prefix: str) -> Iterator[tuple[Address, str]]:
     """The objects below a prefix, which is whole segments, and their keys, sorted."""
-    traffic = Traffic()
-    store = store_of(address)
-
-    def all_pages() -> Any:
-        # From the start if one fails: a listing must not lack what a page had.
-        return obstore.list(store, prefix or None, chunk_size=_PAGE).collect()
-
-    metas = submit(lambda: ask(address, LIST, all_pages, traffic)).result()
-    count(traffic, Requests(list=max(0, len(metas) - 1) // _PAGE))
+    metas = list_below(address, store_of(address), prefix, Traffic())
     for meta in sorted(metas, key=lambda meta: meta["path"]):
         if meta["size"]:
             yield address.found(meta["path"], Listed(meta["size"], meta["e_tag"])), meta["path"]
+
+
+def list_below(
+    address: Address, store: ObjectStore, prefix: str, traffic: Traffic
+) -> Sequence[ObjectMeta]:
+    """All objects whose keys begin with the whole segments of `prefix`. Raises OSError that names `address`."""
+
+    def all_pages() -> Sequence[ObjectMeta]:
+        # From the start if one fails: a listing must not lack what a page had.
+        return obstore.list(store, prefix or None, chunk_size=_PAGE).collect()
+
+    return _counted(address, all_pages, traffic)
+
+
+def list_beside(
+    address: Address, store: ObjectStore, prefix: str, traffic: Traffic
+) -> Sequence[ObjectMeta]:
+    """The same, without those in folders there."""
+
+    def all_pages() -> Sequence[ObjectMeta]:
+        return obstore.list_with_delimiter(store, prefix)["objects"]
+
+    return _counted(address, all_pages, traffic)
+
+
+def _counted(
+    address: Address, all_pages: Callable[[], Sequence[ObjectMeta]], traffic: Traffic
+) -> Sequence[ObjectMeta]:
+    metas = submit(lambda: ask(address, LIST, all_pages, traffic)).result()
+    count(traffic, Requests(list=max(0, len(metas) - 1) // _PAGE))
+    return metas
