@@ -20,7 +20,7 @@ def age(text: str) -> timedelta:
     try:
         return timedelta(**{_UNITS[matched[2]]: float(matched[1])})
     except OverflowError:
-        raise click.BadParameter(f"{text}: longer ago than anything") from None
+        raise click.BadParameter(f"{text}: too long ago") from None
 
 
 def in_seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:

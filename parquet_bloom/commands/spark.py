@@ -43,7 +43,7 @@ def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> datet
         try:
             return datetime.now(UTC) - age(text)
         except OverflowError:
-            raise click.BadParameter(f"{text}: longer ago than anything") from None
+            raise click.BadParameter(f"{text}: too long ago") from None
     return moment.astimezone(UTC)
 
 

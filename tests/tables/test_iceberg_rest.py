@@ -102,9 +102,9 @@ def test_an_answer_that_is_lost(catalog, status, is_made):
         "build", NAME, "--table", "iceberg", "--catalog", CATALOG, "-c", "id", "--all-sizes"
     )
     assert result.code == 2
-    problem = f"{NAME}: nobody knows whether the catalog took the commit: "
+    problem = f"{NAME}: it is unknown whether the catalog took the commit: "
     assert result.complaint.startswith(problem)
-    assert result.complaint.endswith(": run it again, which finds out")
+    assert result.complaint.endswith(": run it again to find out")
     assert rows_at(load()) == expected
     report = build()
     assert (report.committed is None) == is_made

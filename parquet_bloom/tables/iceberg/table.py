@@ -229,8 +229,8 @@ class IcebergTable:
                     continue
                 except (CommitStateUnknownException, OSError) as error:
                     raise RewriteError(
-                        f"{self.location}: nobody knows whether the catalog took the commit: {said(error)}:"
-                        " run it again, which finds out"
+                        f"{self.location}: it is unknown whether the catalog took the commit: {said(error)}:"
+                        " run it again to find out"
                     ) from error
                 return Committed(producer.snapshot_id, producer.left)
         raise RewriteError(
