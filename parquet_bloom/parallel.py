@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence, Sized
-from threading import Condition, Lock, Thread, get_ident, local
+from threading import Condition, Lock, get_ident, local
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parquet_bloom.arguments import number_given
@@ -161,12 +161,10 @@ class _Run:
             with self._counting:
                 self._left -= 1
 
-    def has_free_thread(self) -> bool:
-        return min(self._threads, self._left) + self._helping < self._threads
-
     def take_thread(self) -> bool:
+        """Whether one has no chunk of its own, which helps from now on."""
         with self._counting:
-            if not self.has_free_thread():
+            if min(self._threads, self._left) + self._helping >= self._threads:
                 return False
             self._helping += 1
             return True
@@ -188,59 +186,49 @@ _working = _Working()
 class Helper:
     """A thread that helps with another one's chunk."""
 
-    def __init__(self, run: _Run, work: Callable[[], None], room: int) -> None:
-        self._run = run
-        self._room = room
-        self._holder = _budget.holder
-        self._thread = Thread(target=self._do, args=(work,), name="pbloom-helper")
-        self._error: BaseException | None = None
+    def __init__(
+        self, work: Callable[[], None], holder: int, give_back: Callable[[], None]
+    ) -> None:
+        """`give_back`: what it holds. Raises RuntimeError if the system has no more threads."""
+        # Takes 10 ms, of no use to one thread.
+        from concurrent.futures import ThreadPoolExecutor
 
-    def _do(self, work: Callable[[], None]) -> None:
-        try:
-            _budget.work_for(self._holder)
-            work()
-        except BaseException as error:  # noqa: BLE001 -- whoever waits for the thread raises it
-            self._error = error
-
-    def start(self) -> bool:
-        """Whether it can."""
-        if not self._run.take_thread():
-            return False
-        if not _budget.take(self._holder, self._room, is_first=False):
-            self._run.give_back_thread()
-            return False
-        try:
-            self._thread.start()
-        except RuntimeError:
-            # The system has no more.
-            self._give_back()
-            return False
-        return True
+        self._give_back = give_back
+        self._thread = ThreadPoolExecutor(
+            1, "pbloom-helper", initializer=_budget.work_for, initargs=(holder,)
+        )
+        self._work = self._thread.submit(work)
 
     def join(self) -> None:
         """Wait for it; raises what it raised."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
+        self._work.result()
 
     def end(self) -> None:
         """Wait for it, and let others have its memory."""
-        self._thread.join()
+        self._thread.shutdown()
         self._give_back()
-
-    def _give_back(self) -> None:
-        _budget.give_back(self._holder, self._room)
-        self._run.give_back_thread()
 
 
 def start_helper(work: Callable[[], None], room: int) -> Helper | None:
     """Do `work`, which takes at most `room` bytes, in another thread of the run that this one works for;
     None if all of them have chunks of their own, or there is no room. Whoever asks must `end` it."""
     run = _working.run
-    if run is None or not run.has_free_thread():
+    if run is None or not run.take_thread():
         return None
-    helper = Helper(run, work, room)
-    return helper if helper.start() else None
+    holder = _budget.holder
+    if not _budget.take(holder, room, is_first=False):
+        run.give_back_thread()
+        return None
+
+    def give_back() -> None:
+        _budget.give_back(holder, room)
+        run.give_back_thread()
+
+    try:
+        return Helper(work, holder, give_back)
+    except RuntimeError:
+        give_back()
+        return None
 
 
 def work_in_order(

@@ -407,7 +407,7 @@ def test_every_thread_inserts(tmp_path, monkeypatch):
     expected = built(path, chunk_runs)[0]
     monkeypatch.setattr(WholePages, "_insert", meet)
     assert by_threads(path, 2)[0] == expected
-    assert names == {threading.current_thread().name, "pbloom-helper"}
+    assert names == {threading.current_thread().name, "pbloom-helper_0"}
 
 
 @pytest.mark.parametrize("bad", [{5, 20}, {20}])
@@ -435,7 +435,7 @@ def test_what_reading_raises(tmp_path, monkeypatch):
     read = LocalSource.read_at
 
     def fails(self, offset, length):
-        if threading.current_thread().name == "pbloom-helper":
+        if threading.current_thread().name == "pbloom-helper_0":
             raise OSError(5, "Input/output error", "x.parquet")
         return read(self, offset, length)
 
