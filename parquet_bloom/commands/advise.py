@@ -45,10 +45,10 @@ def advise(
 ) -> None:  # fmt: skip
     """Say which columns deserve a filter, and what it would save.
 
-    For each column: how large its filters would be, and how many row groups (index groups in ORC files) a point look-up reads, with
-    min/max statistics alone and with a filter, judged by the stored values or by --value-sample.
-    The verdict is build, optional or skip, with the reason. Files with the same columns are judged
-    together, as one table.
+    For each column: how large its filters would be, and how many row groups (index groups in ORC files)
+    a point look-up reads, with min/max statistics alone and with a filter, judged by the stored values
+    or by --value-sample. The verdict is build, optional or skip, with the reason. Files with the same
+    columns are judged together, as one table.
 
     \b
     Example:

@@ -69,10 +69,10 @@ class Inputs:
         """The same for files of which new versions are written: several at a time only where each waits
         for the disk."""
         from parquet_bloom.container.threads import AT_ONCE, are_many_small
-        from parquet_bloom.storage.paths import local_sizes
+        from parquet_bloom.storage.paths import sizes_if_independent
 
         if threads is None and self.are_replaced:
-            sizes = local_sizes(self.files)
+            sizes = sizes_if_independent(self.files)
             if sizes is not None and are_many_small(sizes):
                 return AT_ONCE, 1
         return 1, threads

@@ -187,9 +187,9 @@ class ParquetFile(OpenFile):
         """The bytes of one filter: the one of this dialect, or for None the one at
         bloom_filter_offset.
 
-        seed: of the hash of a `murmur3` filter, if the file does not say. decrypt: return an
-        encrypted filter decrypted. unparsed: see verbs.dump. Raises ColumnError, FilterError if there is no usable filter,
-        EncryptionError if it cannot be decrypted.
+        seed: of the hash of a `murmur3` filter, if the file does not say. decrypt: return an encrypted
+        filter decrypted. unparsed: see verbs.dump. Raises ColumnError, FilterError if there is no
+        usable filter, EncryptionError if it cannot be decrypted.
         """
         if group is not None:
             self.check_has_groups()

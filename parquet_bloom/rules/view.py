@@ -23,11 +23,11 @@ from parquet_bloom.rules.policy import ColumnPolicy, Policy
 class FilterView:
     """A filter whose bits can be read: that of a chunk, or of one group in it.
 
-    `num_values`: how many non-null values should be in it, as counted or else as the file says;
-    None if unknown, or if readers find every value anyway. `membership`: None if the values were
-    not looked up. If values are missing, `examples` are some of them, as literals, `missing_rows` their
-    rows, and `diagnose` what the writer did instead. `lacking_form`: the rule about a form of the values that some
-    readers look for and the filter lacks. `dictionary_bytes`: size of the dictionary page if it
+    `num_values`: how many non-null values should be in it, as counted or else as the file says; None if
+    unknown, or if readers find every value anyway. `membership`: None if the values were not looked up.
+    If values are missing, `examples` are some of them, as literals, `missing_rows` their rows, and
+    `diagnose` what the writer did instead. `lacking_form`: the rule about a form of the values that
+    some readers look for and the filter lacks. `dictionary_bytes`: size of the dictionary page if it
     tells as much as the filter. `digest`: of the bits; None where equal filters mean nothing.
     """
 
@@ -141,7 +141,8 @@ class Examination(ABC):
 
     @abstractmethod
     def parts_without(self, column: Any) -> Sequence[int]:
-        """The parts, of those that were asked for, in which a column has no filters, as far as the file tells."""
+        """The parts, of those that were asked for, in which a column has no filters, as far as the file
+        tells."""
 
     def has_filters(self, column: Any) -> bool:
         """Whether there are filters in any part."""

@@ -2,10 +2,10 @@
 
 It is created in the target's folder, so that a kill at any point leaves the old file or the new one.
 Where the file system can, a replaced file is exchanged with the new one and looked at: if another had
-taken its place, it is put back.
-A Replacement is synced to disk before the rename, and its folder after it, because the old content
-has no other copy; the old file, under the temporary name now, goes only then. A NewFile is not synced:
-if the machine goes down, its source is still there. What a killed output leaves is found by its name and age.
+taken its place, it is put back. A Replacement is synced to disk before the rename, and its folder after
+it, because the old content has no other copy; the old file, under the temporary name now, goes only
+then. A NewFile is not synced: if the machine goes down, its source is still there. What a killed output
+leaves is found by its name and age.
 """
 
 from __future__ import annotations

@@ -175,15 +175,22 @@ def _left(path: Path) -> list[Input]:
     return [Input(str(file), str(file.relative_to(path))) for file in left_in(str(path))]
 
 
-def local_sizes(inputs: Iterable[Input]) -> list[int] | None:
-    """How many bytes each has, 0 where it cannot be said; None if one is behind a URL."""
+def sizes_if_independent(inputs: Iterable[Input]) -> list[int] | None:
+    """How many bytes each has, 0 where it cannot be said; None if one is behind a URL, or two are the same
+    file, which only one at a time can change."""
     sizes = []
+    known: set[tuple[int, int]] = set()
     for path, _ in inputs:
         if is_url(path):
             return None
         size = 0
         with suppress(OSError):
-            size = os.stat(local_name(path)).st_size
+            status = os.stat(local_name(path))
+            identity = status.st_dev, status.st_ino
+            if identity in known:
+                return None
+            known.add(identity)
+            size = status.st_size
         sizes.append(size)
     return sizes
 

@@ -26,8 +26,8 @@ LEAST_UPLOAD_AGE = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class FoundLeftover:
-    """A leftover that was removed, would be, or could not be. `file`: its path or URL, for an upload that of the
-    object; `since`: when it was last written, for an upload when it began, in UTC as
+    """A leftover that was removed, would be, or could not be. `file`: its path or URL, for an upload
+    that of the object; `since`: when it was last written, for an upload when it began, in UTC as
     `2026-11-20T06:00:00Z`; `num_bytes`: what it took; `problem`: why it is still there, else None."""
 
     kind: LeftoverKind
@@ -67,8 +67,8 @@ def clean_temp(
     none is aborted. dry_run: only say what would be removed. storage_options: for the object store
     behind a URL, see docs/object-stores.md.
 
-    Raises TypeError and ValueError for ages that cannot be, UnsupportedError for uploads anywhere but in S3,
-    OSError if a folder cannot be listed.
+    Raises TypeError and ValueError for ages that cannot be, UnsupportedError for uploads to stores
+    other than S3, OSError if a folder cannot be listed.
     """
     _check_age("older_than", older_than, 0)
     from parquet_bloom.storage.leftovers import files_left, uploads_left

@@ -47,8 +47,8 @@ class FileInspection(Report):
     `unverified`: why the footer of an encrypted file may have been replaced, None if it cannot have
     been. `earlier_ends`: the sizes at which the file can be cut and is as it was before filters were
     appended, None if there are none. `requests`: sent to the object store that has the file, None for
-    other files, here and in other reports. In an ORC file: `compression`, and `row_index_stride`, the rows per index group, 0 without
-    an index.
+    other files, here and in other reports. In an ORC file: `compression`, and `row_index_stride`, the
+    rows per index group, 0 without an index.
     """
 
     _rows: ClassVar = ("parts", "columns")
@@ -98,9 +98,9 @@ def inspect(
     """Describe the filters of `columns` (dotted paths; default: all) in `row_groups`, which are the
     stripes of an ORC file.
 
-    index_groups: also describe each index group of an ORC file. threads: how many filters to read at
-    a time; by default, as many as pay off, up to one per processor, or 16 behind URLs. keys: for encrypted files.
-    storage_options: for the object store behind a URL, see docs/object-stores.md.
+    index_groups: also describe each index group of an ORC file. threads: how many filters to read at a
+    time; by default, as many as pay off, up to one per processor, or 16 behind URLs. keys: for
+    encrypted files. storage_options: for the object store behind a URL, see docs/object-stores.md.
 
     Raises ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong.
     A filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.

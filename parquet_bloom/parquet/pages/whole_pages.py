@@ -1,8 +1,8 @@
 """Insert whole pages in the encodings that nearly all have, without the interpreter between them.
 
 The kernel walks the headers in a stretch of the file, checks each page, has it decompressed, decodes it
-and inserts its values while they are in the near caches. At a page that is unusual in any way, or damaged, it stops:
-the reader that goes on from there says what is wrong with it.
+and inserts its values while they are in the near caches. At a page that is unusual in any way, or
+damaged, it stops: the reader that goes on from there says what is wrong with it.
 
     stretch   | header | body | header | body | header | bo      the next stretch begins at this page
 

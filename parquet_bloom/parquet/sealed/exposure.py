@@ -18,8 +18,8 @@ TELLING: Final = {13: "encoding_stats", 16: "size_statistics", 17: "geospatial_s
 def shown_fields(
     footer: Footer, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
 ) -> Iterator[tuple[LeafColumn, list[frozenset[int]]]]:
-    """For each leaf column and each of these row groups in which it is encrypted, the ids of the fields that
-    the readable copy of its ColumnMetaData has."""
+    """For each leaf column and each of these row groups in which it is encrypted, the ids of the fields
+    that the readable copy of its ColumnMetaData has."""
     if not footer.protection.is_encrypted:
         return
     for leaf in leaves:

@@ -1,4 +1,5 @@
-"""Where the store of an address is, if options or the environment name another place than its cloud's own."""
+"""Where the store of an address is, if options or the environment name another place than its cloud's
+own."""
 
 from __future__ import annotations
 

@@ -330,7 +330,8 @@ def _credentials(settings: Mapping[str, str]) -> Any:
 
 
 class _Signed:
-    """What requests calls `auth`: puts a token on each request, a new one if it has expired; so netrc is not looked at."""
+    """What requests calls `auth`: puts a token on each request, a new one if it has expired; so netrc
+    is not looked at."""
 
     def __init__(self, credentials: Any, session: Any) -> None:
         """`session`: which asks for tokens."""

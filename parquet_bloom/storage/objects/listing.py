@@ -99,7 +99,8 @@ def _listed(address: Address, prefix: str) -> Iterator[tuple[Address, str]]:
 def list_below(
     address: Address, store: ObjectStore, prefix: str, traffic: Traffic
 ) -> Sequence[ObjectMeta]:
-    """All objects whose keys begin with the whole segments of `prefix`. Raises OSError that names `address`."""
+    """All objects whose keys begin with the whole segments of `prefix`. Raises OSError that names
+    `address`."""
 
     def all_pages() -> Sequence[ObjectMeta]:
         # From the start if one fails: a listing must not lack what a page had.

@@ -97,7 +97,8 @@ class IcebergTable:
         moment: Moment,
         options: Mapping[str, str] | None,
     ) -> None:
-        """`load`: gives the table as it is by now; `options`: of the store of its files. Raises RewriteError, OSError."""
+        """`load`: gives the table as it is by now; `options`: of the store of its files. Raises
+        RewriteError, OSError."""
         self.location = location
         self._load, self._options = load, options
         self._is_newest = moment == Moment()
