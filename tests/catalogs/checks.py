@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from make.commands import outcome
 from make.delta_tables import rows_of
-from make.iceberg_tables import CATALOG, NAME, build, live, load, make_table, strip
+from make.iceberg_tables import CATALOG, NAME, QUICKLY, build, live, load, make_table, strip
 from oracle.iceberg_expiry import by_increments
 from oracle.iceberg_readers import by_pyiceberg
 from pyiceberg.catalog import load_catalog
@@ -14,7 +14,6 @@ import parquet_bloom as pb
 from parquet_bloom.tables.iceberg import commit
 
 PLACE = (NAME, "--table", "iceberg", "--catalog", CATALOG)
-QUICKLY = {"commit.retry.min-wait-ms": "1", "commit.retry.max-wait-ms": "2"}
 
 
 def check_sizes() -> None:

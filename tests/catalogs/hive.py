@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
-from stores.emulator import PATIENCE_SECONDS
+from make.servers import started
 
 TITLE = f"Hive Metastore of PySpark {pyspark.__version__}"
 
@@ -45,36 +42,14 @@ def running(folder: Path) -> Iterator[Mapping[str, str]]:
     settings = _SETTINGS | {"hive.metastore.warehouse.dir": f"file://{folder}/hive"}
     properties = "".join(_PROPERTY.format(*each) for each in settings.items())
     (folder / "hive-site.xml").write_text(f"<configuration>{properties}</configuration>")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     jars = Path(pyspark.__file__).parent / "jars"
     program = folder / "Metastore.java"
     program.write_text(_PROGRAM)
     options = [f"-Djava.io.tmpdir={folder}", "-cp", f"{folder}:{jars}/*"]
-    command = ["java", *options, str(program), "-p", str(port)]
-    with (
-        open(folder / "log", "wb") as log,
-        subprocess.Popen(command, stdout=log, stderr=log, cwd=folder) as server,
-    ):
-        try:
-            _wait(server, port)
-            yield {
-                "type": "hive",
-                "uri": f"thrift://127.0.0.1:{port}",
-                "warehouse": f"file://{folder}/warehouse",
-            }
-        finally:
-            server.terminate()
-
-
-def _wait(server: subprocess.Popen[bytes], port: int) -> None:
-    until = time.monotonic() + 2 * PATIENCE_SECONDS
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            if time.monotonic() > until or server.poll() is not None:
-                raise RuntimeError(f"{TITLE}: it does not start") from None
-            time.sleep(0.2)
+    command = ["java", *options, str(program), "-p"]
+    with started(lambda port: [*command, str(port)], log=folder / "log") as port:
+        yield {
+            "type": "hive",
+            "uri": f"thrift://127.0.0.1:{port}",
+            "warehouse": f"file://{folder}/warehouse",
+        }

@@ -42,6 +42,8 @@ SCHEMA = Schema(
     NestedField(2, "n", LongType(), required=False),
     NestedField(3, "day", StringType(), required=False),
 )
+# Properties of a table whose commits are tried again at once.
+QUICKLY = {"commit.retry.min-wait-ms": "1", "commit.retry.max-wait-ms": "2"}
 BY_DAY = PartitionSpec(PartitionField(3, 1000, IdentityTransform(), "day"))
 
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
-from make.ministack import PATIENCE_SECONDS, running_ministack
+from make.ministack import running_ministack
+from make.servers import PATIENCE_SECONDS
 
 import parquet_bloom as pb
 from parquet_bloom.storage import open_source, with_options

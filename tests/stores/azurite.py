@@ -16,7 +16,8 @@ from azure.storage.blob import (
     ContentSettings,
     StandardBlobTier,
 )
-from stores.emulator import HERE, started
+from make.servers import started
+from stores.emulator import HERE
 
 from parquet_bloom.storage.objects.azure_client import VERSION, Client
 from parquet_bloom.storage.objects.azure_settings import _EMULATOR as ACCOUNT

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from conftest import ROOT
 
 HERE = ROOT / ".stores"
-PATIENCE_SECONDS = 60
 
 # Where the objects of the checks are, in any bucket.
 KEY = "day=1/a b%.parquet"
@@ -52,27 +48,3 @@ class Emulator(Protocol):
 
     def before_the_last_request(self, do: Callable[[], object]) -> AbstractContextManager[object]:
         """A context in which `do` is done before the next request that would replace an object."""
-
-
-@contextmanager
-def started(command: Callable[[int], Sequence[str]]) -> Iterator[int]:
-    """Run a server on a free port, which goes into its command and is returned once it listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with subprocess.Popen(
-        command(port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as server:
-        try:
-            until = time.monotonic() + PATIENCE_SECONDS
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                    break
-                except OSError:
-                    if time.monotonic() > until or server.poll() is not None:
-                        raise RuntimeError(f"{command(port)[0]}: it does not start") from None
-                    time.sleep(0.1)
-            yield port
-        finally:
-            server.terminate()

@@ -12,7 +12,8 @@ from unittest import mock
 from urllib.parse import quote
 
 import requests
-from stores.emulator import HERE, started
+from make.servers import started
+from stores.emulator import HERE
 
 from parquet_bloom.storage.objects.gcs_client import Client
 

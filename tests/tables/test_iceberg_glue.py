@@ -9,6 +9,7 @@ from make.delta_tables import rows_of
 from make.iceberg_tables import (
     CATALOG,
     NAME,
+    QUICKLY,
     build,
     live,
     load,
@@ -23,8 +24,6 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.catalog.glue import GlueCatalog
 
 import parquet_bloom as pb
-
-QUICKLY = {"commit.retry.min-wait-ms": "1", "commit.retry.max-wait-ms": "2"}
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from make.delta_tables import rows_of
 from make.iceberg_tables import (
     CATALOG,
     NAME,
+    QUICKLY,
     build,
     delete_positions,
     live,
@@ -35,8 +36,6 @@ from parquet_bloom.verbs.build_table import build_in_table
 from parquet_bloom.verbs.strip_table import strip_in_table
 
 NUM_RACES = int(os.environ.get("PBLOOM_RACES", "10"))
-
-QUICKLY = {"commit.retry.min-wait-ms": "1", "commit.retry.max-wait-ms": "2"}
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from make.iceberg_rest import Fault, rest_catalog
 from make.iceberg_tables import (
     CATALOG,
     NAME,
+    QUICKLY,
     build,
     entries,
     live,
@@ -23,8 +24,6 @@ from oracle.iceberg_expiry import by_increments
 from oracle.iceberg_readers import by_pyiceberg, rows_at
 
 import parquet_bloom as pb
-
-QUICKLY = {"commit.retry.min-wait-ms": "1", "commit.retry.max-wait-ms": "2"}
 
 
 @pytest.fixture
