@@ -50,6 +50,14 @@ class Fault:
     call: str
     number: int
 
+    @property
+    def injection(self) -> str:
+        """What strace is told."""
+        if (self.kind, self.call) == ("ENOMEM", "brk"):
+            # It never returns an error, but where the memory ends: the C library goes on by that.
+            return "retval=0"
+        return _INJECTIONS[self.kind]
+
     def __str__(self) -> str:
         return f"{self.kind} at {self.call} {self.number}"
 
@@ -142,8 +150,7 @@ class Traced:
         traced = f"trace=!{','.join(NOT_TRACED)}"
         command = ["strace", "-f", "-p", str(child), "-o", str(self._log), "-e", traced]
         if fault is not None:
-            how = _INJECTIONS[fault.kind]
-            command += ["-e", f"inject={fault.call}:{how}:when={fault.number}"]
+            command += ["-e", f"inject={fault.call}:{fault.injection}:when={fault.number}"]
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
