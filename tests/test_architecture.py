@@ -317,8 +317,10 @@ def test_the_command_starts_without_numpy():
 
 QUICK = {
     "build": "pb.build({source!r}, {output!r}, columns=['int64'], existing='replace')",
+    "dump": "pb.dump({source!r}, 'int64', 0)",
     "inspect": "pb.inspect({source!r})",
     "probe": "pb.probe({source!r}, 'int64', [5], explain=True)",
+    "repair": "pb.repair({source!r}, {output!r})",
     "strip": "pb.strip({source!r}, {output!r})",
     "validate": "pb.validate({source!r}, deep=False)",
 }

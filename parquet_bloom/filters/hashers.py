@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 
-Hashes = NDArray[np.uint64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# numpy takes longer to import than most files take to repair.
+Hashes: TypeAlias = "NDArray[np.uint64]"
 
 
 def distinct(hashes: Hashes) -> Hashes:
     """The distinct `hashes`, shape (n,), sorted. Faster than np.unique, which builds a hash table."""
+    import numpy as np
+
     ordered = np.sort(hashes)
     is_first = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
@@ -48,10 +52,16 @@ class Murmur3(WideMurmur3):
     """The first 64 bits of MurmurHash3 x64_128."""
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
-        return np.ascontiguousarray(super().fixed(values, width)[:, 0])
+        return _first_halves(super().fixed(values, width))
 
     def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:
-        return np.ascontiguousarray(super().slices(data, starts, gap)[:, 0])
+        return _first_halves(super().slices(data, starts, gap))
+
+
+def _first_halves(hashes: Hashes) -> Hashes:
+    import numpy as np
+
+    return np.ascontiguousarray(hashes[:, 0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,8 @@ class HiveBytes:
     seed: int = _kernel.HIVE_SEED
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
+        import numpy as np
+
         starts = np.arange(0, len(values) + 1, width, dtype=np.int64)
         return _kernel.hive64_slices(values, starts, 0, self.seed)
 
@@ -73,6 +85,8 @@ class HiveNumbers:
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
         """`width`: 4 or 8."""
+        import numpy as np
+
         return _kernel.wang(np.frombuffer(values, f"<i{width}").astype(np.int64))
 
     def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:

@@ -12,8 +12,6 @@ from dataclasses import field
 from math import log
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-import numpy as np
-
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
@@ -88,6 +86,8 @@ def recognise(
 
 def _sample_of(file: ParquetFile, chunk: ColumnChunk) -> Run:
     """Up to SAMPLE distinct values, spread over the first of the chunk's pages that has any."""
+    import numpy as np
+
     runs = (part.run for part in chunk_runs(file.source, file.footer, chunk))
     run = next((run for run in runs if len(run)), None)
     if run is None:
@@ -115,6 +115,8 @@ def check_membership(
     file: ParquetFile, chunk: ColumnChunk, filter: LegacyFilter
 ) -> LegacyMembership:
     """Look up every stored value. Raises PageError, UnsupportedError."""
+    import numpy as np
+
     membership = LegacyMembership()
     literals: list[str] = []
     with located(file.footer, chunk):

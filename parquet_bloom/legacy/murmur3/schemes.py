@@ -17,15 +17,19 @@ Source: the history of parquet-java's and parquet-cpp's BloomFilter; docs/dialec
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.filters.hashers import Hasher, Hashes, HiveBytes, Murmur3
+from parquet_bloom.filters.hashers import HiveBytes, Murmur3
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.pages.runs import LENGTH_BYTES, Run
+from parquet_bloom.parquet.pages.runs import LENGTH_BYTES
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parquet_bloom.filters.hashers import Hasher, Hashes
+    from parquet_bloom.parquet.pages.runs import Run
 
 HashName = Literal["MURMUR3", "XXHASH", "HIVE"]
 Selection = Literal["mask", "multiply-shift"]
@@ -52,6 +56,8 @@ def _with_lengths(
     data: memoryview, starts: NDArray[np.int64]
 ) -> tuple[memoryview, NDArray[np.int64]]:
     """Consecutive values, each with its length in front, as PLAIN has them."""
+    import numpy as np
+
     lengths = np.diff(starts)
     behind = starts - starts[0] + LENGTH_BYTES * np.arange(1, starts.size + 1)
     prefixed = np.empty(int(behind[-1]) - LENGTH_BYTES, np.uint8)
@@ -95,6 +101,8 @@ class Scheme:
         """Hashes by which multiply-shift selects the blocks that this scheme selects."""
         if self.selection == "multiply-shift":
             return hashes
+        import numpy as np
+
         shift = np.uint64(32 - (num_blocks - 1).bit_length())
         block = (hashes >> np.uint64(32)) & np.uint64(num_blocks - 1)
         return (block << shift << np.uint64(32)) | (hashes & np.uint64(_LOW_HALF))
@@ -103,4 +111,6 @@ class Scheme:
         """The bitset with little-endian words, or back."""
         if self.word_order == "little":
             return bitset
+        import numpy as np
+
         return np.frombuffer(bitset, ">u4").astype("<u4").tobytes()

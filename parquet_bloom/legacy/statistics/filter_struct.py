@@ -27,18 +27,18 @@ Serialization Specification, "Object Serialization Stream Protocol".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import MAX_BITS, MAX_HASHES
-from parquet_bloom.legacy.statistics import varints
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.vocabulary import BitsetEncoding
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 BITSET: Final = 1
 _NUM_BITS, _NUM_HASHES, _STRATEGY = 2, 3, 4
@@ -92,6 +92,10 @@ def _binary(data: bytes) -> Field:
 
 
 def _encoded(encoding: BitsetEncoding, bitset: bytes) -> Field:
+    import numpy as np
+
+    from parquet_bloom.legacy.statistics import varints
+
     words = np.frombuffer(bitset, "<i8")
     match encoding:
         case "list":
@@ -165,10 +169,14 @@ def from_java(data: bytes) -> NDArray[np.int64]:
             f"bitSet: {len(data)} bytes of Java's long[{count}], expected"
             f" {start + WORD_BYTES * count}"
         )
+    import numpy as np
+
     return np.frombuffer(data[start:], ">i8").astype("<i8")
 
 
 def _words_of_list(value: bytes) -> bytes:
+    from parquet_bloom.legacy.statistics import varints
+
     boundaries = _kernel.elements(value, 0)
     if value[0] & 0x0F != compact.TYPE_I64:
         raise FilterError(f"bitSet: a list of Thrift type {value[0] & 0x0F}, expected i64")
