@@ -144,7 +144,7 @@ def fpp(words: _Words) -> float:
     """The share of random hashes that the filter finds, computed from its bits."""
 
 CODE_PATHS: tuple[str, ...]
-"""`any` processor, `AVX2`, `AVX-512`: each has what those before it have."""
+"""`any` processor, `AVX2`, `AVX-512`: each has what those before it have. On aarch64 `any` has NEON."""
 
 def code_path() -> str:
     """The one that is used: the last one that this processor has, until another is chosen."""

@@ -270,7 +270,7 @@ void k_hash_check_wide(const uint64_t *words, uint32_t num_bits, uint32_t num_ha
 }
 
 /* Thomas Wang's 64-bit hash as in Hive and ORC Java: with arithmetic shifts, since Java's numbers are
- * signed. No instruction before AVX-512 shifts several such numbers at once, but these do. */
+ * signed. No instruction of x86 before AVX-512 shifts several such numbers at once, but these do. */
 INLINE uint64_t arithmetic(uint64_t x, int by) {
     const uint64_t sign = (uint64_t)1 << (63 - by);
     return ((x >> by) ^ sign) - sign;
@@ -295,17 +295,19 @@ INLINE uint64_t logical(uint64_t x, int by) { return x >> by; }
         }                                                                                          \
     }
 
-WANG_PATH(wang_any, arithmetic, )
 WANG_PATH(wang_logical_any, logical, )
 
 #if defined(__x86_64__)
+WANG_PATH(wang_any, arithmetic, )
 WANG_PATH(wang_avx2, arithmetic, __attribute__((target("avx2"))))
 WANG_PATH(wang_logical_avx2, logical, __attribute__((target("avx2"))))
 WANG_PATH(wang_avx512, signed_shift, __attribute__((target("avx512f,avx512dq,avx512vl"))))
 #else
-WANG_PATH(wang_avx2, arithmetic, )
-WANG_PATH(wang_avx512, signed_shift, )
-WANG_PATH(wang_logical_avx2, logical, )
+/* NEON has such shifts. */
+WANG_PATH(wang_any, signed_shift, )
+#define wang_avx2 wang_any
+#define wang_avx512 wang_any
+#define wang_logical_avx2 wang_logical_any
 #endif
 
 void wang(const int64_t *values, size_t count, uint64_t *hashes) {

@@ -18,7 +18,7 @@
 
 /* ---- processor.c: which instructions are used ------------------------------------------------ */
 
-/* A path has what the paths before it have. */
+/* A path has what the paths before it have. On aarch64 there is one: every processor has NEON. */
 enum code_path { ANY_PROCESSOR, WITH_AVX2, WITH_AVX512, NUM_CODE_PATHS };
 
 /* Values that WITH_AVX512 hashes at a time. */

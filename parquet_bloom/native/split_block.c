@@ -107,17 +107,19 @@ INLINE double fpp_all(const uint32_t *words, uint64_t num_blocks) {
     }                                                                                              \
     attribute static double fpp_##name(const uint32_t *w, uint64_t z) { return fpp_all(w, z); }
 
+/* CHOSEN: the function of this name for this machine. */
+#if defined(__aarch64__)
+#include "split_block_neon.h"
+#define CHOSEN(name) name##_neon
+#elif defined(__x86_64__)
 PATH(any, )
-
-#if defined(__x86_64__)
 /* Every processor with AVX2 also has popcnt. */
 PATH(avx2, __attribute__((target("avx2,popcnt"))))
-#else
-PATH(avx2, )
-#endif
-
-/* The function of this name for this machine. */
 #define CHOSEN(name) (code_path() >= WITH_AVX2 ? name##_avx2 : name##_any)
+#else
+PATH(any, )
+#define CHOSEN(name) name##_any
+#endif
 
 void split_block_insert(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
                         size_t count) {
