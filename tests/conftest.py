@@ -18,6 +18,7 @@ FIXTURES = ROOT / "fixtures"
 SHARED = ROOT.parent / "shared"
 
 pytest_plugins = [
+    "make.foreign_kernel",
     "make.hostile_files",
     "make.leak_files",
     "make.memory_end",
