@@ -228,6 +228,15 @@ uint64_t k_hash_bits_set(const uint64_t *words, size_t count) {
     return bits;
 }
 
+/* Add to `missing` the bits of a step that are clear. The words that have them are fetched first: so
+ * vectors do the rest. */
+INLINE void add_missing(const half_word *words, struct walk *walk, size_t count,
+                        uint32_t *missing) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < count; i++) walk->word[i] = words[walk->word[i]];
+    for (size_t i = 0; i < count; i++) missing[i] |= walk->mask[i] & ~walk->word[i];
+}
+
 void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                   const uint64_t *hashes, size_t count, uint8_t *found) {
     struct divisor by = divisor_of(num_bits);
@@ -235,13 +244,17 @@ void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
     const half_word *halves = (const half_word *)words;
     struct walk walk = {0};
     for (size_t n; count > 0; hashes += n, found += n, count -= n) {
-        n = count < BATCH ? count : BATCH;
+        n = batch_at(0, count);
+        uint32_t missing[BATCH] = {0};
         start(&walk, hashes, n);
-        memset(found, 1, n);
         for (uint32_t k = 0; k < num_hashes; k++) {
             next(&walk, by);
-            for (size_t i = 0; i < n; i++) found[i] &= (halves[walk.word[i]] & walk.mask[i]) != 0;
+            if (n == BATCH)
+                add_missing(halves, &walk, BATCH, missing);
+            else
+                add_missing(halves, &walk, n, missing);
         }
+        for (size_t i = 0; i < n; i++) found[i] = missing[i] == 0;
     }
 }
 
