@@ -317,12 +317,14 @@ def test_the_command_starts_without_numpy():
 
 QUICK = {
     "build": "pb.build({source!r}, {output!r}, columns=['int64'], existing='replace')",
+    "diff": "pb.diff({source!r}, {source!r})",
     "dump": "pb.dump({source!r}, 'int64', 0)",
     "inspect": "pb.inspect({source!r})",
     "probe": "pb.probe({source!r}, 'int64', [5], explain=True)",
     "repair": "pb.repair({source!r}, {output!r})",
     "strip": "pb.strip({source!r}, {output!r})",
-    "validate": "pb.validate({source!r}, deep=False)",
+    "validate": "pb.validate({source!r}, columns=['int64'])",
+    "validate, footers": "pb.validate({source!r}, deep=False)",
 }
 
 

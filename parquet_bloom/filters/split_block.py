@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 WORD_FORMAT: Final = "I"
 
-# Words compared at a time.
-WORDS_AT_ONCE: Final = 1 << 18
-
 
 class SplitBlockBloomFilter:
     """A filter in memory; its words are its only state."""
@@ -106,13 +103,7 @@ class SplitBlockBloomFilter:
 
     def bits_outside(self, other: SplitBlockBloomFilter) -> int:
         """The number of bits set here but clear in `other`, a filter of the same size."""
-        import numpy as np
-
-        # Piece by piece: filters can take 128 MiB or more.
-        starts = range(0, len(self._words), WORDS_AT_ONCE)
-        pieces = (slice(start, start + WORDS_AT_ONCE) for start in starts)
-        alone = (self.words[piece] & ~other.words[piece] for piece in pieces)
-        return sum(int(np.bitwise_count(words).sum(dtype=np.int64)) for words in alone)
+        return _kernel.outside(self._words, other._words)
 
     def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:
         """Insert hashes, shape (n,), dtype uint64."""

@@ -140,6 +140,9 @@ def unite(words: _Words, others: _Words) -> None:
     """Set in `words` also the bits of `others`, as many."""
 
 def popcount(words: _Words) -> int: ...
+def outside(words: _Words, others: _Words) -> int:
+    """The number of bits set in `words` and not in `others`, as many."""
+
 def fpp(words: _Words) -> float:
     """The share of random hashes that the filter finds, computed from its bits."""
 

@@ -73,6 +73,8 @@ cdef extern from "kernel.h" nogil:
         const uint32_t *words, uint64_t num_blocks, uint64_t factor, uint32_t *folded)
     void split_block_unite(uint32_t *words, const uint32_t *others, uint64_t num_blocks)
     uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks)
+    uint64_t split_block_outside(
+        const uint32_t *words, const uint32_t *others, uint64_t num_blocks)
     double split_block_fpp(const uint32_t *words, uint64_t num_blocks)
     void plain_insert_fixed(
         const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks)

@@ -119,6 +119,8 @@ void split_block_unite(uint32_t *words, const uint32_t *others, uint64_t num_blo
 
 /* Number of bits set. */
 uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks);
+/* The number of bits set in `words` and not in `others`, as many. */
+uint64_t split_block_outside(const uint32_t *words, const uint32_t *others, uint64_t num_blocks);
 
 /* Probability that a random hash is found: the mean over blocks of the product of the words' fills. */
 double split_block_fpp(const uint32_t *words, uint64_t num_blocks);

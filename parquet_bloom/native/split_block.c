@@ -152,6 +152,21 @@ uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks) {
     return CHOSEN(popcount)(words, num_blocks);
 }
 
+/* Blocks that are made at a time, to be counted in the nearest cache. */
+enum { COUNTED = 64 };
+
+uint64_t split_block_outside(const uint32_t *words, const uint32_t *others, uint64_t num_blocks) {
+    const block *blocks = (const block *)words, *more = (const block *)others;
+    block outside[COUNTED];
+    uint64_t bits = 0;
+    for (uint64_t i = 0; i < num_blocks; i += COUNTED) {
+        uint64_t some = num_blocks - i < COUNTED ? num_blocks - i : COUNTED;
+        for (uint64_t k = 0; k < some; k++) outside[k] = blocks[i + k] & ~more[i + k];
+        bits += split_block_popcount((const uint32_t *)outside, some);
+    }
+    return bits;
+}
+
 double split_block_fpp(const uint32_t *words, uint64_t num_blocks) {
     return CHOSEN(fpp)(words, num_blocks);
 }

@@ -56,10 +56,14 @@ def fold(const uint32_t[::1] words not None, uint64_t factor, uint32_t[::1] fold
         split_block_fold(&words[0], num_blocks, factor, &folded[0])
 
 
-def unite(uint32_t[::1] words not None, const uint32_t[::1] others not None):
-    cdef uint64_t num_blocks = _num_blocks(words)
+cdef uint64_t _num_of_both(const uint32_t[::1] words, const uint32_t[::1] others) except? 0:
     if others.shape[0] != words.shape[0]:
         raise ValueError(f"others: {others.shape[0]}, expected {words.shape[0]} words")
+    return _num_blocks(words)
+
+
+def unite(uint32_t[::1] words not None, const uint32_t[::1] others not None):
+    cdef uint64_t num_blocks = _num_of_both(words, others)
     with nogil:
         split_block_unite(&words[0], &others[0], num_blocks)
 
@@ -68,6 +72,13 @@ def popcount(const uint32_t[::1] words not None):
     cdef uint64_t num_blocks = _num_blocks(words), bits
     with nogil:
         bits = split_block_popcount(&words[0], num_blocks)
+    return bits
+
+
+def outside(const uint32_t[::1] words not None, const uint32_t[::1] others not None):
+    cdef uint64_t num_blocks = _num_of_both(words, others), bits
+    with nogil:
+        bits = split_block_outside(&words[0], &others[0], num_blocks)
     return bits
 
 

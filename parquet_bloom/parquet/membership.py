@@ -92,10 +92,8 @@ def check_membership(
         is_complete = stored.bits_outside(filter) == 0
         # From here on, `stored` has all that a filter may have.
         if others is not None:
-            import numpy as np
-
             missing_form_bits = others.bits_outside(filter)
-            np.bitwise_or(stored.words, others.words, out=stored.words)
+            stored.unite(others)
         for plain in special_values(specials, leaf):
             stored.insert_value(plain)
         lacks_nan = specials & _kernel.HAS_NAN and not filter.check_value(

@@ -170,6 +170,10 @@ FUNCTION(split_block_popcount) {
     answer->returned = (int64_t)split_block_popcount(BUFFER(0), BLOCKS(0));
 }
 
+FUNCTION(split_block_outside) {
+    answer->returned = (int64_t)split_block_outside(BUFFER(0), BUFFER(1), BLOCKS(0));
+}
+
 FUNCTION(split_block_fpp) { *ANSWER_OF(1, double) = split_block_fpp(BUFFER(0), BLOCKS(0)); }
 
 FUNCTION(join_streams) {
@@ -228,6 +232,7 @@ static const struct {
     ENTRY(split_block_fold),
     ENTRY(split_block_unite),
     ENTRY(split_block_popcount),
+    ENTRY(split_block_outside),
     ENTRY(split_block_fpp),
     ENTRY(join_streams),
     ENTRY(orc_shift),

@@ -109,13 +109,16 @@ def test_bits_of_split_blocks(aarch64: ForeignKernel, paths: Paths, num_blocks: 
     blocks = words.reshape(-1, 8).tolist()
     others = random_numbers(num_blocks + 2, 8 * num_blocks, np.uint32)
     popcount, _ = aarch64.call("split_block_popcount", words)
+    outside, _ = aarch64.call("split_block_outside", words, others)
     (fpp,) = aarch64.array(np.float64, "split_block_fpp", words)
     united = aarch64.array(np.uint32, "split_block_unite", words, others)
     assert popcount == spec.popcount(blocks)
+    assert outside == spec.popcount((words & ~others).reshape(-1, 8).tolist())
     assert fpp == float(spec.fpp(blocks))
     assert united.reshape(-1, 8).tolist() == spec.union(blocks, others.reshape(-1, 8).tolist())
     for _ in paths():
         assert _kernel.popcount(words) == popcount
+        assert _kernel.outside(words, others) == outside
         assert _kernel.fpp(words) == fpp
         assert (changed(words, lambda here: _kernel.unite(here, others)) == united).all()
 

@@ -356,6 +356,22 @@ def test_popcount_and_fpp(num_blocks: int) -> None:
     assert _kernel.fpp(words) == pytest.approx(float(spec.fpp(filter)), rel=1e-12)
 
 
+@pytest.mark.parametrize("num_blocks", [*BLOCK_COUNTS, 63, 64, 65])
+def test_outside(num_blocks: int) -> None:
+    words, others = random_words(num_blocks, num_blocks), random_words(num_blocks + 1, num_blocks)
+    expected = sum(
+        (mine & ~theirs).bit_count()
+        for mine, theirs in zip(words.tolist(), others.tolist(), strict=True)
+    )
+    assert _kernel.outside(words, others) == expected
+    assert _kernel.outside(words, words) == 0
+
+
+def test_outside_of_another_size() -> None:
+    with pytest.raises(ValueError, match=r"^others: 8, expected 16 words$"):
+        _kernel.outside(np.zeros(16, np.uint32), np.zeros(8, np.uint32))
+
+
 @pytest.mark.parametrize(
     ("filter", "bits", "expected"),
     [
@@ -675,6 +691,8 @@ OF_WORDS = {
     "fold": lambda words: _kernel.fold(words, 1, GOOD_WORDS.copy()),
     "fold into": lambda folded: _kernel.fold(GOOD_WORDS, 1, folded),
     "popcount": _kernel.popcount,
+    "outside": lambda words: _kernel.outside(words, GOOD_WORDS),
+    "outside others": lambda others: _kernel.outside(GOOD_WORDS, others),
     "fpp": _kernel.fpp,
     "insert_value": lambda words: _kernel.insert_value(words, b"value"),
     "insert_fixed": lambda words: _kernel.insert_fixed(words, bytes(8), 4),
@@ -759,7 +777,7 @@ def test_what_writes_refuses_read_only_words(name: str, words: Any) -> None:
     assert not READ_ONLY_WORDS.any()
 
 
-@pytest.mark.parametrize("name", ["check", "check_value", "fold", "popcount", "fpp"])
+@pytest.mark.parametrize("name", ["check", "check_value", "fold", "popcount", "outside", "fpp"])
 def test_what_reads_takes_read_only_words(name: str) -> None:
     OF_WORDS[name](READ_ONLY_WORDS)
 
@@ -833,6 +851,7 @@ CALLS_WITHOUT_LOCK = {
     "check": lambda: _kernel.check(MANY_WORDS, MANY_HASHES),
     "fold": lambda: fold(MANY_WORDS, 2),
     "popcount": lambda: _kernel.popcount(MANY_WORDS),
+    "outside": lambda: _kernel.outside(MANY_WORDS, MANY_WORDS),
     "fpp": lambda: _kernel.fpp(MANY_WORDS),
     "insert_fixed": lambda: _kernel.insert_fixed(np.zeros(8000, np.uint32), MANY_BYTES, 4),
     "insert_byte_array": lambda: _kernel.insert_byte_array(

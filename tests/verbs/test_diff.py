@@ -214,12 +214,10 @@ def test_a_folded_filter_of_another_hash_is_another_filter(plain: bytes, pair: P
     assert found.reason == "hash is XXHASH in a, unknown in b; b is a, folded by 2"
 
 
-def test_large_filters_are_compared_piece_by_piece(
-    plain: bytes, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Pieces of three words, which divide neither of the sizes."""
-    monkeypatch.setattr("parquet_bloom.filters.split_block.WORDS_AT_ONCE", 3)
-    first, second = (random.Random(seed).randbytes(256) for seed in range(2))
+@pytest.mark.parametrize("num_bytes", [256, 2048, 4096, 65536])
+def test_bits_of_one_filter_only_are_counted(plain: bytes, pair: Pair, num_bytes: int) -> None:
+    """The kernel counts 2 KiB at a time."""
+    first, second = (random.Random(seed).randbytes(num_bytes) for seed in range(2))
     found = only(diff(*pair(with_bits(plain, first), with_bits(plain, second))))
     number, other = int.from_bytes(first), int.from_bytes(second)
     assert found.bits_only_a == (number & ~other).bit_count()
