@@ -8,144 +8,107 @@
  * Sources: orc-core, org.apache.orc.util.BloomFilter; Guava, BloomFilterStrategies, which calls the two
  * MURMUR128_MITZ_32 and MURMUR128_MITZ_64; Kirsch and Mitzenmacher, "Less Hashing, Same Performance".
  */
-#include "kernel.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-/* For positions x < 2^31, x / num_bits is exactly x * multiplier >> shift. The multiplier is
- * 2^shift / num_bits, rounded up, and fits 32 bits.
- * Source: Granlund, Montgomery, "Division by Invariant Integers using Multiplication". */
-struct divisor {
-    uint32_t num_bits, multiplier, shift;
-};
-
-static struct divisor divisor_of(uint32_t num_bits) {
-    uint32_t log = 0;
-    while (((uint64_t)1 << log) < num_bits) log++;
-    uint64_t multiplier = ((uint64_t)1 << (31 + log)) / num_bits + 1;
-    return (struct divisor){num_bits, (uint32_t)multiplier, 31 + log};
-}
-
-/* The current positions of up to BATCH hashes, and the bit of each: its 32-bit word, and the bit in that
- * word. To find them in vectors leaves only a load and an OR for each bit that is set. */
-struct walk {
-    uint32_t at[BATCH], step[BATCH], word[BATCH], mask[BATCH];
-};
+#include "k_hash_bits.h"
 
 /* The words of filters, which are little-endian, as twice as many. */
 typedef uint32_t half_word __attribute__((may_alias));
 
-static void start(struct walk *walk, const uint64_t *hashes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        walk->at[i] = (uint32_t)hashes[i];
-        walk->step[i] = (uint32_t)(hashes[i] >> 32);
-    }
-}
+/* Bits are found this many rows before they are set: what finds them has long latencies, and what sets
+ * them waits for nothing but its turn to store, once in a cycle. */
+enum { ROWS_AHEAD = 8 };
 
-/* Advance all hashes by one step at a time: half the time of one hash after the other. A negative
- * number is replaced by its complement. */
-static void next_any(struct walk *walk, struct divisor by) {
-    uint32_t bit[BATCH];
-    for (size_t i = 0; i < BATCH; i++) {
-        uint32_t c = walk->at[i] += walk->step[i];
-        c ^= (uint32_t)((int32_t)c >> 31);
-        bit[i] = c - (uint32_t)((uint64_t)c * by.multiplier >> by.shift) * by.num_bits;
-    }
-    for (size_t i = 0; i < BATCH; i++) {
-        walk->word[i] = bit[i] >> 5;
-        walk->mask[i] = (uint32_t)1 << (bit[i] & 31);
-    }
-}
-
-#if defined(__x86_64__)
-/* The same, eight at a time. Products have 64 bits: those of even and of odd numbers by themselves. Left
- * to the compiler, the numbers are moved about for that, which takes as long again. */
-__attribute__((target("avx2"))) static void next_avx2(struct walk *walk, struct divisor by) {
-    const __m256i multiplier = _mm256_set1_epi32((int)by.multiplier);
-    const __m256i num_bits = _mm256_set1_epi32((int)by.num_bits);
-    const __m128i shift = _mm_cvtsi32_si128((int)by.shift);
-    const __m128i shift_high = _mm_cvtsi32_si128((int)by.shift - 32);
-    for (size_t i = 0; i < BATCH; i += 8) {
-        __m256i c = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(walk->at + i)),
-                                     _mm256_loadu_si256((const __m256i *)(walk->step + i)));
-        _mm256_storeu_si256((__m256i *)(walk->at + i), c);
-        c = _mm256_xor_si256(c, _mm256_srai_epi32(c, 31));
-        __m256i even = _mm256_srl_epi64(_mm256_mul_epu32(c, multiplier), shift);
-        __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(c, 32), multiplier);
-        __m256i quotient = _mm256_blend_epi32(even, _mm256_srl_epi32(odd, shift_high), 0xaa);
-        __m256i multiple = _mm256_mullo_epi32(quotient, num_bits);
-        __m256i bit = _mm256_sub_epi32(c, multiple);
-        __m256i mask = _mm256_sllv_epi32(_mm256_set1_epi32(1),
-                                         _mm256_and_si256(bit, _mm256_set1_epi32(31)));
-        _mm256_storeu_si256((__m256i *)(walk->word + i), _mm256_srli_epi32(bit, 5));
-        _mm256_storeu_si256((__m256i *)(walk->mask + i), mask);
-    }
-}
-/* The same, sixteen at a time. */
-__attribute__((target("avx512f,avx512dq,avx512vl"))) static void next_avx512(struct walk *walk,
-                                                                             struct divisor by) {
-    const __m512i multiplier = _mm512_set1_epi32((int)by.multiplier);
-    const __m512i num_bits = _mm512_set1_epi32((int)by.num_bits);
-    const __m128i shift = _mm_cvtsi32_si128((int)by.shift);
-    const __m128i shift_high = _mm_cvtsi32_si128((int)by.shift - 32);
-    for (size_t i = 0; i < BATCH; i += 16) {
-        __m512i c = _mm512_add_epi32(_mm512_loadu_si512(walk->at + i),
-                                     _mm512_loadu_si512(walk->step + i));
-        _mm512_storeu_si512(walk->at + i, c);
-        c = _mm512_xor_si512(c, _mm512_srai_epi32(c, 31));
-        __m512i even = _mm512_srl_epi64(_mm512_mul_epu32(c, multiplier), shift);
-        __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(c, 32), multiplier);
-        __m512i quotient = _mm512_mask_srl_epi32(even, 0xaaaa, odd, shift_high);
-        __m512i multiple = _mm512_mullo_epi32(quotient, num_bits);
-        __m512i bit = _mm512_sub_epi32(c, multiple);
-        __m512i mask = _mm512_sllv_epi32(_mm512_set1_epi32(1),
-                                         _mm512_and_si512(bit, _mm512_set1_epi32(31)));
-        _mm512_storeu_si512(walk->word + i, _mm512_srli_epi32(bit, 5));
-        _mm512_storeu_si512(walk->mask + i, mask);
-    }
-}
-#else
-static void next_avx2(struct walk *walk, struct divisor by) { next_any(walk, by); }
-static void next_avx512(struct walk *walk, struct divisor by) { next_any(walk, by); }
-#endif
-
-/* The fastest way on this machine; numbers of several at a time are shifted by 32 or more. */
-static void (*next_for(struct divisor by))(struct walk *, struct divisor) {
-    if (by.shift < 32 || code_path() < WITH_AVX2) return next_any;
-    return code_path() == WITH_AVX512 ? next_avx512 : next_avx2;
-}
-
-/* A filter into which hashes go. */
+/* A filter into which hashes go. The next row of bits to be set, and to be found thereafter, is `next`. */
 struct inserter {
     half_word *words;
     uint32_t num_hashes;
     struct divisor by;
-    void (*next)(struct walk *, struct divisor);
-    struct walk walk;
+    size_t next;
+    struct row_bits ahead[ROWS_AHEAD];
 };
 
+/* The rows ahead set no bit. */
 static struct inserter inserter_of(uint64_t *words, uint32_t num_bits, uint32_t num_hashes) {
-    struct divisor by = divisor_of(num_bits);
     return (struct inserter){
-        .words = (half_word *)words, .num_hashes = num_hashes, .by = by, .next = next_for(by)};
+        .words = (half_word *)words, .num_hashes = num_hashes, .by = divisor_of(num_bits)};
 }
 
-/* Insert up to BATCH hashes. */
-static void insert_some(struct inserter *to, const uint64_t *hashes, size_t count) {
-    struct walk *walk = &to->walk;
-    half_word *words = to->words;
-    start(walk, hashes, count);
-    for (uint32_t k = 0; k < to->num_hashes; k++) {
-        to->next(walk, to->by);
-        if (count == BATCH) {
-#pragma GCC unroll 8
-            for (size_t i = 0; i < BATCH; i++) words[walk->word[i]] |= walk->mask[i];
-        } else {
-            for (size_t i = 0; i < count; i++) words[walk->word[i]] |= walk->mask[i];
-        }
+INLINE void set_row(half_word *words, const struct row_bits *bits) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < ROW; i++) words[bits->word[i]] |= bits->mask[i];
+}
+
+/* Add to `missing` the bits that are clear. The words that have them are fetched first: so vectors do the
+ * rest. */
+INLINE void add_missing(const half_word *words, struct row_bits *bits, uint32_t *missing) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < ROW; i++) bits->word[i] = words[bits->word[i]];
+    for (size_t i = 0; i < ROW; i++) missing[i] |= bits->mask[i] & ~bits->word[i];
+}
+
+/* The hashes from `i` on, where a row is: there, or in `room` the last ones, and the first of them in place
+ * of those that are not there. */
+INLINE const uint64_t *row_at(const uint64_t *hashes, size_t i, size_t count, uint64_t *room) {
+    if (count - i >= ROW) return hashes + i;
+    for (size_t j = 0; j < ROW; j++) room[j] = hashes[i + j < count ? i + j : i];
+    return room;
+}
+
+/* Insert hashes but for the bits ahead, and look hashes up. */
+#define K_HASH_PATH(path, attribute)                                                               \
+    attribute static void insert_##path(struct inserter *to, const uint64_t *hashes,               \
+                                        size_t count) {                                            \
+        const struct divisor by = to->by;                                                          \
+        half_word *words = to->words;                                                              \
+        size_t next = to->next;                                                                    \
+        uint64_t room[ROW];                                                                        \
+        for (size_t i = 0; i < count; i += ROW) {                                                  \
+            struct row row = row_##path(row_at(hashes, i, count, room));                           \
+            for (uint32_t k = 0; k < to->num_hashes; k++) {                                        \
+                set_row(words, to->ahead + next);                                                  \
+                next_##path(&row, by, to->ahead + next);                                           \
+                next = (next + 1) % ROWS_AHEAD;                                                    \
+            }                                                                                      \
+        }                                                                                          \
+        to->next = next;                                                                           \
+    }                                                                                              \
+    attribute static void check_##path(const half_word *words, struct divisor by,                  \
+                                       uint32_t num_hashes, const uint64_t *hashes, size_t count,  \
+                                       uint8_t *found) {                                           \
+        struct row_bits bits;                                                                      \
+        uint64_t room[ROW];                                                                        \
+        for (size_t i = 0; i < count; i += ROW) {                                                  \
+            size_t n = count - i < ROW ? count - i : ROW;                                          \
+            struct row row = row_##path(row_at(hashes, i, count, room));                           \
+            uint32_t missing[ROW] = {0};                                                           \
+            for (uint32_t k = 0; k < num_hashes; k++) {                                            \
+                next_##path(&row, by, &bits);                                                      \
+                add_missing(words, &bits, missing);                                                \
+            }                                                                                      \
+            for (size_t j = 0; j < n; j++) found[i + j] = missing[j] == 0;                         \
+        }                                                                                          \
     }
+
+K_HASH_PATH(any, )
+
+#if defined(__x86_64__)
+K_HASH_PATH(avx2, __attribute__((target("avx2"))))
+K_HASH_PATH(avx512, __attribute__((target("avx512f,avx512dq,avx512vl"))))
+#else
+#define insert_avx2 insert_any
+#define insert_avx512 insert_any
+#define check_avx2 check_any
+#define check_avx512 check_any
+#endif
+
+static void insert_some(struct inserter *to, const uint64_t *hashes, size_t count) {
+    static void (*const paths[])(struct inserter *, const uint64_t *, size_t) = {
+        insert_any, insert_avx2, insert_avx512};
+    paths[code_path()](to, hashes, count);
+}
+
+/* Set the bits ahead, after the last hash. */
+static void finish(struct inserter *to) {
+    for (size_t i = 0; i < ROWS_AHEAD; i++) set_row(to->words, to->ahead + i);
 }
 
 /* The size of the batch that begins at value `i`. */
@@ -154,7 +117,8 @@ INLINE size_t batch_at(size_t i, size_t count) { return count - i < BATCH ? coun
 void k_hash_insert(uint64_t *words, uint32_t num_bits, uint32_t num_hashes, const uint64_t *hashes,
                    size_t count) {
     struct inserter to = inserter_of(words, num_bits, num_hashes);
-    for (size_t i = 0; i < count; i += BATCH) insert_some(&to, hashes + i, batch_at(i, count));
+    insert_some(&to, hashes, count);
+    finish(&to);
 }
 
 void k_hash_insert_numbers(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
@@ -165,6 +129,7 @@ void k_hash_insert_numbers(uint64_t *words, uint32_t num_bits, uint32_t num_hash
         wang(values + i, batch_at(i, count), hashes);
         insert_some(&to, hashes, batch_at(i, count));
     }
+    finish(&to);
 }
 
 void k_hash_insert_texts(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
@@ -176,6 +141,7 @@ void k_hash_insert_texts(uint64_t *words, uint32_t num_bits, uint32_t num_hashes
         hive64_slices(data, size, starts + i, batch_at(i, count), 0, seed, hashes);
         insert_some(&to, hashes, batch_at(i, count));
     }
+    finish(&to);
 }
 
 void k_hash_insert_decimals(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
@@ -186,6 +152,7 @@ void k_hash_insert_decimals(uint64_t *words, uint32_t num_bits, uint32_t num_has
         hive64_decimals(values + 16 * i, batch_at(i, count), scale, seed, hashes);
         insert_some(&to, hashes, batch_at(i, count));
     }
+    finish(&to);
 }
 
 void k_hash_insert_floats(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
@@ -217,6 +184,7 @@ void k_hash_insert_floats(uint64_t *words, uint32_t num_bits, uint32_t num_hashe
         wang(others + first, end - first, hashes);
         insert_some(&to, hashes, end - first);
     }
+    finish(&to);
 }
 
 uint64_t k_hash_bits_set(const uint64_t *words, size_t count) {
@@ -228,34 +196,12 @@ uint64_t k_hash_bits_set(const uint64_t *words, size_t count) {
     return bits;
 }
 
-/* Add to `missing` the bits of a step that are clear. The words that have them are fetched first: so
- * vectors do the rest. */
-INLINE void add_missing(const half_word *words, struct walk *walk, size_t count,
-                        uint32_t *missing) {
-#pragma GCC unroll 8
-    for (size_t i = 0; i < count; i++) walk->word[i] = words[walk->word[i]];
-    for (size_t i = 0; i < count; i++) missing[i] |= walk->mask[i] & ~walk->word[i];
-}
-
 void k_hash_check(const uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
                   const uint64_t *hashes, size_t count, uint8_t *found) {
-    struct divisor by = divisor_of(num_bits);
-    void (*next)(struct walk *, struct divisor) = next_for(by);
-    const half_word *halves = (const half_word *)words;
-    struct walk walk = {0};
-    for (size_t n; count > 0; hashes += n, found += n, count -= n) {
-        n = batch_at(0, count);
-        uint32_t missing[BATCH] = {0};
-        start(&walk, hashes, n);
-        for (uint32_t k = 0; k < num_hashes; k++) {
-            next(&walk, by);
-            if (n == BATCH)
-                add_missing(halves, &walk, BATCH, missing);
-            else
-                add_missing(halves, &walk, n, missing);
-        }
-        for (size_t i = 0; i < n; i++) found[i] = missing[i] == 0;
-    }
+    static void (*const paths[])(const half_word *, struct divisor, uint32_t, const uint64_t *,
+                                 size_t, uint8_t *) = {check_any, check_avx2, check_avx512};
+    paths[code_path()]((const half_word *)words, divisor_of(num_bits), num_hashes, hashes, count,
+                       found);
 }
 
 void k_hash_insert_wide(uint64_t *words, uint32_t num_bits, uint32_t num_hashes,
