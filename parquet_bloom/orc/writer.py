@@ -28,7 +28,7 @@ from parquet_bloom.orc.writers import UTF8_UTC
 from parquet_bloom.storage.new_version import Change, Version
 from parquet_bloom.storage.source import Source
 
-# Of what was copied, this much is compared at either end: the copying itself is the kernel's.
+# Of what was copied, this much is compared at either end: the rest was copied in the same calls.
 COMPARED_BYTES = 64 << 10
 
 # The new filter streams of a stripe, by column id; columns that are not here keep theirs.

@@ -26,6 +26,7 @@ from typing import Self
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.folder_sync import sync_folder
+from parquet_bloom.storage.local_copy import copy_range, write_at
 from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
@@ -44,9 +45,7 @@ NAME_BYTES = 200
 # A temporary file, or the checksum put aside for it, and of which output.
 _TEMPORARY = re.compile(r"\.(.*)\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
 
-# Errors of file systems that do not support copy_file_range between two files, hard links, or setting an
-# attribute or owner.
-NO_KERNEL_COPY = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+# Errors of file systems that do not support hard links, or setting an attribute or owner.
 NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
 NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 
@@ -107,30 +106,19 @@ class Output(ABC):
         self._copy(source, 0, self.prefix, 0)
 
     def _copy(self, source: Source, start: int, length: int, to: int) -> None:
-        """Copy `length` bytes from `start` in `source` to `to`, inside the kernel if possible."""
+        """Copy `length` bytes from `start` in `source` to `to`."""
         done = 0
         if isinstance(source, LocalSource):
-            with naming(self._target), tolerating(NO_KERNEL_COPY):
-                while done < length and (
-                    copied := os.copy_file_range(
-                        source.descriptor, self._descriptor, length - done, start + done, to + done
-                    )
-                ):
-                    done += copied
+            with naming(self._target):
+                done = copy_range(source.descriptor, start, self._descriptor, to, length)
         while done < length:
             data = source.read_at(start + done, min(COPY_CHUNK, length - done))
             self._write_at(to + done, data)
             done += len(data)
 
     def _write_at(self, offset: int, data: bytes | memoryview) -> None:
-        view = memoryview(data)
         with naming(self._target):
-            while view:
-                written = os.pwrite(self._descriptor, view, offset)
-                if written == 0:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                offset += written
-                view = view[written:]
+            write_at(self._descriptor, offset, data)
 
     def append(self, data: bytes | memoryview) -> int:
         """Write `data` at the end; returns its offset."""
