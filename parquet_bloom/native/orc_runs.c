@@ -65,14 +65,48 @@ INLINE uint64_t low_bits(int width) {
 
 INLINE size_t packed_bytes(size_t count, int width) { return (count * (size_t)width + 7) / 8; }
 
-/* Numbers of whole words need no shifts. */
-#define UNPACK(type, swapped)                                                                      \
+/* Numbers of whole words need no shifts: with instructions that swap the bytes of several, they take no
+ * longer than to copy. */
+#define WORDS(type, swapped)                                                                       \
     for (size_t i = 0; i < count; i++) {                                                           \
         type word;                                                                                 \
         memcpy(&word, packed + i * sizeof word, sizeof word);                                      \
         values[i] = swapped(word);                                                                 \
     }                                                                                              \
     return
+
+/* Compile for a kind of processor what becomes vectors: to unpack numbers of whole words, and to make
+ * signed numbers of zigzag numbers. */
+#define VECTORS_PATH(path, attribute)                                                              \
+    attribute static void unpack_words_##path(const uint8_t *packed, int width, size_t count,      \
+                                              uint64_t *values) {                                  \
+        switch (width) {                                                                           \
+        case 8: WORDS(uint8_t, );                                                                  \
+        case 16: WORDS(uint16_t, __builtin_bswap16);                                               \
+        case 32: WORDS(uint32_t, __builtin_bswap32);                                               \
+        case 64: WORDS(uint64_t, __builtin_bswap64);                                               \
+        }                                                                                          \
+    }                                                                                              \
+    attribute static void unzigzag_all_##path(uint64_t *values, size_t count) {                    \
+        for (size_t i = 0; i < count; i++) values[i] = unzigzag(values[i]);                        \
+    }
+
+VECTORS_PATH(any, )
+
+#if defined(__x86_64__)
+VECTORS_PATH(avx2, __attribute__((target("avx2"))))
+#else
+#define unpack_words_avx2 unpack_words_any
+#define unzigzag_all_avx2 unzigzag_all_any
+#endif
+
+static void unpack_words(const uint8_t *packed, int width, size_t count, uint64_t *values) {
+    (code_path() < WITH_AVX2 ? unpack_words_any : unpack_words_avx2)(packed, width, count, values);
+}
+
+static void unzigzag_all(uint64_t *values, size_t count) {
+    (code_path() < WITH_AVX2 ? unzigzag_all_any : unzigzag_all_avx2)(values, count);
+}
 
 /* A window of 8 bytes, of which a number begins in the first. */
 INLINE uint64_t in_window(const uint8_t *at, size_t bit, int width) {
@@ -103,11 +137,9 @@ static void unpack_eights(const uint8_t *packed, int width, size_t count, uint64
 /* Unpack `count` numbers of a width that has a code, the most significant bit first, from packed_bytes
  * bytes. */
 static void unpack(const uint8_t *packed, int width, size_t count, uint64_t *values) {
-    switch (width) {
-    case 8: UNPACK(uint8_t, );
-    case 16: UNPACK(uint16_t, __builtin_bswap16);
-    case 32: UNPACK(uint32_t, __builtin_bswap32);
-    case 64: UNPACK(uint64_t, __builtin_bswap64);
+    if (width == 8 || width == 16 || width == 32 || width == 64) {
+        unpack_words(packed, width, count, values);
+        return;
     }
     /* The numbers whose windows do not reach beyond the packed bytes. */
     size_t size = packed_bytes(count, width), i = 0;
@@ -150,8 +182,7 @@ static int64_t direct(struct input *in, int is_signed, int width, size_t count, 
     size_t size = packed_bytes(count, width);
     if (left_in(in) < 2 + size) return CUT;
     unpack(in->at + 2, width, count, values);
-    if (is_signed)
-        for (size_t i = 0; i < count; i++) values[i] = unzigzag(values[i]);
+    if (is_signed) unzigzag_all(values, count);
     in->at += 2 + size;
     return (int64_t)count;
 }

@@ -3,10 +3,12 @@ bytes, and bytes that are damaged or cut."""
 
 import numpy as np
 import pytest
+from conftest import missing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import orc_runs as oracle
 
+from parquet_bloom.native import _kernel
 from parquet_bloom.native._kernel import OrcBytes, OrcIntegers, orc_decimals, orc_rescale
 
 MOST_RUN_BYTES = 4356
@@ -119,6 +121,19 @@ def test_any_run(kind, code, length, seed, is_signed):
 COUNTS = [*range(1, 26), 63, 64, 65, 505, 511, 512]
 
 
+@pytest.fixture(params=_kernel.CODE_PATHS)
+def code_path(request):
+    """All paths of the kernel, on machines that have them."""
+    before = _kernel.code_path()
+    try:
+        _kernel.choose_code_path(request.param)
+    except ValueError:
+        missing(request.param)
+    yield
+    _kernel.choose_code_path(before)
+
+
+@pytest.mark.usefixtures("code_path")
 @pytest.mark.parametrize("code", range(32))
 @pytest.mark.parametrize("is_signed", [False, True])
 def test_any_width(code, is_signed):
