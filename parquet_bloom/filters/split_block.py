@@ -139,6 +139,19 @@ class SplitBlockBloomFilter:
         past the end."""
         return _kernel.insert_byte_array(self._words, values)
 
+    def check_fixed(self, values: memoryview, width: int) -> NDArray[np.bool_]:
+        """As check_hashes, for PLAIN values of `width` bytes each."""
+        return _kernel.check_fixed(self._words, values, width)
+
+    def check_slices(self, values: memoryview, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """As check_hashes, for the values values[offsets[i]:offsets[i + 1]], int64."""
+        return _kernel.check_slices(self._words, values, offsets)
+
+    def check_byte_array(self, values: memoryview) -> NDArray[np.bool_]:
+        """As check_hashes, for length-prefixed PLAIN values. Raises ValueError if one runs past the
+        end."""
+        return _kernel.check_byte_array(self._words, values)
+
     def insert_whole_pages(
         self, pages: _kernel.WholePages, data: memoryview, room: memoryview, wanted: int
     ) -> None:

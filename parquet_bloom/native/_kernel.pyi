@@ -159,6 +159,15 @@ def insert_fixed(words: _Words, values: _Bytes, width: int) -> int:
 def insert_byte_array(words: _Words, data: _Bytes) -> int:
     """Insert the length-prefixed values that fill `data`; returns their number."""
 
+def check_fixed(words: _Words, values: _Bytes, width: int) -> NDArray[np.bool_]:
+    """For each PLAIN value of `width` bytes: False if it was certainly never inserted."""
+
+def check_slices(words: _Words, data: _Bytes, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The same for the values data[offsets[i]:offsets[i + 1]]."""
+
+def check_byte_array(words: _Words, data: _Bytes) -> NDArray[np.bool_]:
+    """The same for the length-prefixed values that fill `data`."""
+
 def count_byte_array(data: _Bytes) -> int:
     """The number of length-prefixed values that fill `data`."""
 

@@ -19,7 +19,7 @@ cdef extern from "kernel.h" nogil:
     void c_xxh64_fixed "xxh64_fixed"(
         const uint8_t *values, size_t count, size_t width, uint64_t *hashes)
     void c_xxh64_slices "xxh64_slices"(
-        const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes)
+        const uint8_t *data, size_t size, const int64_t *offsets, size_t count, uint64_t *hashes)
     struct murmur3_hash:
         uint64_t low, high
     murmur3_hash c_murmur3 "murmur3"(const uint8_t *data, size_t size, uint32_t seed)
@@ -78,6 +78,15 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks)
     int64_t plain_insert_byte_array(
         const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks)
+    void plain_check_fixed(
+        const uint8_t *values, size_t count, size_t width, const uint32_t *words,
+        uint64_t num_blocks, uint8_t *found)
+    void slices_check(
+        const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
+        const uint32_t *words, uint64_t num_blocks, uint8_t *found)
+    int64_t plain_check_byte_array(
+        const uint8_t *data, size_t size, const uint32_t *words, uint64_t num_blocks,
+        uint8_t *found)
     int64_t plain_count_byte_array(const uint8_t *data, size_t size)
     size_t plain_hash_byte_array(
         const uint8_t *data, size_t size, size_t *at, size_t room, uint64_t *hashes)

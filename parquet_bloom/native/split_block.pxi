@@ -100,3 +100,50 @@ def insert_byte_array(uint32_t[::1] words not None, const uint8_t[::1] data not 
     with nogil:
         count = plain_insert_byte_array(_bytes(data), data.shape[0], &words[0], num_blocks)
     return _counted(count)
+
+
+def check_fixed(
+        const uint32_t[::1] words not None, const uint8_t[::1] values not None, size_t width):
+    import numpy as np
+
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef size_t count = _num_fixed(values, width)
+    found = np.empty(count, np.uint8)
+    cdef uint8_t[::1] out = found
+    if count:
+        with nogil:
+            plain_check_fixed(&values[0], count, width, &words[0], num_blocks, &out[0])
+    return found.view(np.bool_)
+
+
+def check_slices(
+        const uint32_t[::1] words not None, const uint8_t[::1] data not None,
+        const int64_t[::1] offsets not None):
+    import numpy as np
+
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef size_t count = _num_slices(data, offsets, 0)
+    found = np.empty(count, np.uint8)
+    cdef uint8_t[::1] out = found
+    if count:
+        with nogil:
+            slices_check(
+                _bytes(data), data.shape[0], &offsets[0], count, &words[0], num_blocks, &out[0])
+    return found.view(np.bool_)
+
+
+def check_byte_array(const uint32_t[::1] words not None, const uint8_t[::1] data not None):
+    import numpy as np
+
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef int64_t count
+    # To count them first takes half as long as to check them.
+    found = np.empty(data.shape[0] // 4, np.uint8)
+    cdef uint8_t[::1] out = found
+    with nogil:
+        count = plain_check_byte_array(
+            _bytes(data), data.shape[0], &words[0], num_blocks, <uint8_t *>_bytes(out))
+    # Nothing is left that refers to what `found` shrinks from.
+    out = None
+    found.resize(_counted(count), refcheck=False)
+    return found.view(np.bool_)

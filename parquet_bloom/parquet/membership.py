@@ -148,7 +148,7 @@ def _with_missing(
     for part in chunk_runs(file.source, file.footer, chunk, PageBuffer()):
         # The entries of a dictionary are numbered.
         for run in (part.run,) if part.is_dictionary else part.run.parts():
-            is_missing = ~filter.check_hashes(run.hashes())
+            is_missing = ~run.found_in(filter)
             num_values = is_missing.size
             if part.is_dictionary and is_missing.any():
                 # Entries that no row refers to need not be found.
