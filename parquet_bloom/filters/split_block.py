@@ -46,7 +46,7 @@ class SplitBlockBloomFilter:
         self._words = view
 
     @classmethod
-    def empty(cls, num_blocks: int) -> SplitBlockBloomFilter:
+    def empty(cls, num_blocks: int) -> Self:
         """A filter of `num_blocks` blocks (1 <= num_blocks < 2^31) with every bit clear."""
         if not 1 <= num_blocks < 1 << 31:
             raise FilterError(f"number of blocks: {num_blocks}, expected 1 to 2^31 - 1")
@@ -162,7 +162,7 @@ class SplitBlockBloomFilter:
         """Insert whatever was inserted into `other`, a filter of the same size."""
         _kernel.unite(self._words, other._words)
 
-    def fold(self, factor: int = 2) -> SplitBlockBloomFilter:
+    def fold(self, factor: int = 2) -> Self:
         """OR every `factor` adjacent blocks into one. Raises FilterError if some are left over.
 
         The block index is a multiply-shift, so this is bit for bit the filter that would have been
@@ -170,19 +170,24 @@ class SplitBlockBloomFilter:
         """
         if factor < 1 or self.num_blocks % factor:
             raise FilterError(f"fold by {factor}: expected a divisor of {self.num_blocks} blocks")
-        folded = SplitBlockBloomFilter.empty(self.num_blocks // factor)
+        folded = self.empty(self.num_blocks // factor)
         _kernel.fold(self._words, factor, folded._words)
         return folded
 
-    def fold_to_fpp(self, fpp: float, min_blocks: int) -> SplitBlockBloomFilter:
+    def fold_to_fpp(self, fpp: float, min_blocks: int) -> Self:
         """Halve the filter as long as the FPP computed from its bits stays within `fpp`."""
         smallest = self
-        while smallest.num_blocks % 2 == 0 and smallest.num_blocks // 2 >= min_blocks:
-            folded = smallest.fold()
-            if folded.fpp > fpp:
-                break
-            smallest = folded
+        while (
+            smallest.num_blocks % 2 == 0
+            and smallest.num_blocks // 2 >= min_blocks
+            and _kernel.halved_fpp(smallest._words, fpp) <= fpp
+        ):
+            smallest = smallest.fold()
         return smallest
+
+    def settled(self) -> SettledFilter:
+        """The same bits, into which nothing more will be inserted."""
+        return SettledFilter(self._words)
 
 
 class SettledFilter(SplitBlockBloomFilter):
@@ -196,14 +201,16 @@ class SettledFilter(SplitBlockBloomFilter):
     def fpp(self) -> float:
         return super().fpp
 
-    def fold_to_fpp(self, fpp: float, min_blocks: int) -> SplitBlockBloomFilter:
+    def fold_to_fpp(self, fpp: float, min_blocks: int) -> Self:
         key = fpp, min_blocks
         if key not in self._folded:
-            self._folded[key] = super().fold_to_fpp(fpp, min_blocks)
-        return self._folded[key]
+            folded = super().fold_to_fpp(fpp, min_blocks)
+            # A filter that refers to itself would be kept until somebody collects such.
+            self._folded[key] = None if folded is self else folded
+        return self._folded[key] or self
 
     @cached_property
-    def _folded(self) -> dict[tuple[float, int], SplitBlockBloomFilter]:
+    def _folded(self) -> dict[tuple[float, int], Self | None]:
         return {}
 
 

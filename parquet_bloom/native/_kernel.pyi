@@ -153,6 +153,9 @@ def choose_code_path(name: str) -> None:
     """Use this one in the whole process (tests, benchmarks). Raises ValueError if the processor lacks
     it."""
 
+def halved_fpp(words: _Words, most: float) -> float:
+    """The FPP after a fold by 2; or any that is more than `most`, once it must be more."""
+
 def insert_fixed(words: _Words, values: _Bytes, width: int) -> int:
     """Insert PLAIN values of `width` bytes; returns their number."""
 

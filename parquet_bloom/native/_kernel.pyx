@@ -74,6 +74,7 @@ cdef extern from "kernel.h" nogil:
     void split_block_unite(uint32_t *words, const uint32_t *others, uint64_t num_blocks)
     uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks)
     double split_block_fpp(const uint32_t *words, uint64_t num_blocks)
+    double split_block_halved_fpp(const uint32_t *words, uint64_t num_blocks, double most)
     void plain_insert_fixed(
         const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks)
     int64_t plain_insert_byte_array(

@@ -125,6 +125,9 @@ uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks);
 /* Probability that a random hash is found: the mean over blocks of the product of the words' fills. */
 double split_block_fpp(const uint32_t *words, uint64_t num_blocks);
 
+/* The same after split_block_fold by a factor of 2; or any more than `most`, once it must be more. */
+double split_block_halved_fpp(const uint32_t *words, uint64_t num_blocks, double most);
+
 /* ---- plain_pages.c: values of PLAIN pages straight into a filter, or checked ----------------- */
 
 /* Insert `count` values of `width` bytes. */

@@ -1,16 +1,43 @@
 # Split block Bloom filters, and what inserts stored values into them.
 
 
-# Of a line of the cache: no block lies in two of them.
 cdef enum:
+    # Of a line of the cache: no block lies in two of them.
     _ALIGNMENT = 64
+    # Of a huge page, on nearly all machines.
+    _HUGE_ALIGNMENT = 2 << 20
 
 
 def clear_words(uint64_t num_blocks):
-    memory = bytearray(32 * num_blocks + _ALIGNMENT - 1)
+    cdef size_t size = 32 * num_blocks, alignment = _ALIGNMENT
+    if size < _HUGE_ALIGNMENT:
+        memory = bytearray(size + _ALIGNMENT - 1)
+    else:
+        alignment = _HUGE_ALIGNMENT
+        memory = _huge_pages(size + _HUGE_ALIGNMENT - 1)
     cdef const uint8_t[::1] view = memory
-    cdef Py_ssize_t start = -<Py_ssize_t>&view[0] % _ALIGNMENT
-    return memoryview(memory)[start : start + 32 * num_blocks].cast("I")
+    cdef size_t start = -<size_t>&view[0] % alignment
+    return memoryview(memory)[start : start + size].cast("I")
+
+
+cdef object _huge_pages(size_t size):
+    """Clear memory that takes few page faults, where the system has a way: inserts come to all of its
+    pages, and as many faults would take longer than they do."""
+    import mmap
+
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return bytearray(size)
+    # Shared memory, which is what mmap takes by default, has small pages.
+    try:
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        raise MemoryError(f"{size} bytes") from None
+    try:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    except OSError:
+        # The system was built without them.
+        pass
+    return memory
 
 
 def insert_value(uint32_t[::1] words not None, const uint8_t[::1] value not None):
@@ -76,6 +103,16 @@ def fpp(const uint32_t[::1] words not None):
     cdef double answer
     with nogil:
         answer = split_block_fpp(&words[0], num_blocks)
+    return answer
+
+
+def halved_fpp(const uint32_t[::1] words not None, double most):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef double answer
+    if num_blocks % 2:
+        raise ValueError(f"words: {num_blocks} blocks, expected an even number")
+    with nogil:
+        answer = split_block_halved_fpp(&words[0], num_blocks, most)
     return answer
 
 

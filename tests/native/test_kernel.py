@@ -390,6 +390,41 @@ def test_popcount_and_fpp_by_hand(filter: spec.Filter, bits: int, expected: floa
     assert _kernel.fpp(spec.words(filter)) == expected
 
 
+@pytest.mark.usefixtures("code_path")
+@pytest.mark.parametrize("num_blocks", [2, 4, 64, 1024, 4096])
+def test_halved_fpp(num_blocks: int) -> None:
+    words = random_words(num_blocks, num_blocks)
+    expected = _kernel.fpp(fold(words, 2))
+    assert _kernel.halved_fpp(words, 1.0) == expected
+    assert _kernel.halved_fpp(words, expected) == expected
+    for most in (0.0, expected / 2, np.nextafter(expected, 0)):
+        assert _kernel.halved_fpp(words, most) > most
+
+
+def test_halved_fpp_does_not_look_at_more_than_it_needs() -> None:
+    full = np.full(8 * 4096, 0xFFFFFFFF, np.uint32)
+    assert _kernel.halved_fpp(full, 1.0) == 1
+    assert 0.5 < _kernel.halved_fpp(full, 0.5) < 0.8
+
+
+@pytest.mark.parametrize("num_blocks", [1, 3])
+def test_halved_fpp_refuses_what_cannot_be_halved(num_blocks: int) -> None:
+    message = f"^words: {num_blocks} blocks, expected an even number$"
+    with pytest.raises(ValueError, match=message):
+        _kernel.halved_fpp(np.zeros(8 * num_blocks, np.uint32), 1.0)
+
+
+@pytest.mark.parametrize("num_bytes", [32, 96, 1 << 20, (2 << 20) - 32, 2 << 20, (4 << 20) + 32])
+def test_clear_words(num_bytes: int) -> None:
+    """Writable, and no block in two lines of the cache; large ones begin with a huge page."""
+    words = np.frombuffer(_kernel.clear_words(num_bytes // 32), np.uint32)
+    assert words.nbytes == num_bytes
+    assert words.ctypes.data % (64 if num_bytes < 2 << 20 else 2 << 20) == 0
+    assert not words.any()
+    words[[0, -1]] = 1
+    assert words.sum() == 2
+
+
 # --- PLAIN values ---------------------------------------------------------------------------------
 
 
@@ -865,6 +900,7 @@ CALLS_WITHOUT_LOCK = {
     "fold": lambda: fold(MANY_WORDS, 2),
     "popcount": lambda: _kernel.popcount(MANY_WORDS),
     "fpp": lambda: _kernel.fpp(MANY_WORDS),
+    "halved_fpp": lambda: _kernel.halved_fpp(MANY_WORDS, 1.0),
     "insert_fixed": lambda: _kernel.insert_fixed(np.zeros(8000, np.uint32), MANY_BYTES, 4),
     "insert_byte_array": lambda: _kernel.insert_byte_array(
         np.zeros(8000, np.uint32), MANY_BYTE_ARRAYS
