@@ -313,7 +313,7 @@ def test_the_first_and_last_hash_of_every_block(num_blocks: int) -> None:
 
 def test_all_code_paths_give_the_same_bits(code_paths: Sequence[str]) -> None:
     hashes, others = random_hashes(1, 20_000), random_hashes(2, 20_000)
-    for num_blocks in (1, 3, 1000, 4096):
+    for num_blocks in (1, 3, 1000, 4096, 1 << 16, (1 << 16) + 1):
         results = set()
         for path in code_paths:
             _kernel.choose_code_path(path)
