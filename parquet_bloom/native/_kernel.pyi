@@ -149,6 +149,9 @@ CODE_PATHS: tuple[str, ...]
 def code_path() -> str:
     """The one that is used: the last one that this processor has, until another is chosen."""
 
+def keep_freed_memory(size: int) -> None:
+    """Have the allocator keep blocks of up to `size` bytes that are freed, where it is glibc's."""
+
 def choose_code_path(name: str) -> None:
     """Use this one in the whole process (tests, benchmarks). Raises ValueError if the processor lacks
     it."""

@@ -15,6 +15,7 @@ cdef extern from "kernel.h" nogil:
         NUM_CODE_PATHS
     code_path_t c_code_path "code_path"()
     int c_choose_code_path "choose_code_path"(code_path_t wanted)
+    void c_keep_freed_memory "keep_freed_memory"(size_t size)
     uint64_t c_xxh64 "xxh64"(const uint8_t *data, size_t size)
     void c_xxh64_fixed "xxh64_fixed"(
         const uint8_t *values, size_t count, size_t width, uint64_t *hashes)
@@ -285,6 +286,10 @@ if len(CODE_PATHS) != NUM_CODE_PATHS:
 
 def code_path():
     return CODE_PATHS[c_code_path()]
+
+
+def keep_freed_memory(size_t size):
+    c_keep_freed_memory(size)
 
 
 def choose_code_path(name):

@@ -30,6 +30,10 @@ enum code_path code_path(void);
 /* Returns 0, or -1 if this machine lacks it. */
 int choose_code_path(enum code_path wanted);
 
+/* Have the allocator keep blocks of up to `size` bytes that are freed, as far as it can be told. Nothing
+ * is written to. */
+void keep_freed_memory(size_t size);
+
 /* ---- xxh64.c: XXH64 with seed 0 ------------------------------------------------------------- */
 
 uint64_t xxh64(const uint8_t *data, size_t size);
