@@ -6,11 +6,13 @@ cdef enum:
     _ALIGNMENT = 64
     # Of a huge page, on nearly all machines.
     _HUGE_ALIGNMENT = 2 << 20
+    # Less than this, the allocator keeps and has again, which takes no faults at all.
+    _LARGE = 4 << 20
 
 
 def clear_words(uint64_t num_blocks):
     cdef size_t size = 32 * num_blocks, alignment = _ALIGNMENT
-    if size < _HUGE_ALIGNMENT:
+    if size < _LARGE:
         memory = bytearray(size + _ALIGNMENT - 1)
     else:
         alignment = _HUGE_ALIGNMENT

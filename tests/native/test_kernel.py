@@ -414,12 +414,12 @@ def test_halved_fpp_refuses_what_cannot_be_halved(num_blocks: int) -> None:
         _kernel.halved_fpp(np.zeros(8 * num_blocks, np.uint32), 1.0)
 
 
-@pytest.mark.parametrize("num_bytes", [32, 96, 1 << 20, (2 << 20) - 32, 2 << 20, (4 << 20) + 32])
+@pytest.mark.parametrize("num_bytes", [32, 96, 1 << 20, (4 << 20) - 32, 4 << 20, (6 << 20) + 32])
 def test_clear_words(num_bytes: int) -> None:
     """Writable, and no block in two lines of the cache; large ones begin with a huge page."""
     words = np.frombuffer(_kernel.clear_words(num_bytes // 32), np.uint32)
     assert words.nbytes == num_bytes
-    assert words.ctypes.data % (64 if num_bytes < 2 << 20 else 2 << 20) == 0
+    assert words.ctypes.data % (64 if num_bytes < 4 << 20 else 2 << 20) == 0
     assert not words.any()
     words[[0, -1]] = 1
     assert words.sum() == 2
