@@ -23,7 +23,7 @@ def compare_kernels(rounds: int) -> Table:
         "A million values, nanoseconds per value. Strings have 25 bytes, 6 to 30 (short) or 20 to 200"
         f" (long). Half of the checks find theirs. pbloom with the instructions that this processor"
         f" has, and with fewer: AVX-512 hashes eight values at a time, one to a lane, strings of up to"
-        f" 63 bytes among them; AVX2 sets and checks the eight words of a block at a time, and hashes"
+        f" 255 bytes among them; AVX2 sets and checks the eight words of a block at a time, and hashes"
         f" values one by one, as any processor does. {rounds} rounds.",
         ("", "filter", "Arrow C++", *(f"pbloom, {name}" for name in ours), "pbloom / Arrow"),
         [kernel_row(case, ours) for case in cases],

@@ -54,7 +54,7 @@ def missing_values(
     values: dict[bytes, StoredValue] = {}
     for part in chunk_runs(file.source, file.footer, chunk):
         if part.page in wanted:
-            is_missing = ~filter.check_hashes(part.run.hashes())
+            is_missing = ~part.run.found_in(filter)
             if part.is_dictionary:
                 is_missing &= _used(file, chunk, is_missing.size)
             for value in _chosen(part, is_missing, quota, room, random):

@@ -43,7 +43,7 @@ class SplitBlockBloomFilter:
         self._words = view
 
     @classmethod
-    def empty(cls, num_blocks: int) -> SplitBlockBloomFilter:
+    def empty(cls, num_blocks: int) -> Self:
         """A filter of `num_blocks` blocks (1 <= num_blocks < 2^31) with every bit clear."""
         if not 1 <= num_blocks < 1 << 31:
             raise FilterError(f"number of blocks: {num_blocks}, expected 1 to 2^31 - 1")
@@ -130,6 +130,19 @@ class SplitBlockBloomFilter:
         past the end."""
         return _kernel.insert_byte_array(self._words, values)
 
+    def check_fixed(self, values: memoryview, width: int) -> NDArray[np.bool_]:
+        """As check_hashes, for PLAIN values of `width` bytes each."""
+        return _kernel.check_fixed(self._words, values, width)
+
+    def check_slices(self, values: memoryview, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """As check_hashes, for the values values[offsets[i]:offsets[i + 1]], int64."""
+        return _kernel.check_slices(self._words, values, offsets)
+
+    def check_byte_array(self, values: memoryview) -> NDArray[np.bool_]:
+        """As check_hashes, for length-prefixed PLAIN values. Raises ValueError if one runs past the
+        end."""
+        return _kernel.check_byte_array(self._words, values)
+
     def insert_whole_pages(
         self, pages: _kernel.WholePages, data: memoryview, room: memoryview, wanted: int
     ) -> None:
@@ -140,7 +153,7 @@ class SplitBlockBloomFilter:
         """Insert whatever was inserted into `other`, a filter of the same size."""
         _kernel.unite(self._words, other._words)
 
-    def fold(self, factor: int = 2) -> SplitBlockBloomFilter:
+    def fold(self, factor: int = 2) -> Self:
         """OR every `factor` adjacent blocks into one. Raises FilterError if some are left over.
 
         The block index is a multiply-shift, so this is bit for bit the filter that would have been
@@ -148,19 +161,24 @@ class SplitBlockBloomFilter:
         """
         if factor < 1 or self.num_blocks % factor:
             raise FilterError(f"fold by {factor}: expected a divisor of {self.num_blocks} blocks")
-        folded = SplitBlockBloomFilter.empty(self.num_blocks // factor)
+        folded = self.empty(self.num_blocks // factor)
         _kernel.fold(self._words, factor, folded._words)
         return folded
 
-    def fold_to_fpp(self, fpp: float, min_blocks: int) -> SplitBlockBloomFilter:
+    def fold_to_fpp(self, fpp: float, min_blocks: int) -> Self:
         """Halve the filter as long as the FPP computed from its bits stays within `fpp`."""
         smallest = self
-        while smallest.num_blocks % 2 == 0 and smallest.num_blocks // 2 >= min_blocks:
-            folded = smallest.fold()
-            if folded.fpp > fpp:
-                break
-            smallest = folded
+        while (
+            smallest.num_blocks % 2 == 0
+            and smallest.num_blocks // 2 >= min_blocks
+            and _kernel.halved_fpp(smallest._words, fpp) <= fpp
+        ):
+            smallest = smallest.fold()
         return smallest
+
+    def settled(self) -> SettledFilter:
+        """The same bits, into which nothing more will be inserted."""
+        return SettledFilter(self._words)
 
 
 class SettledFilter(SplitBlockBloomFilter):
@@ -174,14 +192,16 @@ class SettledFilter(SplitBlockBloomFilter):
     def fpp(self) -> float:
         return super().fpp
 
-    def fold_to_fpp(self, fpp: float, min_blocks: int) -> SplitBlockBloomFilter:
+    def fold_to_fpp(self, fpp: float, min_blocks: int) -> Self:
         key = fpp, min_blocks
         if key not in self._folded:
-            self._folded[key] = super().fold_to_fpp(fpp, min_blocks)
-        return self._folded[key]
+            folded = super().fold_to_fpp(fpp, min_blocks)
+            # A filter that refers to itself would be kept until somebody collects such.
+            self._folded[key] = None if folded is self else folded
+        return self._folded[key] or self
 
     @cached_property
-    def _folded(self) -> dict[tuple[float, int], SplitBlockBloomFilter]:
+    def _folded(self) -> dict[tuple[float, int], Self | None]:
         return {}
 
 

@@ -152,15 +152,30 @@ CODE_PATHS: tuple[str, ...]
 def code_path() -> str:
     """The one that is used: the last one that this processor has, until another is chosen."""
 
+def keep_freed_memory(size: int) -> None:
+    """Have the allocator keep blocks of up to `size` bytes that are freed, where it is glibc's."""
+
 def choose_code_path(name: str) -> None:
     """Use this one in the whole process (tests, benchmarks). Raises ValueError if the processor lacks
     it."""
+
+def halved_fpp(words: _Words, most: float) -> float:
+    """The FPP after a fold by 2; or any that is more than `most`, once it must be more."""
 
 def insert_fixed(words: _Words, values: _Bytes, width: int) -> int:
     """Insert PLAIN values of `width` bytes; returns their number."""
 
 def insert_byte_array(words: _Words, data: _Bytes) -> int:
     """Insert the length-prefixed values that fill `data`; returns their number."""
+
+def check_fixed(words: _Words, values: _Bytes, width: int) -> NDArray[np.bool_]:
+    """For each PLAIN value of `width` bytes: False if it was certainly never inserted."""
+
+def check_slices(words: _Words, data: _Bytes, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The same for the values data[offsets[i]:offsets[i + 1]]."""
+
+def check_byte_array(words: _Words, data: _Bytes) -> NDArray[np.bool_]:
+    """The same for the length-prefixed values that fill `data`."""
 
 def count_byte_array(data: _Bytes) -> int:
     """The number of length-prefixed values that fill `data`."""

@@ -15,11 +15,12 @@ cdef extern from "kernel.h" nogil:
         NUM_CODE_PATHS
     code_path_t c_code_path "code_path"()
     int c_choose_code_path "choose_code_path"(code_path_t wanted)
+    void c_keep_freed_memory "keep_freed_memory"(size_t size)
     uint64_t c_xxh64 "xxh64"(const uint8_t *data, size_t size)
     void c_xxh64_fixed "xxh64_fixed"(
         const uint8_t *values, size_t count, size_t width, uint64_t *hashes)
     void c_xxh64_slices "xxh64_slices"(
-        const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes)
+        const uint8_t *data, size_t size, const int64_t *offsets, size_t count, uint64_t *hashes)
     struct murmur3_hash:
         uint64_t low, high
     murmur3_hash c_murmur3 "murmur3"(const uint8_t *data, size_t size, uint32_t seed)
@@ -76,10 +77,20 @@ cdef extern from "kernel.h" nogil:
     uint64_t split_block_outside(
         const uint32_t *words, const uint32_t *others, uint64_t num_blocks)
     double split_block_fpp(const uint32_t *words, uint64_t num_blocks)
+    double split_block_halved_fpp(const uint32_t *words, uint64_t num_blocks, double most)
     void plain_insert_fixed(
         const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks)
     int64_t plain_insert_byte_array(
         const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks)
+    void plain_check_fixed(
+        const uint8_t *values, size_t count, size_t width, const uint32_t *words,
+        uint64_t num_blocks, uint8_t *found)
+    void slices_check(
+        const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
+        const uint32_t *words, uint64_t num_blocks, uint8_t *found)
+    int64_t plain_check_byte_array(
+        const uint8_t *data, size_t size, const uint32_t *words, uint64_t num_blocks,
+        uint8_t *found)
     int64_t plain_count_byte_array(const uint8_t *data, size_t size)
     size_t plain_hash_byte_array(
         const uint8_t *data, size_t size, size_t *at, size_t room, uint64_t *hashes)
@@ -277,6 +288,10 @@ if len(CODE_PATHS) != NUM_CODE_PATHS:
 
 def code_path():
     return CODE_PATHS[c_code_path()]
+
+
+def keep_freed_memory(size_t size):
+    c_keep_freed_memory(size)
 
 
 def choose_code_path(name):

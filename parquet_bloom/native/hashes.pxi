@@ -48,7 +48,7 @@ def xxh64_slices(const uint8_t[::1] data not None, const int64_t[::1] offsets no
     cdef uint64_t[::1] out = hashes
     if count:
         with nogil:
-            c_xxh64_slices(_bytes(data), &offsets[0], count, &out[0])
+            c_xxh64_slices(_bytes(data), data.shape[0], &offsets[0], count, &out[0])
     return hashes
 
 

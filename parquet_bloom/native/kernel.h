@@ -30,6 +30,10 @@ enum code_path code_path(void);
 /* Returns 0, or -1 if this machine lacks it. */
 int choose_code_path(enum code_path wanted);
 
+/* Have the allocator keep blocks of up to `size` bytes that are freed, as far as it can be told. Nothing
+ * is written to. */
+void keep_freed_memory(size_t size);
+
 /* ---- xxh64.c: XXH64 with seed 0 ------------------------------------------------------------- */
 
 uint64_t xxh64(const uint8_t *data, size_t size);
@@ -37,8 +41,10 @@ uint64_t xxh64(const uint8_t *data, size_t size);
 /* Hash `count` consecutive values of `width` bytes. */
 void xxh64_fixed(const uint8_t *values, size_t count, size_t width, uint64_t *hashes);
 
-/* Hash the values data[offsets[i] .. offsets[i + 1]); the caller has checked the offsets. */
-void xxh64_slices(const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes);
+/* Hash the values data[offsets[i] .. offsets[i + 1]); the caller has checked the offsets. `size`: of all
+ * data. */
+void xxh64_slices(const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
+                  uint64_t *hashes);
 
 /* ---- murmur3.c: MurmurHash3 x64_128, and Hive's variant -------------------------------------- */
 
@@ -125,7 +131,10 @@ uint64_t split_block_outside(const uint32_t *words, const uint32_t *others, uint
 /* Probability that a random hash is found: the mean over blocks of the product of the words' fills. */
 double split_block_fpp(const uint32_t *words, uint64_t num_blocks);
 
-/* ---- plain_pages.c: values of PLAIN pages straight into a filter ---------------------------- */
+/* The same after split_block_fold by a factor of 2; or any more than `most`, once it must be more. */
+double split_block_halved_fpp(const uint32_t *words, uint64_t num_blocks, double most);
+
+/* ---- plain_pages.c: values of PLAIN pages straight into a filter, or checked ----------------- */
 
 /* Insert `count` values of `width` bytes. */
 void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
@@ -135,6 +144,15 @@ void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint3
  * the first value that runs past the end). */
 int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
                                 uint64_t num_blocks);
+
+/* Whether each value is found; the slices are those of xxh64_slices. For length-prefixed values, `found`
+ * has room for size / 4 answers, more than which cannot be, and what the insert does is returned. */
+void plain_check_fixed(const uint8_t *values, size_t count, size_t width, const uint32_t *words,
+                       uint64_t num_blocks, uint8_t *found);
+void slices_check(const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
+                  const uint32_t *words, uint64_t num_blocks, uint8_t *found);
+int64_t plain_check_byte_array(const uint8_t *data, size_t size, const uint32_t *words,
+                               uint64_t num_blocks, uint8_t *found);
 
 /* Only count them; returns the same. */
 int64_t plain_count_byte_array(const uint8_t *data, size_t size);

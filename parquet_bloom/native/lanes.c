@@ -1,38 +1,8 @@
-/* XXH64 and Hive's Murmur3 of eight values at a time with AVX-512: one value to a lane of 64 bits.
- *
- *   value    | stripe of 32 bytes | ... | words of 8 bytes | 4 bytes | single bytes |
- *
- * The steps are those of xxh64.c and murmur3.c. Values of different lengths take different numbers of
- * them: a mask says which lanes take part in a step. That is quicker than a branch for each value,
- * because lengths that vary cannot be predicted.
- */
-#include "murmur3.h"
+/* XXH64 of eight values at a time; the steps are those of xxh64.c. */
 #include "xxh64.h"
 
-enum { STRIPE = 32 };
-
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl")))
-#define LANES_INLINE AVX512 INLINE
-
-typedef __m512i lanes;
-
-LANES_INLINE lanes all(uint64_t x) { return _mm512_set1_epi64((long long)x); }
-
-/* On processors from Golden Cove on, VPMULLQ waits for the register that it writes to, as if that were
- * an operand, and then values cannot be hashed side by side. So this writes to an operand. */
-LANES_INLINE lanes times(lanes x, uint64_t factor) {
-    __asm__("vpmullq %1, %0, %0" : "+v"(x) : "v"(all(factor)));
-    return x;
-}
-
-LANES_INLINE lanes plus(lanes x, lanes y) { return _mm512_add_epi64(x, y); }
-LANES_INLINE lanes xor (lanes x, lanes y) { return _mm512_xor_si512(x, y); }
-
-/* The count has to be a constant. */
-#define rotl(x, count) _mm512_rol_epi64(x, count)
+#include "lanes.h"
 
 LANES_INLINE lanes lane_round(lanes lane, lanes input) {
     return times(rotl(plus(lane, times(input, P2)), 31), P1);
@@ -60,54 +30,23 @@ LANES_INLINE lanes avalanche(lanes hash) {
     return xor(hash, _mm512_srli_epi64(hash, 32));
 }
 
-/* Eight values: where each starts, and its length. */
-struct eight {
-    const uint8_t *at[LANES];
-    uint64_t length[LANES];
-};
-
 /* ---- any lengths ------------------------------------------------------------------------------ */
 
-/* The four words of each of eight stripes: words[k] has the k-th of all. */
-LANES_INLINE void load_stripes(const uint8_t *const at[LANES], lanes words[4]) {
-    lanes pair[4];
-    for (int i = 0; i < 4; i++) {
-        const __m256i *low = (const __m256i *)at[i], *high = (const __m256i *)at[i + 4];
-        pair[i] = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(low)),
-                                     _mm256_loadu_si256(high), 1);
-    }
-    lanes even01 = _mm512_unpacklo_epi64(pair[0], pair[1]);
-    lanes even23 = _mm512_unpacklo_epi64(pair[2], pair[3]);
-    lanes odd01 = _mm512_unpackhi_epi64(pair[0], pair[1]);
-    lanes odd23 = _mm512_unpackhi_epi64(pair[2], pair[3]);
-    const lanes first = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-    const lanes second = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-    words[0] = _mm512_permutex2var_epi64(even01, first, even23);
-    words[1] = _mm512_permutex2var_epi64(odd01, first, odd23);
-    words[2] = _mm512_permutex2var_epi64(even01, second, even23);
-    words[3] = _mm512_permutex2var_epi64(odd01, second, odd23);
-}
-
-/* The lanes that `in` names from `changed`, and the others from `old`. */
-LANES_INLINE lanes where(__mmask8 in, lanes changed, lanes old) {
-    return _mm512_mask_mov_epi64(old, in, changed);
-}
-
-LANES_INLINE __mmask8 at_least(lanes x, uint64_t least) {
-    return _mm512_cmpge_epu64_mask(x, all(least));
-}
-
-/* The hash so far of values that begin with a whole stripe; advances `at` and `left` behind all such. */
-LANES_INLINE lanes hash_stripes(const uint8_t *at[LANES], lanes *left, lanes words[4]) {
+/* The hash so far of values that begin with a whole stripe, all of which are `words`. Lanes that have come
+ * to their end go on reading, to no effect. */
+LANES_INLINE lanes hash_stripes(const uint8_t *const at[LANES], lanes lengths, lanes words[4]) {
     lanes a = all(P1 + P2), b = all(P2), c = all(0), d = all(0 - P1);
-    for (__mmask8 in = at_least(*left, STRIPE); in; in = at_least(*left, STRIPE)) {
+    const uint8_t *next[LANES];
+    memcpy(next, at, sizeof next);
+    __mmask8 in = at_least(lengths, STRIPE);
+    for (uint64_t end = 2 * STRIPE; in; end += STRIPE) {
         a = where(in, lane_round(a, words[0]), a);
         b = where(in, lane_round(b, words[1]), b);
         c = where(in, lane_round(c, words[2]), c);
         d = where(in, lane_round(d, words[3]), d);
-        *left = where(in, _mm512_sub_epi64(*left, all(STRIPE)), *left);
-        for (int i = 0; i < LANES; i++) at[i] += in >> i & 1 ? STRIPE : 0;
-        load_stripes(at, words);
+        in = at_least(lengths, end);
+        for (int i = 0; i < LANES; i++) next[i] += STRIPE;
+        load_stripes(next, words);
     }
     lanes hash = plus(plus(rotl(a, 1), rotl(b, 7)), plus(rotl(c, 12), rotl(d, 18)));
     return merge_lane(merge_lane(merge_lane(merge_lane(hash, a), b), c), d);
@@ -135,44 +74,39 @@ LANES_INLINE lanes hash_rest(lanes hash, lanes left, const lanes words[4]) {
     return hash;
 }
 
-LANES_INLINE lanes hash_all(const struct eight *values) {
-    const uint8_t *at[LANES];
-    memcpy(at, values->at, sizeof at);
-    lanes length = _mm512_loadu_si512(values->length), left = length, words[4], hash = all(P5);
-    load_stripes(at, words);
-    __mmask8 has_stripes = at_least(length, STRIPE);
-    if (has_stripes) hash = where(has_stripes, hash_stripes(at, &left, words), hash);
-    return avalanche(hash_rest(plus(hash, length), left, words));
+LANES_INLINE lanes hash_eight(const struct eight *values, lanes lengths) {
+    lanes words[4], hash = all(P5), left = lengths;
+    load_stripes(values->at, words);
+    __mmask8 has_stripes = at_least(lengths, STRIPE);
+    if (has_stripes) {
+        hash = where(has_stripes, hash_stripes(values->at, lengths, words), hash);
+        left = _mm512_and_si512(lengths, all(STRIPE - 1));
+        const uint8_t *rest[LANES];
+        for (int i = 0; i < LANES; i++)
+            rest[i] = values->at[i] + (values->length[i] & ~(uint64_t)(STRIPE - 1));
+        load_stripes(rest, words);
+    }
+    return avalanche(hash_rest(plus(hash, lengths), left, words));
 }
 
-/* Values of so many bytes, a power of two, are hashed as quickly by themselves. */
-enum { LONG = 256 };
+/* ---- values after their lengths ----------------------------------------------------------------- */
 
 /* Where lengths vary, processors do not see early enough what will be read: this is so far ahead. */
-enum { LINE = 64, AHEAD = 2048 };
+enum { LINE = 64, AHEAD = 4096 };
 
+/* Values up to AHEAD bytes before the end. A loop that nearly always has as many rounds is predicted. */
 LANES_INLINE void prefetch(const uint8_t *data, size_t size, size_t start, size_t end) {
-    for (size_t at = start + AHEAD; at < end + AHEAD && at < size; at += LINE)
-        __builtin_prefetch(data + at);
+    if (size - end < AHEAD + 4 * LINE) return;
+    for (const uint8_t *at = data + start + AHEAD; at < data + end + AHEAD; at += 4 * LINE)
+        for (int i = 0; i < 4; i++) __builtin_prefetch(at + i * LINE);
 }
 
-/* Whether eight values, in the order in which they lie in a buffer up to `end`, can be hashed together:
- * none is long, or so close to `end` that no stripe can be loaded behind its last whole one. Nothing
- * else is read. */
-LANES_INLINE int are_short(const struct eight *values, const uint8_t *end) {
-    uint64_t bits = 0, room = (uint64_t)(end - values->at[LANES - 1]);
-    for (int i = 0; i < LANES; i++) bits |= values->length[i];
-    return bits < LONG && room >= values->length[LANES - 1] + STRIPE;
+/* Whether eight values from data[at] on have room, whatever their lengths, if they are short. */
+LANES_INLINE int has_room(size_t size, size_t at) {
+    return size - at >= LANES * (sizeof(uint32_t) + LONG) + LONG + STRIPE;
 }
 
-/* Hash such values, or return 0 for others. */
-LANES_INLINE int hash_eight(const struct eight *values, const uint8_t *end, uint64_t *hashes) {
-    if (!are_short(values, end)) return 0;
-    _mm512_storeu_si512(hashes, hash_all(values));
-    return 1;
-}
-
-/* Whether eight values from data[at] on, which are there, have the length of the first one. */
+/* Whether eight values from data[at] on, which have room, have the length of the first one. */
 LANES_INLINE int have_length(const uint8_t *data, uint32_t length) {
     uint32_t difference = 0;
     for (size_t i = 1; i < LANES; i++) {
@@ -183,111 +117,82 @@ LANES_INLINE int have_length(const uint8_t *data, uint32_t length) {
     return difference == 0;
 }
 
-/* Set the next eight values. Returns where they end, or 0 if one is long or runs past the end. A value
- * begins where the one before it ends, which takes time to find out; if the last eight all had the same
- * length, that is tried first. */
-LANES_INLINE size_t next_eight(const uint8_t *data, size_t size, size_t at, struct eight *values,
-                               int *is_even) {
-    uint32_t length = 0, first;
-    if (size - at < sizeof length) return 0;
-    memcpy(&first, data + at, sizeof first);
-    if (*is_even && first < LONG && size - at >= LANES * (sizeof first + LONG) &&
-        have_length(data + at, first)) {
+/* Hash values as long as the first of them, as far as there are eight together. */
+LANES_INLINE size_t hash_even(const uint8_t *data, size_t size, size_t *start, size_t room,
+                              uint64_t *hashes) {
+    size_t n = 0, next;
+    for (; room - n >= LANES && has_room(size, *start); n += LANES, *start = next) {
+        struct eight values;
+        uint32_t length;
+        memcpy(&length, data + *start, sizeof length);
+        if (length >= LONG || !have_length(data + *start, length)) break;
+        next = *start + LANES * (sizeof length + length);
         for (size_t i = 0; i < LANES; i++) {
-            values->at[i] = data + at + i * (sizeof first + first) + sizeof first;
-            values->length[i] = first;
+            values.at[i] = data + *start + i * (sizeof length + length) + sizeof length;
+            values.length[i] = length;
         }
-        return at + LANES * (sizeof first + first);
+        prefetch(data, size, *start, next);
+        _mm512_storeu_si512(hashes + n, hash_eight(&values, all(length)));
     }
-    uint32_t difference = 0;
+    return n;
+}
+
+/* Find the next eight values. Returns where they end, or 0 if one is long or they may lack room. */
+LANES_INLINE size_t find_eight(const uint8_t *data, size_t size, size_t at, struct eight *values) {
+    uint32_t bits = 0;
+    size_t start = at;
+    if (!has_room(size, at)) return 0;
     for (int i = 0; i < LANES; i++) {
-        if (size - at < sizeof length) return 0;
+        uint32_t length;
         memcpy(&length, data + at, sizeof length);
         at += sizeof length;
-        if (length >= LONG || size - at < length) return 0;
         values->at[i] = data + at;
         values->length[i] = length;
-        at += length;
-        difference |= length ^ first;
+        bits |= length;
+        /* Of a long value, which ends this, as much as there is room for. */
+        at += length % LONG;
     }
-    *is_even = difference == 0;
-    return at;
+    prefetch(data, size, start, at);
+    return bits < LONG ? at : 0;
+}
+
+/* A value begins where the one before it ends, which takes time to find out: so values are found while
+ * others, found before, are hashed. */
+enum { FOUND = 4 };
+
+/* Hash values of any lengths, up to eight of which one is long. */
+LANES_INLINE size_t hash_mixed(const uint8_t *data, size_t size, size_t *start, size_t room,
+                               uint64_t *hashes) {
+    struct eight found[FOUND];
+    size_t ends[FOUND], num_found = 0, n = 0, most = room / LANES, next = *start;
+    for (;; n++) {
+        for (; next != 0 && num_found < most && num_found < n + FOUND; num_found++) {
+            next = find_eight(data, size, next, &found[num_found % FOUND]);
+            if (next == 0) break;
+            ends[num_found % FOUND] = next;
+        }
+        if (n == num_found) return n * LANES;
+        const struct eight *values = &found[n % FOUND];
+        lanes lengths = _mm512_loadu_si512(values->length);
+        _mm512_storeu_si512(hashes + n * LANES, hash_eight(values, lengths));
+        *start = ends[n % FOUND];
+    }
 }
 
 AVX512 size_t lanes_hash_byte_array(const uint8_t *data, size_t size, size_t *start, size_t room,
                                     uint64_t *hashes) {
-    struct eight values;
-    int is_even = 1;
-    size_t n = 0, next;
-    for (; room - n >= LANES; n += LANES, *start = next) {
-        next = next_eight(data, size, *start, &values, &is_even);
-        if (next == 0) break;
-        if (!is_even) prefetch(data, size, *start, next);
-        if (!hash_eight(&values, data + size, hashes + n)) break;
-    }
-    return n;
+    size_t n = hash_even(data, size, start, room, hashes);
+    return n + hash_mixed(data, size, start, room - n, hashes + n);
 }
 
-AVX512 size_t lanes_hash_slices(const uint8_t *data, const int64_t *offsets, size_t count,
-                                uint64_t *hashes) {
+AVX512 size_t lanes_hash_slices(const uint8_t *data, size_t size, const int64_t *offsets,
+                                size_t count, uint64_t *hashes) {
     size_t n = 0;
     for (; count - n >= LANES; n += LANES) {
         struct eight values;
-        for (size_t i = 0; i < LANES; i++) {
-            values.at[i] = data + offsets[n + i];
-            values.length[i] = (uint64_t)(offsets[n + i + 1] - offsets[n + i]);
-        }
-        if (!hash_eight(&values, data + offsets[count], hashes + n)) break;
-    }
-    return n;
-}
-
-/* ---- Hive's Murmur3 of any lengths --------------------------------------------------------------- */
-
-LANES_INLINE lanes scramble(lanes word) { return times(rotl(times(word, C1), 31), C2); }
-
-LANES_INLINE lanes finish(lanes hash) {
-    hash = times(xor(hash, _mm512_srli_epi64(hash, 33)), C3);
-    hash = times(xor(hash, _mm512_srli_epi64(hash, 33)), C4);
-    return xor(hash, _mm512_srli_epi64(hash, 33));
-}
-
-/* Of values less than LONG, with room for a stripe behind the last whole one of each. */
-LANES_INLINE lanes hive_all(const struct eight *values, uint64_t seed) {
-    const uint8_t *at[LANES];
-    memcpy(at, values->at, sizeof at);
-    lanes length = _mm512_loadu_si512(values->length), hash = all(seed), words[4];
-    load_stripes(at, words);
-    lanes rest = words[0];
-    __mmask8 in = at_least(length, 8);
-    for (uint64_t i = 0; in; in = at_least(length, 8 * (i + 1))) {
-        lanes mixed = rotl(xor(hash, scramble(words[i % 4])), 27);
-        mixed = plus(plus(mixed, _mm512_slli_epi64(mixed, 2)), all(0x52dce729));
-        hash = where(in, mixed, hash);
-        if (++i % 4 == 0) {
-            __mmask8 whole = at_least(length, 8 * i);
-            for (int k = 0; k < LANES; k++) at[k] += whole >> k & 1 ? STRIPE : 0;
-            load_stripes(at, words);
-        }
-        rest = where(in, words[i % 4], rest);
-    }
-    lanes left = _mm512_slli_epi64(_mm512_and_si512(length, all(7)), 3);
-    lanes bits = _mm512_sub_epi64(_mm512_sllv_epi64(all(1), left), all(1));
-    hash = xor(hash, scramble(_mm512_and_si512(rest, bits)));
-    return finish(xor(hash, length));
-}
-
-AVX512 size_t lanes_hive64(const uint8_t *data, size_t size, const int64_t *starts, size_t count,
-                           int64_t gap, uint64_t seed, uint64_t *hashes) {
-    size_t n = 0;
-    for (; count - n >= LANES; n += LANES) {
-        struct eight values;
-        for (size_t i = 0; i < LANES; i++) {
-            values.at[i] = data + starts[n + i];
-            values.length[i] = (uint64_t)(starts[n + i + 1] - gap - starts[n + i]);
-        }
-        if (!are_short(&values, data + size)) break;
-        _mm512_storeu_si512(hashes + n, hive_all(&values, seed));
+        lanes lengths = set_slices(&values, data, offsets + n, 0);
+        if (!are_short(&values, lengths, data + size)) break;
+        _mm512_storeu_si512(hashes + n, hash_eight(&values, lengths));
     }
     return n;
 }
@@ -334,7 +239,8 @@ static AVX512 size_t hash_any_width(const uint8_t *first, size_t count, size_t w
             values.at[i] = first + (n + i) * width;
             values.length[i] = width;
         }
-        if (!hash_eight(&values, first + count * width, hashes + n)) break;
+        if (!are_short(&values, all(width), first + count * width)) break;
+        _mm512_storeu_si512(hashes + n, hash_eight(&values, all(width)));
     }
     return n;
 }
@@ -367,15 +273,9 @@ size_t lanes_hash_fixed(const uint8_t *values, size_t count, size_t width, uint6
     return 0;
 }
 
-size_t lanes_hash_slices(const uint8_t *data, const int64_t *offsets, size_t count,
+size_t lanes_hash_slices(const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
                          uint64_t *hashes) {
-    (void)data, (void)offsets, (void)count, (void)hashes;
-    return 0;
-}
-
-size_t lanes_hive64(const uint8_t *data, size_t size, const int64_t *starts, size_t count,
-                    int64_t gap, uint64_t seed, uint64_t *hashes) {
-    (void)data, (void)size, (void)starts, (void)count, (void)gap, (void)seed, (void)hashes;
+    (void)data, (void)size, (void)offsets, (void)count, (void)hashes;
     return 0;
 }
 

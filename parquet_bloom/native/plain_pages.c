@@ -1,11 +1,11 @@
-/* Insert PLAIN values (parquet-format, Encodings.md) straight from a page into a filter.
+/* Insert PLAIN values (parquet-format, Encodings.md) straight from a page into a filter, or check them.
  *
  *   fixed width   | value | value | ...                          INT32 ... FIXED_LEN_BYTE_ARRAY
  *   BYTE_ARRAY    | uint32 length | bytes | uint32 length | ...  hashed without the length
  */
 #include "xxh64.h"
 
-/* So many values are hashed before they are inserted: their hashes stay in the nearest cache. */
+/* So many values are hashed before they are inserted or checked: their hashes stay in the nearest cache. */
 enum { HASHED = 1024, MOST_PAUSE = 64 };
 
 void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
@@ -15,6 +15,26 @@ void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint3
         n = count < HASHED ? count : HASHED;
         xxh64_fixed(values, n, width, hashes);
         split_block_insert(words, num_blocks, hashes, n);
+    }
+}
+
+void plain_check_fixed(const uint8_t *values, size_t count, size_t width, const uint32_t *words,
+                       uint64_t num_blocks, uint8_t *found) {
+    uint64_t hashes[HASHED];
+    for (size_t n; count > 0; values += n * width, found += n, count -= n) {
+        n = count < HASHED ? count : HASHED;
+        xxh64_fixed(values, n, width, hashes);
+        split_block_check(words, num_blocks, hashes, n, found);
+    }
+}
+
+void slices_check(const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
+                  const uint32_t *words, uint64_t num_blocks, uint8_t *found) {
+    uint64_t hashes[HASHED];
+    for (size_t n; count > 0; offsets += n, found += n, count -= n) {
+        n = count < HASHED ? count : HASHED;
+        xxh64_slices(data, size, offsets, n, hashes);
+        split_block_check(words, num_blocks, hashes, n, found);
     }
 }
 
@@ -70,6 +90,19 @@ int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *word
     while (n == HASHED) {
         n = plain_hash_byte_array(data, size, &at, HASHED, hashes);
         split_block_insert(words, num_blocks, hashes, n);
+        total += (int64_t)n;
+    }
+    return at < size ? -1 - (int64_t)at : total;
+}
+
+int64_t plain_check_byte_array(const uint8_t *data, size_t size, const uint32_t *words,
+                               uint64_t num_blocks, uint8_t *found) {
+    uint64_t hashes[HASHED];
+    size_t at = 0, n = HASHED;
+    int64_t total = 0;
+    while (n == HASHED) {
+        n = plain_hash_byte_array(data, size, &at, HASHED, hashes);
+        split_block_check(words, num_blocks, hashes, n, found + total);
         total += (int64_t)n;
     }
     return at < size ? -1 - (int64_t)at : total;

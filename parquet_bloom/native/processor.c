@@ -1,4 +1,6 @@
-/* Which instructions this machine has, and which of them are used. */
+/* Which instructions this machine has, and which of them are used; what it does with freed memory. */
+#include <stdlib.h>
+
 #include "kernel.h"
 
 static int machine_has(enum code_path path) {
@@ -32,4 +34,11 @@ enum code_path code_path(void) {
         __atomic_store_n(&chosen, answer, __ATOMIC_RELAXED);
     }
     return (enum code_path)answer;
+}
+
+/* glibc gives freed memory back to the system from twice the size on of the largest mapping that it has
+ * ever seen freed; then each 4 KiB of it that are had again take a fault. */
+void keep_freed_memory(size_t size) {
+    void *volatile block = malloc(size);
+    free(block);
 }

@@ -1,16 +1,45 @@
 # Split block Bloom filters, and what inserts stored values into them.
 
 
-# Of a line of the cache: no block lies in two of them.
 cdef enum:
+    # Of a line of the cache: no block lies in two of them.
     _ALIGNMENT = 64
+    # Of a huge page, on nearly all machines.
+    _HUGE_ALIGNMENT = 2 << 20
+    # Less than this, the allocator keeps and has again, which takes no faults at all.
+    _LARGE = 4 << 20
 
 
 def clear_words(uint64_t num_blocks):
-    memory = bytearray(32 * num_blocks + _ALIGNMENT - 1)
+    cdef size_t size = 32 * num_blocks, alignment = _ALIGNMENT
+    if size < _LARGE:
+        memory = bytearray(size + _ALIGNMENT - 1)
+    else:
+        alignment = _HUGE_ALIGNMENT
+        memory = _huge_pages(size + _HUGE_ALIGNMENT - 1)
     cdef const uint8_t[::1] view = memory
-    cdef Py_ssize_t start = -<Py_ssize_t>&view[0] % _ALIGNMENT
-    return memoryview(memory)[start : start + 32 * num_blocks].cast("I")
+    cdef size_t start = -<size_t>&view[0] % alignment
+    return memoryview(memory)[start : start + size].cast("I")
+
+
+cdef object _huge_pages(size_t size):
+    """Clear memory that takes few page faults, where the system has a way: inserts come to all of its
+    pages, and as many faults would take longer than they do."""
+    import mmap
+
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return bytearray(size)
+    # Shared memory, which is what mmap takes by default, has small pages.
+    try:
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        raise MemoryError(f"{size} bytes") from None
+    try:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    except OSError:
+        # The system was built without them.
+        pass
+    return memory
 
 
 def insert_value(uint32_t[::1] words not None, const uint8_t[::1] value not None):
@@ -90,6 +119,16 @@ def fpp(const uint32_t[::1] words not None):
     return answer
 
 
+def halved_fpp(const uint32_t[::1] words not None, double most):
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef double answer
+    if num_blocks % 2:
+        raise ValueError(f"words: {num_blocks} blocks, expected an even number")
+    with nogil:
+        answer = split_block_halved_fpp(&words[0], num_blocks, most)
+    return answer
+
+
 def insert_fixed(uint32_t[::1] words not None, const uint8_t[::1] values not None, size_t width):
     cdef uint64_t num_blocks = _num_blocks(words)
     cdef size_t count = _num_fixed(values, width)
@@ -111,3 +150,50 @@ def insert_byte_array(uint32_t[::1] words not None, const uint8_t[::1] data not 
     with nogil:
         count = plain_insert_byte_array(_bytes(data), data.shape[0], &words[0], num_blocks)
     return _counted(count)
+
+
+def check_fixed(
+        const uint32_t[::1] words not None, const uint8_t[::1] values not None, size_t width):
+    import numpy as np
+
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef size_t count = _num_fixed(values, width)
+    found = np.empty(count, np.uint8)
+    cdef uint8_t[::1] out = found
+    if count:
+        with nogil:
+            plain_check_fixed(&values[0], count, width, &words[0], num_blocks, &out[0])
+    return found.view(np.bool_)
+
+
+def check_slices(
+        const uint32_t[::1] words not None, const uint8_t[::1] data not None,
+        const int64_t[::1] offsets not None):
+    import numpy as np
+
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef size_t count = _num_slices(data, offsets, 0)
+    found = np.empty(count, np.uint8)
+    cdef uint8_t[::1] out = found
+    if count:
+        with nogil:
+            slices_check(
+                _bytes(data), data.shape[0], &offsets[0], count, &words[0], num_blocks, &out[0])
+    return found.view(np.bool_)
+
+
+def check_byte_array(const uint32_t[::1] words not None, const uint8_t[::1] data not None):
+    import numpy as np
+
+    cdef uint64_t num_blocks = _num_blocks(words)
+    cdef int64_t count
+    # To count them first takes half as long as to check them.
+    found = np.empty(data.shape[0] // 4, np.uint8)
+    cdef uint8_t[::1] out = found
+    with nogil:
+        count = plain_check_byte_array(
+            _bytes(data), data.shape[0], &words[0], num_blocks, <uint8_t *>_bytes(out))
+    # Nothing is left that refers to what `found` shrinks from.
+    out = None
+    found.resize(_counted(count), refcheck=False)
+    return found.view(np.bool_)

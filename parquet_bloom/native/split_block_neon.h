@@ -89,7 +89,7 @@ static void check_neon(const uint32_t *words, uint64_t num_blocks, const uint64_
     FOR_ALL_GROUPS(whole, 0, CHECK_GROUP);
     for (size_t i = whole; i < count; i++) {
         const char *at = blocks + block_at(hashes[i], (uint32_t)num_blocks);
-        found[i] = has_mask(*(const block *)at, MASK(hashes[i]));
+        found[i] = has_mask_any(*(const block *)at, MASK(hashes[i]));
     }
 }
 
@@ -106,20 +106,35 @@ static uint64_t popcount_neon(const uint32_t *words, uint64_t num_blocks) {
     return vaddvq_u64(bits);
 }
 
-/* The number of bits set in each word of a block, multiplied. */
-INLINE uint64_t product_of_popcounts(const uint32_t *words) {
-    uint32x4_t low = vpaddlq_u16(vpaddlq_u8(bits_of_bytes(words)));
-    uint32x4_t high = vpaddlq_u16(vpaddlq_u8(bits_of_bytes(words + 4)));
+/* What the bits of a block come to: the number set in each word, multiplied. */
+INLINE double product_of_popcounts(uint8x16_t low_bytes, uint8x16_t high_bytes) {
+    uint32x4_t low = vpaddlq_u16(vpaddlq_u8(vcntq_u8(low_bytes)));
+    uint32x4_t high = vpaddlq_u16(vpaddlq_u8(vcntq_u8(high_bytes)));
     uint32x4_t twos = vmulq_u32(low, high);
     uint32x2_t fours = vmul_u32(vget_low_u32(twos), vget_high_u32(twos));
-    return vgetq_lane_u64(vmull_lane_u32(fours, fours, 1), 0);
+    return (double)vgetq_lane_u64(vmull_lane_u32(fours, fours, 1), 0);
+}
+
+INLINE uint8x16_t bytes_of(const uint32_t *words) {
+    return vreinterpretq_u8_u32(vld1q_u32(words));
 }
 
 static double fpp_neon(const uint32_t *words, uint64_t num_blocks) {
     double sum = 0;
-    for (uint64_t i = 0; i < num_blocks; i++)
-        sum += (double)product_of_popcounts(words + i * WORDS_PER_BLOCK);
-    return sum / (double)num_blocks / 1099511627776.0 /* 32^8 */;
+    for (uint64_t i = 0; i < num_blocks; i++, words += WORDS_PER_BLOCK)
+        sum += product_of_popcounts(bytes_of(words), bytes_of(words + 4));
+    return share_found(sum, num_blocks);
+}
+
+static double halved_fpp_neon(const uint32_t *words, uint64_t num_blocks, double most) {
+    double sum = 0;
+    for (uint64_t i = 0; i < num_blocks; i += 2, words += 2 * WORDS_PER_BLOCK) {
+        uint8x16_t low = vorrq_u8(bytes_of(words), bytes_of(words + 8));
+        uint8x16_t high = vorrq_u8(bytes_of(words + 4), bytes_of(words + 12));
+        sum += product_of_popcounts(low, high);
+        if (i % 1024 == 0 && share_found(sum, num_blocks / 2) > most) break;
+    }
+    return share_found(sum, num_blocks / 2);
 }
 
 #endif

@@ -158,10 +158,10 @@ static int64_t insert_numbers(const struct page_column *column, int64_t count,
 }
 
 /* Insert data[starts[i] .. starts[i + 1]). */
-static void insert_slices(const uint8_t *data, const int64_t *starts, size_t count,
+static void insert_slices(const uint8_t *data, size_t size, const int64_t *starts, size_t count,
                           const struct target *to) {
     uint64_t hashes[MOST_BLOCK + 1];
-    xxh64_slices(data, starts, count, hashes);
+    xxh64_slices(data, size, starts, count, hashes);
     split_block_insert(to->words, to->num_blocks, hashes, count);
 }
 
@@ -177,7 +177,7 @@ static int64_t insert_lengths(int64_t count, const struct section *found, const 
             if (from.values[i] > found->size - (size_t)starts[i]) return -1;
             starts[i + 1] = starts[i] + (int64_t)from.values[i];
         }
-        insert_slices(found->values, starts, (size_t)from.have, to);
+        insert_slices(found->values, found->size, starts, (size_t)from.have, to);
         starts[0] = starts[from.have];
     }
     return count;
@@ -197,7 +197,7 @@ struct joined {
 
 /* Insert them; what remains is the last one, of which the next may repeat some. */
 static void flush(struct joined *values, const struct target *to) {
-    insert_slices(values->bytes, values->starts, values->count, to);
+    insert_slices(values->bytes, (size_t)values->end, values->starts, values->count, to);
     memmove(values->bytes, values->bytes + values->before, (size_t)(values->end - values->before));
     values->end -= values->before;
     values->before = 0;

@@ -88,10 +88,11 @@ void xxh64_fixed(const uint8_t *values, size_t count, size_t width, uint64_t *ha
     }
 }
 
-void xxh64_slices(const uint8_t *data, const int64_t *offsets, size_t count, uint64_t *hashes) {
+void xxh64_slices(const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
+                  uint64_t *hashes) {
     int has_lanes = code_path() == WITH_AVX512;
     for (size_t i = 0; i < count;) {
-        if (has_lanes) i += lanes_hash_slices(data, offsets + i, count - i, hashes + i);
+        if (has_lanes) i += lanes_hash_slices(data, size, offsets + i, count - i, hashes + i);
         size_t next = count - i < LANES ? count : i + LANES;
         for (; i < next; i++)
             hashes[i] = hash_bytes(data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));

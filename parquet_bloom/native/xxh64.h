@@ -13,7 +13,7 @@ static const uint64_t P1 = 0x9E3779B185EBCA87u, P2 = 0xC2B2AE3D27D4EB4Fu, P3 = 0
  * hashed by itself. Returns how many were hashed. The arguments are those of xxh64_fixed, xxh64_slices
  * and plain_hash_byte_array. */
 size_t lanes_hash_fixed(const uint8_t *values, size_t count, size_t width, uint64_t *hashes);
-size_t lanes_hash_slices(const uint8_t *data, const int64_t *offsets, size_t count,
+size_t lanes_hash_slices(const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
                          uint64_t *hashes);
 size_t lanes_hash_byte_array(const uint8_t *data, size_t size, size_t *start, size_t room,
                              uint64_t *hashes);

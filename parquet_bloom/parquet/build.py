@@ -14,7 +14,7 @@ from math import ceil
 from typing import Any
 
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES, Size, largest_power_of_two
-from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.pages import ChunkRun
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
@@ -31,9 +31,7 @@ GROWTH = 1.02
 Runs = Callable[[], Iterable[ChunkRun | WholePages]]
 
 
-def build_filter(
-    runs: Runs, leaf: LeafType, max_values: int, size: Size
-) -> SplitBlockBloomFilter | None:
+def build_filter(runs: Runs, leaf: LeafType, max_values: int, size: Size) -> SettledFilter | None:
     """The filter of the values that `runs()` yields, None if there are none.
 
     `runs` is called again if a pass shows that another size is needed; each run but a dictionary's is
@@ -50,9 +48,7 @@ def build_filter(
     return _build_folded(runs, leaf, max_values, size)
 
 
-def _build_folded(
-    runs: Runs, leaf: LeafType, max_values: int, size: Size
-) -> SplitBlockBloomFilter | None:
+def _build_folded(runs: Runs, leaf: LeafType, max_values: int, size: Size) -> SettledFilter | None:
     least = 0
 
     def blocks_for(ndv: int) -> int:
@@ -70,9 +66,7 @@ def _build_folded(
         least = 2 * filter.num_blocks
 
 
-def _build_exact(
-    runs: Runs, leaf: LeafType, max_values: int, size: Size
-) -> SplitBlockBloomFilter | None:
+def _build_exact(runs: Runs, leaf: LeafType, max_values: int, size: Size) -> SettledFilter | None:
     """One pass to count distinct values by the bits that they set, another at the right size."""
     powers = Size(size.fpp, largest_power_of_two(size.max_bytes))
     counted = _build_folded(runs, leaf, max_values, powers)
@@ -93,7 +87,7 @@ def _build_exact(
 
 def _collect(
     runs: Iterable[ChunkRun | WholePages], leaf: LeafType, blocks_for: Callable[[int], int]
-) -> SplitBlockBloomFilter | None:
+) -> SettledFilter | None:
     """Insert every value; `blocks_for` gives the number of blocks for a number of values. A
     dictionary comes last, when it is known whether there are values outside it."""
     dictionary: list[Run] = []
@@ -121,7 +115,7 @@ def _collect(
         run.insert_into(filter)
     for plain in special_values(specials, leaf):
         filter.insert_value(plain)
-    return filter
+    return filter.settled()
 
 
 def other_forms(run: Run, leaf: LeafType) -> Iterator[Run]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from threading import local
 
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MeasuredFilter, Size
@@ -13,7 +14,7 @@ from parquet_bloom.parquet.build import build_filter, has_other_forms, reason_fo
 from parquet_bloom.parquet.chunk_values import known_non_null
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.codecs import PageBuffer
+from parquet_bloom.parquet.pages.codecs import KEPT_BYTES, ChunkBuffers
 from parquet_bloom.parquet.pages.pages import (
     check_readable,
     chunk_runs,
@@ -40,6 +41,8 @@ class FilterBuilder:
         self._size = size
         self._sizes = sizes or {}
         self._threads = threads
+        # What each thread keeps: memory that is new with every chunk takes longer than its values.
+        self._kept = local()
 
     def built(self, chunks: Sequence[ColumnChunk]) -> Generator[Built]:
         """Each chunk in turn with its filter."""
@@ -65,10 +68,12 @@ class FilterBuilder:
             return self._build(chunk)
 
     def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
-        buffer = PageBuffer()
+        buffers: ChunkBuffers | None = getattr(self._kept, "buffers", None)
+        if buffers is None or buffers.num_bytes > KEPT_BYTES:
+            buffers = self._kept.buffers = ChunkBuffers()
         runs = chunk_runs if has_other_forms(chunk.leaf.type) else runs_to_insert
         filter = build_filter(
-            lambda: runs(self._file.source, self._file.footer, chunk, buffer),
+            lambda: runs(self._file.source, self._file.footer, chunk, buffers),
             chunk.leaf.type,
             self._max_values(chunk),
             self._size_of(chunk),

@@ -20,7 +20,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.build import has_other_forms, other_forms, special_values
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.codecs import PageBuffer
+from parquet_bloom.parquet.pages.codecs import ChunkBuffers
 from parquet_bloom.parquet.pages.pages import (
     chunk_runs,
     located,
@@ -78,7 +78,7 @@ def check_membership(
         others = SplitBlockBloomFilter.empty(num_blocks) if has_other_forms(leaf) else None
         num_values = specials = missing_form_bits = 0
         runs = chunk_runs if has_other_forms(leaf) else runs_to_insert
-        for part in runs(file.source, file.footer, chunk, PageBuffer()):
+        for part in runs(file.source, file.footer, chunk, ChunkBuffers()):
             if isinstance(part, WholePages):
                 num_values += part.insert_into(stored)
                 specials |= part.float_specials
@@ -143,10 +143,10 @@ def _with_missing(
     # Values and missing ones by page, which can have several runs.
     counts: dict[int | None, tuple[int, int]] = {}
     examples: list[bytes] = []
-    for part in chunk_runs(file.source, file.footer, chunk, PageBuffer()):
+    for part in chunk_runs(file.source, file.footer, chunk, ChunkBuffers()):
         # The entries of a dictionary are numbered.
         for run in (part.run,) if part.is_dictionary else part.run.parts():
-            is_missing = ~filter.check_hashes(run.hashes())
+            is_missing = ~run.found_in(filter)
             num_values = is_missing.size
             if part.is_dictionary and is_missing.any():
                 # Entries that no row refers to need not be found.

@@ -227,7 +227,7 @@ class _StoredFilter:
         return SplitBlockBloomFilter.from_bytes(self._read(0, self.num_bytes))
 
     def check_run(self, run: Run) -> NDArray[np.bool_]:
-        return self.bits.check_hashes(run.hashes())
+        return run.found_in(self.bits)
 
     def check(self, plain: bytes) -> bool:
         _, block = bloom.read_block(self._read, self._stored, _kernel.xxh64(plain))

@@ -294,7 +294,7 @@ class ParquetExamination(Examination):
     def _missing_rows(self, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> MissingRows | None:
         """None also where only what tells the rows of values is damaged."""
         try:
-            return rows_of_missing(self.file, chunk, lambda run: bits.check_hashes(run.hashes()))
+            return rows_of_missing(self.file, chunk, lambda run: run.found_in(bits))
         except (EncryptionError, FormatError, UnsupportedError):
             return None
 

@@ -69,7 +69,7 @@ FUNCTION(xxh64_fixed) {
 
 FUNCTION(xxh64_slices) {
     size_t count = COUNT(1, int64_t) - 1;
-    xxh64_slices(BUFFER(0), BUFFER(1), count, ANSWER_OF(count, uint64_t));
+    xxh64_slices(BUFFER(0), call->sizes[0], BUFFER(1), count, ANSWER_OF(count, uint64_t));
 }
 
 FUNCTION(plain_hash_byte_array) {
@@ -176,6 +176,11 @@ FUNCTION(split_block_outside) {
 
 FUNCTION(split_block_fpp) { *ANSWER_OF(1, double) = split_block_fpp(BUFFER(0), BLOCKS(0)); }
 
+/* Any more than one is most: of all blocks. */
+FUNCTION(split_block_halved_fpp) {
+    *ANSWER_OF(1, double) = split_block_halved_fpp(BUFFER(0), BLOCKS(0), 1.0);
+}
+
 FUNCTION(join_streams) {
     size_t count = call->sizes[0] / NUMBER(0);
     join_streams(BUFFER(0), count, count, NUMBER(0), ANSWER_OF(call->sizes[0], uint8_t));
@@ -234,6 +239,7 @@ static const struct {
     ENTRY(split_block_popcount),
     ENTRY(split_block_outside),
     ENTRY(split_block_fpp),
+    ENTRY(split_block_halved_fpp),
     ENTRY(join_streams),
     ENTRY(orc_shift),
     ENTRY(orc_settle),

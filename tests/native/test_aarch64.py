@@ -122,6 +122,11 @@ def test_bits_of_split_blocks(aarch64: ForeignKernel, paths: Paths, num_blocks: 
         assert _kernel.fpp(words) == fpp
         assert (changed(words, lambda here: _kernel.unite(here, others)) == united).all()
 
+    if num_blocks % 2 == 0:
+        (halved,) = aarch64.array(np.float64, "split_block_halved_fpp", words)
+        assert halved == float(spec.fpp(spec.fold(blocks, 2)))
+        for _ in paths():
+            assert _kernel.halved_fpp(words, 1.0) == halved
     for factor in (factor for factor in range(1, num_blocks + 1) if num_blocks % factor == 0):
         folded = aarch64.array(np.uint32, "split_block_fold", words, numbers=(factor,))
         assert folded.reshape(-1, 8).tolist() == spec.fold(blocks, factor)

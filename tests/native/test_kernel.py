@@ -146,11 +146,17 @@ LENGTHS = {
 }
 
 
+# So many bytes behind the last one, values are hashed together.
+ROOM = 3000
+
+
 @pytest.mark.usefixtures("code_path")
+@pytest.mark.parametrize("behind", [[], [ROOM]], ids=["at the end", "with room"])
 @pytest.mark.parametrize("kind", LENGTHS)
-def test_strings_of_all_lengths(kind: str, memory_end: MemoryEnd) -> None:
-    """The same hashes and bits, whatever lies next to what; no byte behind the last one is read."""
-    values = strings(LENGTHS[kind])
+def test_strings_of_all_lengths(kind: str, behind: list[int], memory_end: MemoryEnd) -> None:
+    """The same hashes, bits and answers, whatever lies next to what; no byte behind the last one is
+    read."""
+    values = strings([*LENGTHS[kind], *behind])
     expected = [xxhash.xxh64_intdigest(value) for value in values]
     offsets = np.cumsum([0, *map(len, values)], dtype=np.int64)
     found = _kernel.xxh64_slices(memory_end.place(b"".join(values)), offsets)
@@ -161,6 +167,15 @@ def test_strings_of_all_lengths(kind: str, memory_end: MemoryEnd) -> None:
     words = np.zeros(37 * 8, np.uint32)
     assert _kernel.insert_byte_array(words, memory_end.place(prefixed)) == len(values)
     assert as_filter(words) == spec.filter_of(expected, 37)
+
+    half = spec.filter_of(expected[::2][:60], 37)
+    answers = [spec.filter_check(half, hash) for hash in expected]
+    data = memory_end.place(b"".join(values))
+    assert _kernel.check_slices(spec.words(half), data, offsets).tolist() == answers
+    data = memory_end.place(prefixed)
+    found = _kernel.check_byte_array(spec.words(half), data)
+    assert found.dtype == np.bool_
+    assert found.tolist() == answers
 
 
 @pytest.mark.usefixtures("code_path")
@@ -212,6 +227,8 @@ def test_xxh64_slices(values: list[bytes], before: int, behind: int) -> None:
 def test_xxh64_slices_refuses_offsets_outside(offsets: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         _kernel.xxh64_slices(b"1234", np.array(offsets, np.int64))
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        _kernel.check_slices(GOOD_WORDS, b"1234", np.array(offsets, np.int64))
 
 
 @pytest.mark.parametrize("gap", [1, 2**63 - 1])
@@ -296,7 +313,7 @@ def test_the_first_and_last_hash_of_every_block(num_blocks: int) -> None:
 
 def test_all_code_paths_give_the_same_bits(code_paths: Sequence[str]) -> None:
     hashes, others = random_hashes(1, 20_000), random_hashes(2, 20_000)
-    for num_blocks in (1, 3, 1000, 4096):
+    for num_blocks in (1, 3, 1000, 4096, 1 << 16, (1 << 16) + 1):
         results = set()
         for path in code_paths:
             _kernel.choose_code_path(path)
@@ -389,18 +406,58 @@ def test_popcount_and_fpp_by_hand(filter: spec.Filter, bits: int, expected: floa
     assert _kernel.fpp(spec.words(filter)) == expected
 
 
+@pytest.mark.usefixtures("code_path")
+@pytest.mark.parametrize("num_blocks", [2, 4, 64, 1024, 4096])
+def test_halved_fpp(num_blocks: int) -> None:
+    words = random_words(num_blocks, num_blocks)
+    expected = _kernel.fpp(fold(words, 2))
+    assert _kernel.halved_fpp(words, 1.0) == expected
+    assert _kernel.halved_fpp(words, expected) == expected
+    for most in (0.0, expected / 2, np.nextafter(expected, 0)):
+        assert _kernel.halved_fpp(words, most) > most
+
+
+def test_halved_fpp_does_not_look_at_more_than_it_needs() -> None:
+    full = np.full(8 * 4096, 0xFFFFFFFF, np.uint32)
+    assert _kernel.halved_fpp(full, 1.0) == 1
+    assert 0.5 < _kernel.halved_fpp(full, 0.5) < 0.8
+
+
+@pytest.mark.parametrize("num_blocks", [1, 3])
+def test_halved_fpp_refuses_what_cannot_be_halved(num_blocks: int) -> None:
+    message = f"^words: {num_blocks} blocks, expected an even number$"
+    with pytest.raises(ValueError, match=message):
+        _kernel.halved_fpp(np.zeros(8 * num_blocks, np.uint32), 1.0)
+
+
+@pytest.mark.parametrize("num_bytes", [32, 96, 1 << 20, (4 << 20) - 32, 4 << 20, (6 << 20) + 32])
+def test_clear_words(num_bytes: int) -> None:
+    """Writable, and no block in two lines of the cache; large ones begin with a huge page."""
+    words = np.frombuffer(_kernel.clear_words(num_bytes // 32), np.uint32)
+    assert words.nbytes == num_bytes
+    assert words.ctypes.data % (64 if num_bytes < 4 << 20 else 2 << 20) == 0
+    assert not words.any()
+    words[[0, -1]] = 1
+    assert words.sum() == 2
+
+
 # --- PLAIN values ---------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("code_path")
 @pytest.mark.parametrize("size", BATCH_SIZES)
 @pytest.mark.parametrize("width", [1, 4, 5, 8, 12, 16, 33])
-def test_insert_fixed(width: int, size: int) -> None:
+def test_insert_and_check_fixed(width: int, size: int) -> None:
     data = np.random.default_rng(width).bytes(width * size)
     words = np.zeros(37 * 8, np.uint32)
     assert _kernel.insert_fixed(words, data, width) == size
     expected = [xxhash.xxh64_intdigest(data[i * width : (i + 1) * width]) for i in range(size)]
     assert as_filter(words) == spec.filter_of(expected, 37)
+
+    half = spec.filter_of(expected[::2][:60], 37)
+    found = _kernel.check_fixed(spec.words(half), data, width)
+    assert found.dtype == np.bool_
+    assert found.tolist() == [spec.filter_check(half, hash) for hash in expected]
 
 
 @pytest.mark.parametrize("width", [0, 3, 8])
@@ -409,6 +466,8 @@ def test_insert_fixed_refuses_a_width_that_does_not_divide(width: int) -> None:
     with pytest.raises(ValueError, match=f"^values: 4 bytes, expected a multiple of {width}$"):
         _kernel.insert_fixed(words, b"1234", width)
     assert not words.any()
+    with pytest.raises(ValueError, match=f"^values: 4 bytes, expected a multiple of {width}$"):
+        _kernel.check_fixed(words, b"1234", width)
 
 
 @pytest.mark.usefixtures("code_path")
@@ -429,6 +488,7 @@ def test_byte_array_values(size: int) -> None:
 
 BYTE_ARRAY_READERS = [
     pytest.param(lambda data: _kernel.insert_byte_array(np.zeros(8, np.uint32), data), id="insert"),
+    pytest.param(lambda data: _kernel.check_byte_array(np.zeros(8, np.uint32), data), id="check"),
     pytest.param(_kernel.count_byte_array, id="count"),
     pytest.param(_kernel.hash_byte_array, id="hash"),
 ]
@@ -697,6 +757,9 @@ OF_WORDS = {
     "insert_value": lambda words: _kernel.insert_value(words, b"value"),
     "insert_fixed": lambda words: _kernel.insert_fixed(words, bytes(8), 4),
     "insert_byte_array": lambda words: _kernel.insert_byte_array(words, bytes(8)),
+    "check_fixed": lambda words: _kernel.check_fixed(words, bytes(8), 4),
+    "check_slices": lambda words: _kernel.check_slices(words, b"", np.array([0], np.int64)),
+    "check_byte_array": lambda words: _kernel.check_byte_array(words, bytes(8)),
 }
 OF_HASHES = {
     "insert": lambda hashes: _kernel.insert(GOOD_WORDS.copy(), hashes),
@@ -711,6 +774,9 @@ OF_BYTES = {
     "DeltaDecoder": lambda data: _kernel.DeltaDecoder(data),
     "insert_fixed": lambda data: _kernel.insert_fixed(GOOD_WORDS.copy(), data, 4),
     "insert_byte_array": lambda data: _kernel.insert_byte_array(GOOD_WORDS.copy(), data),
+    "check_fixed": lambda data: _kernel.check_fixed(GOOD_WORDS, data, 4),
+    "check_slices": lambda data: _kernel.check_slices(GOOD_WORDS, data, np.array([0], np.int64)),
+    "check_byte_array": lambda data: _kernel.check_byte_array(GOOD_WORDS, data),
     "count_byte_array": _kernel.count_byte_array,
     "hash_byte_array": _kernel.hash_byte_array,
     "float_specials": lambda data: _kernel.float_specials(data, 4),
@@ -853,10 +919,16 @@ CALLS_WITHOUT_LOCK = {
     "popcount": lambda: _kernel.popcount(MANY_WORDS),
     "outside": lambda: _kernel.outside(MANY_WORDS, MANY_WORDS),
     "fpp": lambda: _kernel.fpp(MANY_WORDS),
+    "halved_fpp": lambda: _kernel.halved_fpp(MANY_WORDS, 1.0),
     "insert_fixed": lambda: _kernel.insert_fixed(np.zeros(8000, np.uint32), MANY_BYTES, 4),
     "insert_byte_array": lambda: _kernel.insert_byte_array(
         np.zeros(8000, np.uint32), MANY_BYTE_ARRAYS
     ),
+    "check_fixed": lambda: _kernel.check_fixed(MANY_WORDS, MANY_BYTES, 4),
+    "check_slices": lambda: _kernel.check_slices(
+        MANY_WORDS, MANY_BYTES, np.array([0, len(MANY_BYTES)], np.int64)
+    ),
+    "check_byte_array": lambda: _kernel.check_byte_array(MANY_WORDS, MANY_BYTE_ARRAYS),
     "count_byte_array": lambda: _kernel.count_byte_array(MANY_BYTE_ARRAYS),
     "hash_byte_array": lambda: _kernel.hash_byte_array(MANY_BYTE_ARRAYS),
     "float_specials": lambda: _kernel.float_specials(MANY_BYTES, 4),

@@ -7,10 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import SHARED, missing
 from make.footers import edited
-from make.pages import byte_arrays, data_page
+from make.pages import byte_arrays, compressed, data_page, dictionary_page
 from make.parquet_files import forged, written
+from oracle.specification import rle_run
 
 import parquet_bloom as pb
+from parquet_bloom.parquet.thrift.ttypes import CompressionCodec, Encoding
 
 ODD = SHARED / "data" / "odd"
 DOUBT = "footer: the row groups hold 6 rows, the file 0"
@@ -53,6 +55,22 @@ def test_an_empty_page_at_the_end(tmp_path):
     pb.build(path, columns=["values"], in_place=True)
     results = pb.probe(path, "values", ["a", "b"]).results
     assert [each.verdict for each in results] == ["maybe", "absent"]
+
+
+def test_another_dictionary_does_not_take_the_place_of_the_first(tmp_path):
+    pages = []
+    for value in (b"a", b"b"):
+        plain = byte_arrays(value)
+        body = compressed(CompressionCodec.SNAPPY, plain)
+        pages.append(dictionary_page(body, 1, uncompressed_page_size=len(plain)))
+        indices = bytes([1]) + rle_run(0, 2, 1)
+        body = compressed(CompressionCodec.SNAPPY, indices)
+        size = len(indices)
+        pages.append(data_page(body, 2, Encoding.RLE_DICTIONARY, uncompressed_page_size=size))
+    path = forged(tmp_path / "x.parquet", pages, 4, codec=CompressionCodec.SNAPPY)
+    pb.build(path, columns=["values"], in_place=True)
+    results = pb.probe(path, "values", ["a", "b", "c"]).results
+    assert [each.verdict for each in results] == ["maybe", "maybe", "absent"]
 
 
 def test_columns_that_cannot_be_read_are_skipped_with_their_reason(tmp_path):

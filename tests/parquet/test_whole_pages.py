@@ -32,7 +32,7 @@ from parquet_bloom.parallel import start_helper, work_in_order
 from parquet_bloom.parquet.build import build_filter
 from parquet_bloom.parquet.pages import page as page_module
 from parquet_bloom.parquet.pages import whole_pages
-from parquet_bloom.parquet.pages.codecs import PageBuffer
+from parquet_bloom.parquet.pages.codecs import ChunkBuffers
 from parquet_bloom.parquet.pages.pages import chunk_runs, runs_to_insert
 from parquet_bloom.parquet.pages.whole_pages import WholePages
 from parquet_bloom.parquet.thrift.ttypes import (
@@ -67,7 +67,7 @@ def built(path, runs):
     together = []
 
     def parts(file, chunk):
-        for part in runs(file.source, file.footer, chunk, PageBuffer()):
+        for part in runs(file.source, file.footer, chunk, ChunkBuffers()):
             before = getattr(part, "_reader", None) and part._reader._ordinal
             yield part
             if isinstance(part, WholePages):

@@ -271,6 +271,50 @@ def test_large_filters_are_not_held_together(source, monkeypatch):
     assert taken == [(1, 1), (2, 2), (3, 3)]
 
 
+@pytest.fixture
+def both_encodings(tmp_path):
+    """Two columns in three row groups, each with a dictionary and with pages that do without it."""
+    rng = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "number": rng.integers(0, 1 << 60, 30_000),
+            "text": [f"text {number}" for number in rng.permutation(30_000)],
+        }
+    )
+    path = tmp_path / "both.parquet"
+    pq.write_table(
+        table,
+        path,
+        compression="zstd",
+        row_group_size=10_000,
+        dictionary_pagesize_limit=10_000,
+        data_page_size=4_000,
+    )
+    return path, table
+
+
+def test_a_dictionary_outlasts_the_pages_that_are_decompressed_behind_it(both_encodings, tmp_path):
+    path, table = both_encodings
+    out = tmp_path / "out.parquet"
+    pb.build(path, out, columns=["number", "text"], threads=1)
+    with pb.open(out) as file:
+        for column in table.column_names:
+            for group in range(3):
+                values = table[column].slice(10_000 * group, 10_000).to_numpy()
+                assert file.bloom_filter(group, column).check_many(values).all()
+
+
+@pytest.mark.parametrize(("kept", "num_made"), [(filter_builder.KEPT_BYTES, 1), (0, 6)])
+def test_a_thread_keeps_its_memory_unless_it_is_large(both_encodings, monkeypatch, kept, num_made):
+    path, _ = both_encodings
+    made = []
+    new = filter_builder.ChunkBuffers
+    monkeypatch.setattr(filter_builder, "KEPT_BYTES", kept)
+    monkeypatch.setattr(filter_builder, "ChunkBuffers", lambda: (made.append(1), new())[1])
+    pb.build(path, columns=["number", "text"], threads=1, dry_run=True)
+    assert len(made) == num_made
+
+
 def test_a_dry_run_reports_the_same_and_writes_nothing(source, tmp_path):
     dry = pb.build(source, columns=["id", "low"], dry_run=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["source.parquet"]

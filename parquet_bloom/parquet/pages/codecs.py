@@ -17,6 +17,7 @@ import cramjam
 
 from parquet_bloom.container import zstd
 from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 
@@ -57,6 +58,26 @@ class PageBuffer:
         if least > len(self._memory):
             self._memory = bytearray(least)
         return memoryview(self._memory)
+
+
+# What a thread keeps from one chunk to the next. A dictionary and a page, as large as writers make them by
+# default, take half of it.
+KEPT_BYTES = 4 << 20
+
+
+class ChunkBuffers:
+    """What the pages of one column chunk after the other are decompressed into. For one thread."""
+
+    def __init__(self) -> None:
+        # What pages are read into is freed, and had again for the next ones.
+        _kernel.keep_freed_memory(KEPT_BYTES)
+        self.page = PageBuffer()
+        # Lasts until there is another dictionary.
+        self.dictionary = PageBuffer()
+
+    @property
+    def num_bytes(self) -> int:
+        return len(self.page.all()) + len(self.dictionary.all())
 
 
 def decompress(

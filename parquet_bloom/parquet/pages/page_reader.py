@@ -14,7 +14,7 @@ from parquet_bloom.parquet.thrift.ttypes import PageType
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
-    from parquet_bloom.parquet.pages.codecs import PageBuffer
+    from parquet_bloom.parquet.pages.codecs import ChunkBuffers
     from parquet_bloom.storage.source import Source
 
 # A page larger than this and than the footer's total for the chunk is impossible.
@@ -32,10 +32,11 @@ class PageReader:
         source: Source,
         footer: Footer,
         chunk: ColumnChunk,
-        buffer: PageBuffer | None = None,
+        buffers: ChunkBuffers | None = None,
     ) -> None:
-        """`buffer`: for data pages, see chunk_runs."""
-        self.buffer = buffer
+        """`buffers`: see chunk_runs."""
+        self.page_buffer = buffers.page if buffers else None
+        self.dictionary_buffer = buffers.dictionary if buffers else None
         start = chunk.pages_start or 0
         self._modules = chunk.modules
         # Where the next page begins.

@@ -23,7 +23,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits, memory, num_processors
-from parquet_bloom.parquet.pages.codecs import PageBuffer, check_supported, decompress
+from parquet_bloom.parquet.pages.codecs import ChunkBuffers, check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
@@ -103,28 +103,30 @@ def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
 
 
 def chunk_runs(
-    source: Source, footer: Footer, chunk: ColumnChunk, buffer: PageBuffer | None = None
+    source: Source, footer: Footer, chunk: ColumnChunk, buffers: ChunkBuffers | None = None
 ) -> Iterator[ChunkRun]:
     """Every non-null value of the chunk, at least once, in runs.
 
-    `buffer`: data pages are decompressed into this, so that their runs, but not the dictionary's,
-    are gone once the next one is asked for. Without it, runs stay as they are.
+    `buffers`: pages are decompressed into these, so that runs are gone once the next one is asked for,
+    but the dictionary's lasts until the next chunk is read. Without them, runs stay as they are.
 
     Raises PageError for damage, UnsupportedError for unsupported codecs and encodings. A run may
     also raise PageError when its values are used (see `located`).
     """
-    reader = PageReader(source, footer, chunk, buffer)
+    reader = PageReader(source, footer, chunk, buffers)
     for _, runs in _runs_by_page(reader, footer, chunk):
         yield from runs
 
 
 def runs_to_insert(
-    source: Source, footer: Footer, chunk: ColumnChunk, buffer: PageBuffer
+    source: Source, footer: Footer, chunk: ColumnChunk, buffers: ChunkBuffers
 ) -> Iterator[ChunkRun | WholePages]:
     """The same, all to be inserted into one filter: pages that follow one come together. Each part is to
     be inserted before the next one is asked for."""
-    reader = PageReader(source, footer, chunk, buffer)
-    following = WholePages(reader, footer, chunk, buffer) if WholePages.are_in(chunk) else None
+    reader = PageReader(source, footer, chunk, buffers)
+    following = (
+        WholePages(reader, footer, chunk, buffers.page) if WholePages.are_in(chunk) else None
+    )
     for encoding, runs in _runs_by_page(reader, footer, chunk):
         yield from runs
         if following is not None and following.is_open and encoding not in DICTIONARY_ENCODINGS:
@@ -276,7 +278,10 @@ def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
     count = page.header.num_values
     if page.header.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
-    values = decompress(chunk.codec, reader.body(page), page.plain_size)
+    body = reader.body(page)
+    # No writer adds another dictionary, but if there is one, this one lasts as long.
+    buffer, reader.dictionary_buffer = reader.dictionary_buffer, None
+    values = decompress(chunk.codec, body, page.plain_size, buffer=buffer)
     reader.held += len(values)
     run = plain_run(_strip_padding(values, chunk.leaf.type, count), chunk.leaf.type)
     if len(run) != count:
@@ -341,7 +346,7 @@ def _section_v1(reader: PageReader, page: Page, chunk: ColumnChunk) -> _Section:
     body = reader.body(page)
     header, leaf = page.header, chunk.leaf
     count, _ = _num_values_and_encoding(page)
-    rest = decompress(chunk.codec, body, page.plain_size, reader.held, reader.buffer)
+    rest = decompress(chunk.codec, body, page.plain_size, reader.held, reader.page_buffer)
     repetition, rest = _split_levels(
         rest, header.repetition_level_encoding, leaf.max_repetition_level, count
     )
@@ -384,7 +389,7 @@ def _section_v2(
         raise PageError(f"levels take {end} bytes, the whole page {size + end}")
     is_compressed = is_always_compressed or header.is_compressed != 0
     if is_compressed and (size or len(values)):
-        values = decompress(chunk.codec, values, size, reader.held, reader.buffer)
+        values = decompress(chunk.codec, values, size, reader.held, reader.page_buffer)
     return _Section(
         values,
         Levels(count, leaf.max_definition_level, body[repetition:end]),

@@ -46,6 +46,10 @@ class Run(ABC):
         """Insert every value; returns their number."""
 
     @abstractmethod
+    def found_in(self, filter: SplitBlockBloomFilter) -> NDArray[np.bool_]:
+        """For each value, in order: False if it was certainly never inserted."""
+
+    @abstractmethod
     def hashes(self) -> NDArray[np.uint64]:
         """The XXH64 of every value, in order."""
 
@@ -91,6 +95,9 @@ class FixedRun(Run):
 
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
         return filter.insert_fixed(self._data, self._width)
+
+    def found_in(self, filter: SplitBlockBloomFilter) -> NDArray[np.bool_]:
+        return filter.check_fixed(self._data, self._width)
 
     def hashes(self) -> NDArray[np.uint64]:
         return _kernel.xxh64_fixed(self._data, self._width)
@@ -179,6 +186,9 @@ class PrefixedRun(Run):
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
         return self._checked(filter.insert_byte_array)
 
+    def found_in(self, filter: SplitBlockBloomFilter) -> NDArray[np.bool_]:
+        return self._checked(filter.check_byte_array)
+
     def hashes(self) -> NDArray[np.uint64]:
         return self._checked(_kernel.hash_byte_array)
 
@@ -253,6 +263,9 @@ class SlicedRun(Run):
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
         filter.insert_hashes(self.hashes())
         return len(self)
+
+    def found_in(self, filter: SplitBlockBloomFilter) -> NDArray[np.bool_]:
+        return filter.check_slices(self._data, self._offsets)
 
     def hashes(self) -> NDArray[np.uint64]:
         return _kernel.xxh64_slices(self._data, self._offsets)

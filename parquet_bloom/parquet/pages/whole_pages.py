@@ -83,6 +83,9 @@ class WholePages:
         self._reader = reader
         self._buffer = buffer
         self._num_values = chunk.num_values or 0
+        # What the whole pages took that were read together last: the next ones take about as much, and
+        # what is read of one that does not end there is read again.
+        self._stretch_bytes = STRETCH_BYTES
         # Whether it is worth to try.
         self.is_open = True
         # HAS_ZERO | HAS_NAN of all that have been inserted, if they are floating point numbers.
@@ -113,6 +116,8 @@ class WholePages:
                 if helper := self._helper(filter, len(helpers)):
                     helpers.append(helper)
                 self._insert(stretch, self._pages, self._buffer, filter)
+                # So that the same memory can be had again.
+                del stretch
             self._is_over = True
             for helper in helpers:
                 helper.join()
@@ -161,6 +166,7 @@ class WholePages:
         pages, buffer = self._new_pages(), PageBuffer()
         while (stretch := self._taken(pages, buffer)) is not None:
             self._insert(stretch, pages, buffer, filter)
+            del stretch
         self._filters.append(filter)
 
     def _insert(
@@ -208,10 +214,12 @@ class WholePages:
             if pages.num_pages:
                 if reader.held + size + max(room, pages.room) > memory():
                     return None
+                if size > 1:
+                    self._stretch_bytes = min(pages.num_bytes, STRETCH_BYTES)
                 place = reader.place
                 reader.place = place.behind(pages)
                 return _Stretch(place, data[: pages.num_bytes], pages.room, left)
             if not 0 < needed <= min(reader.left, LARGE_BYTES):
                 return None
-            size = max(needed, min(STRETCH_BYTES, reader.likely_left))
+            size = max(needed, min(self._stretch_bytes, reader.likely_left))
         return None
