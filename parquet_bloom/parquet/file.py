@@ -231,11 +231,10 @@ class ParquetFile(OpenFile):
     def room_for_filters(self, part: int, column: LeafColumn) -> int:
         """The length of the filter; the limit if it is missing."""
         # Without making a ColumnChunk: a file can have very many without filters.
-        offset, length, is_encrypted = (
-            self.footer.chunks.one(field, part, column.index)
-            for field in ("bloom_filter_offset", "bloom_filter_length", "has_crypto_metadata")
-        )
-        if is_encrypted:
+        one = self.footer.chunks.one
+        offset = one("bloom_filter_offset", part, column.index)
+        length = one("bloom_filter_length", part, column.index)
+        if one("has_crypto_metadata", part, column.index):
             chunk = self.footer.chunk(part, column)
             offset = _kernel.ABSENT if chunk.bloom_filter_offset is None else 0
             length = chunk.bloom_filter_length or _kernel.ABSENT
