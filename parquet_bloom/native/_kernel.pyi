@@ -332,6 +332,11 @@ def fields(data: _Bytes, start: int = 0) -> list[tuple[int, int, int, int, int]]
 def elements(data: _Bytes, start: int) -> array[int]:
     """The n + 1 boundaries of the elements of the list at `start`."""
 
+def row_groups(data: _Bytes, starts: array[int]) -> tuple[array[int], array[int], array[int]]:
+    """Of the RowGroup at each of `starts`: where its list of columns begins, its num_rows, 0 if that is
+    missing, and its ordinal; ABSENT for what is missing of the others. A field of another type is as
+    good as missing."""
+
 def chunks(data: _Bytes, start: int, expected: int) -> array[int]:
     """CHUNK_FIELDS of each of the `expected` ColumnChunks in the list at `start`."""
 

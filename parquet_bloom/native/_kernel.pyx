@@ -155,6 +155,11 @@ cdef extern from "kernel.h" nogil:
     int64_t thrift_elements(
         const uint8_t *data, int64_t size, int64_t start, int64_t *boundaries, int64_t room,
         int64_t *where)
+    int64_t thrift_row_groups(
+        const uint8_t *data, int64_t size, const int64_t *starts, int64_t count, int64_t *columns,
+        int64_t *num_rows, int64_t *ordinals, int64_t *where)
+    enum:
+        MAX_FIELDS
     struct field_span:
         int64_t id, type, start, value, end
     struct chunk_span:
@@ -240,10 +245,6 @@ cdef enum:
     _PAGE_HEADER_FIELDS = 11
 if len(PAGE_HEADER_FIELDS) != _PAGE_HEADER_FIELDS or 8 * _PAGE_HEADER_FIELDS != sizeof(page_header_t):
     raise ImportError("parquet_bloom.native._kernel: PAGE_HEADER_FIELDS and kernel.h disagree")
-
-# Far more fields than any struct of the format has, unknown ones included.
-cdef enum:
-    _MAX_FIELDS = 1024
 
 
 class ScanError(ValueError):

@@ -17,9 +17,9 @@ def struct_end(const uint8_t[::1] data not None, int64_t start=0):
 
 def fields(const uint8_t[::1] data not None, int64_t start=0):
     cdef int64_t where = 0, count
-    cdef field_span spans[_MAX_FIELDS]
+    cdef field_span spans[MAX_FIELDS]
     _start(data, start)
-    count = thrift_fields(_bytes(data), data.shape[0], start, spans, _MAX_FIELDS, &where)
+    count = thrift_fields(_bytes(data), data.shape[0], start, spans, MAX_FIELDS, &where)
     _scanned(count, where)
     return [
         (spans[i].id, spans[i].type, spans[i].start, spans[i].value, spans[i].end)
@@ -42,6 +42,22 @@ def elements(const uint8_t[::1] data not None, int64_t start):
         answer = thrift_elements(_bytes(data), data.shape[0], start, &out[0], room, &where)
     _scanned(answer, where)
     return boundaries
+
+
+def row_groups(const uint8_t[::1] data not None, const int64_t[::1] starts not None):
+    cdef int64_t where = 0, answer, count = starts.shape[0], i
+    if count == 0:
+        return array("q"), array("q"), array("q")
+    for i in range(count):
+        _start(data, starts[i])
+    columns, num_rows, ordinals = (array("q", bytes(8 * count)) for _ in range(3))
+    cdef int64_t[::1] of_columns = columns, of_rows = num_rows, of_ordinals = ordinals
+    with nogil:
+        answer = thrift_row_groups(
+            _bytes(data), data.shape[0], &starts[0], count, &of_columns[0], &of_rows[0],
+            &of_ordinals[0], &where)
+    _scanned(answer, where)
+    return columns, num_rows, ordinals
 
 
 def chunks(const uint8_t[::1] data not None, int64_t start, int64_t expected):

@@ -334,6 +334,9 @@ struct field_span {
  * damage in *where. */
 int64_t thrift_struct_end(const uint8_t *data, int64_t size, int64_t start, int64_t *where);
 
+/* Far more fields than any struct of the format has, unknown ones included. */
+enum { MAX_FIELDS = 1024 };
+
 /* The fields of the struct at `start`; returns their number or a SCAN_ error. */
 int64_t thrift_fields(const uint8_t *data, int64_t size, int64_t start, struct field_span *fields,
                       int64_t room, int64_t *where);
@@ -366,6 +369,12 @@ struct chunk_span {
 /* Every column chunk of the RowGroup.columns list at `start`; returns as thrift_elements does. */
 int64_t thrift_chunks(const uint8_t *data, int64_t size, int64_t start, struct chunk_span *chunks,
                       int64_t room, int64_t *where);
+
+/* Of the RowGroup at each of `starts`: where its list of columns begins, its num_rows and its ordinal;
+ * ABSENT for what is missing, but no rows. A field of another type is as good as missing. Returns 0 or a
+ * SCAN_ error. */
+int64_t thrift_row_groups(const uint8_t *data, int64_t size, const int64_t *starts, int64_t count,
+                          int64_t *columns, int64_t *num_rows, int64_t *ordinals, int64_t *where);
 
 /* Of types of columns and of pages, and of encodings. */
 enum { INT32 = 1, INT64 = 2, BYTE_ARRAY = 6, FIXED_LEN_BYTE_ARRAY = 7 };

@@ -208,6 +208,29 @@ int64_t thrift_elements(const uint8_t *data, int64_t size, int64_t start, int64_
     return finish(&c, count, where);
 }
 
+int64_t thrift_row_groups(const uint8_t *data, int64_t size, const int64_t *starts, int64_t count,
+                          int64_t *columns, int64_t *num_rows, int64_t *ordinals, int64_t *where) {
+    struct cursor c = {data, size, 0, 0};
+    for (int64_t i = 0; i < count && !c.error; i++) {
+        int64_t id = 0, fields = 0;
+        int type;
+        c.at = starts[i];
+        columns[i] = ordinals[i] = ABSENT;
+        num_rows[i] = 0;
+        while (read_field_header(&c, &id, &type)) {
+            if (fields++ == MAX_FIELDS) fail(&c, SCAN_FULL);
+            if (id == 1 && type == LIST) columns[i] = c.at;
+            if (id == 3 && type == I64)
+                num_rows[i] = read_zigzag(&c);
+            else if (id == 7 && type == I16)
+                ordinals[i] = read_zigzag(&c);
+            else if (!c.error)
+                skip_value(&c, type, 0);
+        }
+    }
+    return finish(&c, 0, where);
+}
+
 INLINE int64_t read_integer(struct cursor *c, int type) {
     if (type == I16 || type == I32 || type == I64) return read_zigzag(c);
     skip_value(c, type, 0);

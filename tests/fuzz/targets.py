@@ -216,6 +216,7 @@ KERNEL: tuple[Callable[[bytes], Any], ...] = (
     _kernel.fields,
     lambda data: _kernel.elements(data, 0),
     lambda data: _kernel.chunks(data, 0, data[0] >> 4 if data else 0),
+    lambda data: _kernel.row_groups(data, array("q", [0, len(data) // 2])),
     _kernel.count_byte_array,
     _kernel.hash_byte_array,
     lambda data: _kernel.insert_byte_array(memoryview(bytearray(64)).cast("I"), data),

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 import zlib
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -785,6 +786,7 @@ OF_BYTES = {
     "struct_end": _kernel.struct_end,
     "fields": _kernel.fields,
     "elements": lambda data: _kernel.elements(data, 0),
+    "row_groups": lambda data: _kernel.row_groups(data, array("q")),
     "chunks": lambda data: _kernel.chunks(data, 0, 0),
 }
 OF_OFFSETS = {"xxh64_slices": lambda offsets: _kernel.xxh64_slices(bytes(32), offsets)}

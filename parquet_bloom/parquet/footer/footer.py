@@ -25,11 +25,11 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parallel import check_fits, read_once
+from parquet_bloom.parallel import check_fits, memory, read_once
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable, known
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.group_table import ROW_GROUP_FIELDS, GroupTable
+from parquet_bloom.parquet.footer.group_table import GroupTable
 from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_of
 from parquet_bloom.parquet.sealed.modules import Modules, named
@@ -87,7 +87,7 @@ class Footer:
         self.start = start
         self.where = where
         self._mentions: dict[bytes, bool] = {}
-        self._fields = self._spans(0, _FILE_FIELDS)
+        self._fields = self._spans()
         for name in ("schema", "row_groups"):
             if name not in self._fields:
                 raise FooterError(f"{where}: footer: no {name}")
@@ -95,18 +95,15 @@ class Footer:
     def _damaged(self, error: _kernel.ScanError) -> FooterError:
         return FooterError(f"{self.where}: footer: byte {error.position}: {error.problem}")
 
-    def _spans(
-        self, start: int, names: Mapping[int, tuple[str, int]]
-    ) -> dict[str, tuple[int, int]]:
-        """The spans of the values of the named fields in the struct at `start`."""
+    def _spans(self) -> dict[str, tuple[int, int]]:
         try:
-            fields = _kernel.fields(self.raw, start)
+            fields = _kernel.fields(self.raw)
         except _kernel.ScanError as error:
             raise self._damaged(error) from None
         return {
-            names[field_id][0]: (value, end)
+            _FILE_FIELDS[field_id][0]: (value, end)
             for field_id, field_type, _, value, end in fields
-            if field_type == names.get(field_id, ("", None))[1]
+            if field_id in _FILE_FIELDS and field_type == _FILE_FIELDS[field_id][1]
         }
 
     def _boundaries(self, start: int) -> array[int]:
@@ -233,13 +230,18 @@ class Footer:
 
     @read_once
     def _row_groups(self) -> GroupTable:
-        starts = self._boundaries(self._fields["row_groups"][0])[:-1]
-        return GroupTable(self.raw, (self._spans(start, ROW_GROUP_FIELDS) for start in starts))
+        try:
+            return GroupTable(self.raw, self._group_bounds[:-1])
+        except _kernel.ScanError as error:
+            raise self._damaged(error) from None
+
+    @read_once
+    def _group_bounds(self) -> array[int]:
+        return self._boundaries(self._fields["row_groups"][0])
 
     @read_once
     def num_row_groups(self) -> int:
-        # Not of the table, which takes seconds for a million that may then be refused.
-        return len(self._boundaries(self._fields["row_groups"][0])) - 1
+        return len(self._group_bounds) - 1
 
     def row_group_num_rows(self, row_group: int) -> int:
         return self._row_groups.num_rows[row_group]
@@ -271,11 +273,9 @@ class Footer:
                 f"{self.where}: footer: {shape[0]} row groups of {shape[1]} columns in"
                 f" {len(self.raw)} bytes"
             )
-        check_fits(
-            f"{self.where}: footer: {number_of(shape[0], 'row group')} of"
-            f" {number_of(shape[1], 'column')} take",
-            _COPIES * len(self.raw) + _CHUNK_BYTES * shape[0] * shape[1],
-        )
+        if (taken := _COPIES * len(self.raw) + _CHUNK_BYTES * shape[0] * shape[1]) > memory():
+            size = f"{number_of(shape[0], 'row group')} of {number_of(shape[1], 'column')}"
+            check_fits(f"{self.where}: footer: {size} take", taken)
         scanned = ChunkTable(map(self._scan_chunks, range(shape[0])), shape[1])
         return OpenedChunks(
             self.raw, self.where, self.protection, self.leaves, self.ordinal, scanned
