@@ -31,6 +31,7 @@ TESTS = (
     "parquet/test_hostile_pages.py",
     "parquet/test_whole_pages.py",
     "parquet/test_footer.py",
+    "parquet/test_group_table.py",
 )
 
 
