@@ -12,9 +12,10 @@ from typing import Final, Protocol
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage.folder_sync import sync_folder
-from parquet_bloom.storage.local_output import NO_LINKS, hidden_name
+from parquet_bloom.storage.local_output import NO_LINKS
 from parquet_bloom.storage.rename import rename_to_free
 from parquet_bloom.storage.source import local_path, naming, tolerating
+from parquet_bloom.storage.temporary_files import hidden_name
 from parquet_bloom.storage.traffic import Requests
 
 

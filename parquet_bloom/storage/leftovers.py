@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage import not_installed
-from parquet_bloom.storage.local_output import Leftover, folders_in, is_temporary, leftovers
 from parquet_bloom.storage.source import is_data_file, is_object, is_url, local_path
 from parquet_bloom.storage.table_of_file import folder_at
+from parquet_bloom.storage.temporary_files import Leftover, is_temporary, leftovers, leftovers_below
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.address import Address
@@ -31,8 +31,7 @@ def files_left(path: str, older_than: float) -> Iterator[Leftover]:
     # Outputs are made beside what a link leads to.
     file = Path(os.path.realpath(local_path(path)))
     if file.is_dir():
-        folders = map(Path, folders_in(str(file)))
-        return (left for folder in folders for left in leftovers(folder, older_than))
+        return leftovers_below(str(file), older_than)
     beside = leftovers(file.parent, older_than) if file.parent.is_dir() else iter(())
     found = [*_of_file(beside, file.name)]
     if not found and not file.exists():

@@ -12,38 +12,25 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.local_copy import copy_range, write_at
 from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
-from parquet_bloom.vocabulary import LeftoverKind
+from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX, hidden_name
 
 COPY_CHUNK = 16 << 20
 
 # A thread of its own copies more than that.
 COPIED_AT_ONCE = 1 << 20
-
-TEMPORARY_SUFFIX = ".pbloom-tmp"
-
-# A name can have 255 bytes, with the random part and the suffix.
-NAME_BYTES = 200
-
-# A temporary file, or the checksum put aside for it, and of which output.
-_TEMPORARY = re.compile(r"\.(.*)\.[0-9a-f]{16}(\.crc)?" + re.escape(TEMPORARY_SUFFIX), re.DOTALL)
 
 # Errors of file systems that do not support hard links, or setting an attribute or owner.
 NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
@@ -161,7 +148,8 @@ class LocalOutput(Output):
 
     def __init__(self, target: str, mode: int, prefix: int) -> None:
         super().__init__(target, prefix)
-        self.path = os.path.realpath(target) if os.path.islink(target) else target
+        # Whatever the current folder is by the time that it takes its name.
+        self.path = os.path.realpath(target) if os.path.islink(target) else os.path.abspath(target)
         self._mode = stat.S_IMODE(mode)
         self._folder, name = os.path.split(self.path)
         self._checksum = os.path.join(self._folder, f".{name}.crc")
@@ -321,68 +309,21 @@ def output_to(target: str, overwrite: bool, mode: int, prefix: int) -> LocalOutp
 
 def default_mode() -> int:
     """The mode of a file that is like no other."""
+    return 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    """That of the process. To ask for it is to set another one, which files have that other threads make
+    meanwhile; Linux also tells it."""
+    with suppress(OSError), open("/proc/self/status", "rb") as status:
+        for line in status:
+            if line.startswith(b"Umask:"):
+                return int(line.split()[1], 8)
     umask = os.umask(0)
     os.umask(umask)
-    return 0o666 & ~umask
+    return umask
 
 
 def mode_like(source: Source) -> int:
     """The mode of a file like `source`, which has none behind a URL."""
     return source.status.st_mode if isinstance(source, LocalSource) else default_mode()
-
-
-# ------------------------------------------------------------------------------------------------
-# Temporary files
-
-
-def hidden_name(name: str) -> str:
-    """A unique name for the temporary file of an output."""
-    return f".{_cut(name)}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
-
-
-def _cut(name: str) -> str:
-    return os.fsencode(name)[:NAME_BYTES].decode(errors="ignore")
-
-
-def is_temporary(name: str, of: str | None = None) -> bool:
-    """Whether an output gave a temporary file this name; `of`: the output named so."""
-    found = _TEMPORARY.fullmatch(name)
-    return found is not None and (of is None or found[1] == _cut(of))
-
-
-def is_left(name: str, modified: float, older_than: float) -> bool:
-    """Whether a killed output left this file: it has such a name, and was last `modified` (seconds
-    since 1970) at least `older_than` seconds ago."""
-    return is_temporary(name) and time.time() - modified >= older_than
-
-
-@dataclass(frozen=True, slots=True)
-class Leftover:
-    """A file left by a killed output, last written at the time `since`, in seconds since 1970; or an
-    upload that began then and was not finished. `size` in bytes. `remove`: raises OSError, which is
-    FileNotFoundError if it is no longer there."""
-
-    path: str
-    size: int
-    since: float
-    remove: Callable[[], None]
-    kind: LeftoverKind = "temporary file"
-
-
-def leftovers(folder: Path, older_than: float) -> Iterator[Leftover]:
-    """The leftovers in `folder` of at least that many seconds. Raises OSError."""
-    for entry in os.scandir(folder):
-        with suppress(FileNotFoundError):
-            status = entry.stat(follow_symlinks=False)
-            is_file = stat.S_ISREG(status.st_mode)
-            if is_file and is_left(entry.name, status.st_mtime, older_than):
-                remove = partial(os.unlink, entry.path)
-                yield Leftover(entry.path, status.st_size, status.st_mtime, remove)
-
-
-def folders_in(folder: str) -> Iterator[str]:
-    """`folder` and all folders below it, including hidden ones; links are not followed."""
-    yield folder
-    for above, names, _ in os.walk(folder):
-        paths = (os.path.join(above, name) for name in names)
-        yield from (path for path in paths if not os.path.islink(path))

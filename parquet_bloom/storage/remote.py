@@ -22,8 +22,9 @@ from pyarrow import fs
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.local_output import COPY_CHUNK, Leftover, Output, hidden_name, is_left
+from parquet_bloom.storage.local_output import COPY_CHUNK, Output
 from parquet_bloom.storage.source import Source, Window, changed, check_length
+from parquet_bloom.storage.temporary_files import Leftover, hidden_name, is_left
 
 # Raised by pyarrow's file systems and by the Python ones that it wraps.
 FAILURES = (OSError, NotImplementedError, pa.ArrowException)

@@ -15,17 +15,17 @@ def sizes_of(paths: Sequence[str]) -> list[int | None]:
     """In bytes, None for what is not there. Objects of a bucket are asked for at once. Raises OSError,
     UnsupportedError if what reads there is not installed."""
     found: dict[str, int | None] = {}
-    buckets: dict[str, list[Address]] = {}
+    buckets: dict[str, list[tuple[str, Address]]] = {}
     for path in paths:
         if is_object(path) and OBJECT_SCHEMES[path.partition("://")[0].lower()] != "http":
             address = Address.of(path)
-            buckets.setdefault(f"{address.scheme}://{address.host}", []).append(address)
+            buckets.setdefault(f"{address.scheme}://{address.host}", []).append((path, address))
         else:
             found[path] = _size_of(path)
-    for root, addresses in buckets.items():
-        folder = open_folder(addresses[0].other(root))
-        sizes = folder.sizes_of([each.key for each in addresses])
-        found |= dict(zip(addresses, sizes, strict=True))
+    for root, asked in buckets.items():
+        folder = open_folder(asked[0][1].other(root))
+        sizes = folder.sizes_of([address.key for _, address in asked])
+        found |= {path: size for (path, _), size in zip(asked, sizes, strict=True)}
     return [found[path] for path in paths]
 
 

@@ -14,15 +14,17 @@ Source: orc-core, org.apache.orc.impl.OrcAcidUtils.getLastFlushLength.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage.source import is_object
+from parquet_bloom.storage.source import is_object, tolerating
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.objects.folders import ObjectFolder
@@ -38,6 +40,8 @@ _ADVICE = {
     " for new files, or write copies with -o",
     "Hudi": "set the writer's Bloom filter options for new files, or write copies with -o",
 }
+
+_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 # Hive's prefix for the files in deltas, and its suffix for their lengths.
 _BUCKET = "bucket_"
@@ -71,18 +75,31 @@ def _local_table(file: Path) -> tuple[str, Path] | None:
     # A table may reach a file through a link, so both the given path and the resolved one count.
     named, real = os.path.abspath(file), os.path.realpath(file)
     for folder in dict.fromkeys([*_folders_above(named), *_folders_above(real)]):
-        if os.path.isdir(os.path.join(folder, "_delta_log")):
+        if _is_folder(os.path.join(folder, "_delta_log")):
             return "Delta Lake", Path(folder)
-        if os.path.isdir(os.path.join(folder, ".hoodie")):
+        if _is_folder(os.path.join(folder, ".hoodie")):
             return "Hudi", Path(folder)
-        metadata = os.path.join(folder, "metadata")
-        # There is none above most files, and a glob takes longer than all else.
-        if os.path.exists(metadata) and (
-            os.path.exists(os.path.join(metadata, "version-hint.text"))
-            or any(Path(metadata).glob("*.metadata.json"))
-        ):
+        if any(map(_is_of_iceberg, _names_in(os.path.join(folder, "metadata")))):
             return "Iceberg", Path(folder)
     return None
+
+
+def _is_folder(path: str) -> bool:
+    """Raises OSError if nobody may tell: os.path.isdir would deny it."""
+    with tolerating(_NOT_THERE):
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    return False
+
+
+def _names_in(folder: str) -> Sequence[str]:
+    """None if there is no such folder. Raises OSError if nobody may tell."""
+    with tolerating(_NOT_THERE):
+        return os.listdir(folder)
+    return ()
+
+
+def _is_of_iceberg(name: str) -> bool:
+    return name == "version-hint.text" or name.endswith(".metadata.json")
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -124,8 +141,7 @@ def _remote_table(
         return "Delta Lake", folder
     if there.has_folder(".hoodie"):
         return "Hudi", folder
-    names = there.names_in("metadata")
-    if any(name == "version-hint.text" or name.endswith(".metadata.json") for name in names):
+    if any(map(_is_of_iceberg, there.names_in("metadata"))):
         return "Iceberg", folder
     return _remote_table(_parent(folder), period, options)
 

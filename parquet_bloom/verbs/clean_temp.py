@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain
+from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import PATH_OR_URL, path_given
@@ -18,7 +19,10 @@ from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import LeftoverKind
 
 if TYPE_CHECKING:
-    from parquet_bloom.storage.local_output import Leftover
+    from parquet_bloom.storage.temporary_files import Leftover
+
+# Of the years 1 to 9999, in seconds since 1970.
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 # Seconds for which others may well keep an upload open.
 LEAST_UPLOAD_AGE = 86_400.0
@@ -87,14 +91,14 @@ def clean_temp(
 
 
 def _check_age(name: str, seconds: float, least: float) -> None:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
         raise TypeError(f"{name}: {seconds!r}, expected a number of seconds")
     if not least <= seconds < math.inf:
         raise ValueError(f"{name}: {seconds}, expected {least:.0f} or more seconds")
 
 
 def _removed(left: Leftover, dry_run: bool) -> Iterator[FoundLeftover]:
-    problem = None
+    since, problem = _shown(left.since), None
     if not dry_run:
         try:
             left.remove()
@@ -103,5 +107,10 @@ def _removed(left: Leftover, dry_run: bool) -> Iterator[FoundLeftover]:
             return
         except OSError as error:
             problem = complaint(error)
-    since = datetime.fromtimestamp(int(left.since), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     yield FoundLeftover(left.kind, str(left.path), since, left.size, problem)
+
+
+def _shown(since: float) -> str:
+    """File systems have times beyond datetime's, which are shown as its first or last."""
+    seconds = min(max(int(since), _FIRST_SECOND), _LAST_SECOND)
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

@@ -5,10 +5,15 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from make.commands import outcome
 from make.object_server import Fault
 from make.s3_server import S3Server, Upload
+
+import parquet_bloom as pb
+from parquet_bloom.storage import leftovers
+from parquet_bloom.storage.temporary_files import Leftover
 
 BEGUN = 1_700_000_000
 OLD = "2023-11-14 22:13:20 UTC"
@@ -112,3 +117,26 @@ def test_nothing_could_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     result = outcome("clean-temp", tmp_path, "--older-than", "0s")
     assert (result.code, result.stdout) == (2, "")
     assert result.complaint == f"{tmp_path / LEFT}: Permission denied"
+
+
+@pytest.mark.parametrize(
+    ("since", "shown"), [(-1e12, "0001-01-01 00:00:00 UTC"), (1e13, "9999-12-31 23:59:59 UTC")]
+)
+def test_a_time_that_no_calendar_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, since: float, shown: str
+) -> None:
+    """As file systems in memory keep it."""
+    (tmp_path / LEFT).touch()
+    left = Leftover(str(tmp_path / LEFT), 0, since, (tmp_path / LEFT).unlink)
+    monkeypatch.setattr(leftovers, "files_left", lambda path, older_than: iter([left]))
+    result = outcome("clean-temp", tmp_path)
+    assert (result.code, result.stderr) == (0, "")
+    assert shown in result.stdout
+    assert not (tmp_path / LEFT).exists()
+
+
+def test_an_age_of_numpy(tmp_path: Path) -> None:
+    (tmp_path / LEFT).touch()
+    assert len(pb.clean_temp(tmp_path, older_than=np.int64(0)).leftovers) == 1
+    with pytest.raises(TypeError, match="expected a number of seconds"):
+        pb.clean_temp(tmp_path, older_than=np.bool_(True))

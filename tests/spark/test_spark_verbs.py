@@ -31,7 +31,7 @@ import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.spark import packing
-from parquet_bloom.storage.local_output import TEMPORARY_SUFFIX
+from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
 
 pytestmark = pytest.mark.interop
 

@@ -19,6 +19,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import local_output, rename
+from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
 
 THEIRS = b"what somebody else wrote"
 ARGUMENTS = {"build": ("-c", "a", "--existing", "replace"), "strip": (), "repair": ()}
@@ -118,7 +119,7 @@ def test_the_old_file_cannot_be_removed(
     source: Path, plain: bytes, expected: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody must think that nothing happened."""
-    monkeypatch.setattr(os, "unlink", _unlink(os.unlink, local_output.TEMPORARY_SUFFIX))
+    monkeypatch.setattr(os, "unlink", _unlink(os.unlink, TEMPORARY_SUFFIX))
     result = outcome("build", source, "-c", "a", "--in-place")
     names = [name for name in os.listdir(source.parent) if name != source.name]
     assert result.code == 2
@@ -133,7 +134,7 @@ def test_the_checksum_of_the_old_file_cannot_be_removed(
     source: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.with_name(f".{source.name}.crc").write_bytes(b"crc\0")
-    suffix = ".crc" + local_output.TEMPORARY_SUFFIX
+    suffix = ".crc" + TEMPORARY_SUFFIX
     monkeypatch.setattr(os, "unlink", _unlink(os.unlink, suffix))
     complaint = outcome("build", source, "-c", "a", "--in-place").complaint
     assert complaint.startswith(f"{source}: was written, but {source.parent}/.")
@@ -170,7 +171,7 @@ def test_a_file_that_cannot_be_closed(
 
     def close(descriptor: int) -> None:
         name = os.readlink(f"/proc/self/fd/{descriptor}")
-        is_written = os.get_blocking(descriptor) and name.endswith(local_output.TEMPORARY_SUFFIX)
+        is_written = os.get_blocking(descriptor) and name.endswith(TEMPORARY_SUFFIX)
         real(descriptor)
         if is_written:
             _io_error()

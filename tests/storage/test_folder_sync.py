@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+import time
 
 import pytest
 
@@ -49,8 +50,9 @@ def asking(folder, failed):
 
 
 def wait_for(num_asked, folder):
+    end = time.monotonic() + 20
     while folder_sync._waited_for[os.fspath(folder)].asked < num_asked:
-        pass
+        assert time.monotonic() < end
 
 
 def test_those_that_wait_meanwhile_share_the_next_sync(tmp_path, disk):
@@ -62,6 +64,7 @@ def test_those_that_wait_meanwhile_share_the_next_sync(tmp_path, disk):
     wait_for(1 + NUM_WAITING, tmp_path)
     disk.may_end.release()
     assert disk.begun.acquire(timeout=20)
+    threads[0].join()
     assert sum(thread.is_alive() for thread in threads) == NUM_WAITING
     disk.may_end.release()
     for thread in threads:

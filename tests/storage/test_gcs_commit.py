@@ -26,10 +26,10 @@ import parquet_bloom as pb
 from parquet_bloom.spark.cleaning import CleanOptions, sweep
 from parquet_bloom.spark.request import Request
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.local_output import is_left
 from parquet_bloom.storage.objects import conditions, crc32c, gcs_client, gcs_commit, stores
 from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.temporary_files import is_left
 
 FIXTURE = FIXTURES / "pyarrow_types.parquet"
 OLD = FIXTURE.read_bytes()

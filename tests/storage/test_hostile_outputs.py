@@ -439,6 +439,27 @@ def test_files_of_tables(
     assert files_in(tmp_path) == before
 
 
+@pytest.mark.parametrize("marker", ["_delta_log", ".hoodie", "metadata"])
+def test_a_table_that_may_not_be_looked_at(
+    tmp_path: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch, marker: str
+) -> None:
+    """Whoever may not see the log of a table could not see that there is one."""
+    path = tmp_path / "f.parquet"
+    path.write_bytes(plain)
+    for name in ("stat", "listdir"):
+        real = getattr(os, name)
+
+        def refuse(place: Any = ".", real: Any = real, **named: Any) -> Any:
+            if not isinstance(place, int) and Path(place) == tmp_path / marker:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+            return real(place, **named)
+
+        monkeypatch.setattr(os, name, refuse)
+    result = outcome("build", path, "-c", "a", "--in-place")
+    assert (result.code, result.complaint) == (2, f"{tmp_path / marker}: Permission denied")
+    assert path.read_bytes() == plain
+
+
 def test_a_link_in_a_table(tmp_path: Path, plain: bytes) -> None:
     """The file lies elsewhere, but the table reads it by this name."""
     (tmp_path / "t" / "_delta_log").mkdir(parents=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from conftest import FIXTURES, ROOT
@@ -26,6 +27,7 @@ from parquet_bloom.storage.objects import read_ahead, requests
 from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, pieces_of
 from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.sizes import sizes_of
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
 NAME = "lake/day=1/x.parquet"
@@ -391,6 +393,21 @@ def test_each_page_of_a_listing_is_counted(tree):
     tree.forget()
     assert len(folder.entries("many")) == len(folder.names_in("many")) == 2500
     assert folder.requests.list == tree.count("LIST") == 6
+
+
+def test_folders_take_pages_of_a_listing_too(tree):
+    for number in range(2500):
+        tree.put(f"bucket/many/{number:04}/x", b"data")
+    folder = ObjectFolder(Address.of("s3://bucket", tree.options))
+    tree.forget()
+    assert folder.entries("many") == []
+    assert folder.requests.list == tree.count("LIST") == 3
+
+
+def test_sizes_of_objects_by_any_of_their_urls(tree):
+    query = urlencode(tree.options)
+    paths = [f"{name}?{query}" for name in ("S3://bucket/lake/a.parquet", "s3://bucket/nothing")]
+    assert sizes_of(paths) == [4, None]
 
 
 def test_a_listing_that_is_refused(tree):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from conftest import missing
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import open_source
-from parquet_bloom.storage.local_output import COPIED_AT_ONCE, output_to
+from parquet_bloom.storage.local_output import COPIED_AT_ONCE, default_mode, output_to
 from parquet_bloom.storage.paths import expand, outputs_in
 from parquet_bloom.storage.source import is_url, local_path
+from parquet_bloom.storage.temporary_files import hidden_name, leftovers_below
 
 
 @pytest.fixture
@@ -237,3 +239,59 @@ def test_an_output_that_is_a_link_to_an_input(tmp_path):
     inputs, _ = expand([f"{tmp_path}/a.parquet", f"{tmp_path}/b.parquet"])
     with pytest.raises(RewriteError, match=r"out/a\.parquet: is the input itself"):
         outputs_in(tmp_path / "out", inputs)
+
+
+def test_the_mode_of_a_new_file_leaves_the_umask_alone(monkeypatch):
+    """Other threads make files meanwhile."""
+    before = os.umask(0o027)
+    try:
+        monkeypatch.setattr(os, "umask", None)
+        assert default_mode() == 0o640
+    finally:
+        monkeypatch.undo()
+        os.umask(before)
+
+
+def test_the_mode_where_the_system_does_not_tell(monkeypatch):
+    def refuse(*_):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    before = os.umask(0o027)
+    try:
+        monkeypatch.setattr("builtins.open", refuse)
+        assert default_mode() == 0o640
+    finally:
+        monkeypatch.undo()
+        assert os.umask(before) == 0o027
+
+
+def test_a_relative_name_is_of_the_folder_in_which_it_was_given(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    with output_to("a.parquet", False, 0o644, 0) as output:
+        output.append(b"new")
+        monkeypatch.chdir(elsewhere)
+        output.flush()
+        output.commit()
+    assert (tmp_path / "a.parquet").read_bytes() == b"new"
+    assert not list(elsewhere.iterdir())
+
+
+def test_a_folder_that_goes_while_leftovers_are_looked_for(tmp_path, monkeypatch):
+    """Others below it are still found; the folder itself must be there."""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / hidden_name("x.parquet")).touch()
+    scan = os.scandir
+
+    def scandir(folder="."):
+        if folder == str(tmp_path / "b") or folder == tmp_path / "b":
+            shutil.rmtree(tmp_path / "b", ignore_errors=True)
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    found = leftovers_below(str(tmp_path), 0)
+    assert sorted(Path(left.path).parent.name for left in found) == ["a", "c"]
+    with pytest.raises(FileNotFoundError):
+        list(leftovers_below(str(tmp_path / "nothing"), 0))

@@ -13,7 +13,8 @@ one at which any of them stopped are read again, so that it does not matter who 
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -88,8 +89,8 @@ class WholePages:
         self._stretch_bytes = STRETCH_BYTES
         # Whether it is worth to try.
         self.is_open = True
-        # HAS_ZERO | HAS_NAN of all that have been inserted, if they are floating point numbers.
-        self.float_specials = 0
+        # HAS_ZERO | HAS_NAN of what each stretch had, if these are floating point numbers.
+        self._specials: set[int] = set()
         # Of one call of insert_into: what its threads share.
         self._taking = Lock()
         self._is_over = False
@@ -103,6 +104,11 @@ class WholePages:
         """Whether there can be any."""
         has_form = chunk.leaf.type.physical == "BYTE_ARRAY" or (chunk.leaf.type.width or 0) > 0
         return has_form and chunk.modules is PLAIN
+
+    @property
+    def float_specials(self) -> int:
+        """HAS_ZERO | HAS_NAN of all that have been inserted, if they are floating point numbers."""
+        return reduce(or_, self._specials, 0)
 
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
         """Insert their values and move the reader behind them; returns the number of values. Raises what
@@ -183,7 +189,7 @@ class WholePages:
             self._stop(_Stop(stretch.place, error))
             return
         self._inserted.append((stretch.place, pages.inserted))
-        self.float_specials |= pages.specials
+        self._specials.add(pages.specials)
         if pages.num_bytes < len(stretch.data):
             self._stop(_Stop(stretch.place.behind(pages), None))
 

@@ -27,7 +27,6 @@ from azure.core.rest import HttpResponse
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.local_output import hidden_name
 from parquet_bloom.storage.objects.azure_blocks import Block, Committed, blocks_of, sent
 from parquet_bloom.storage.objects.azure_client import (
     AZURE,
@@ -46,6 +45,7 @@ from parquet_bloom.storage.objects.conditions import NO_ETAG, check_conditions
 from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Found, is_written
+from parquet_bloom.storage.temporary_files import hidden_name
 from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests
 
 # What is not larger is sent as a whole.

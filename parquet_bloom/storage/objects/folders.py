@@ -13,10 +13,10 @@ from obstore.exceptions import AlreadyExistsError
 
 from parquet_bloom.storage.address import UNESCAPED, Address, Listed
 from parquet_bloom.storage.folder import Entry
-from parquet_bloom.storage.local_output import Leftover, is_left
 from parquet_bloom.storage.objects.listing import list_below, list_beside
 from parquet_bloom.storage.objects.requests import Result, ask, count, submit
 from parquet_bloom.storage.objects.stores import store_of
+from parquet_bloom.storage.temporary_files import Leftover, is_left
 from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Requests, Traffic
 
 

@@ -22,7 +22,6 @@ from typing import Any, Final
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.local_output import hidden_name
 from parquet_bloom.storage.objects.commit import (
     NOTHING,
     NewObject,
@@ -42,6 +41,7 @@ from parquet_bloom.storage.objects.gcs_client import (
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Found, is_written
+from parquet_bloom.storage.temporary_files import hidden_name
 
 # What is not larger is sent as a whole. To put it together would take three requests.
 WHOLE_BYTES: Final = 5 << 20

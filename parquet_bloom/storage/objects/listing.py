@@ -4,7 +4,7 @@ of each, so that to open one takes a single request."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from glob import escape, has_magic
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,7 @@ from parquet_bloom.storage.source import is_data_file, is_hidden
 from parquet_bloom.storage.traffic import LIST, Requests, Traffic
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta
+    from obstore import ListResult, ObjectMeta
     from obstore.store import ObjectStore
 
 # Stores answer with so many at a time.
@@ -106,7 +106,9 @@ def list_below(
         # From the start if one fails: a listing must not lack what a page had.
         return obstore.list(store, prefix or None, chunk_size=_PAGE).collect()
 
-    return _counted(address, all_pages, traffic)
+    metas = submit(lambda: ask(address, LIST, all_pages, traffic)).result()
+    _count_pages(len(metas), traffic)
+    return metas
 
 
 def list_beside(
@@ -114,15 +116,14 @@ def list_beside(
 ) -> Sequence[ObjectMeta]:
     """The same, without those in folders there."""
 
-    def all_pages() -> Sequence[ObjectMeta]:
-        return obstore.list_with_delimiter(store, prefix)["objects"]
+    def all_pages() -> ListResult[Sequence[ObjectMeta]]:
+        return obstore.list_with_delimiter(store, prefix)
 
-    return _counted(address, all_pages, traffic)
+    found = submit(lambda: ask(address, LIST, all_pages, traffic)).result()
+    _count_pages(len(found["objects"]) + len(found["common_prefixes"]), traffic)
+    return found["objects"]
 
 
-def _counted(
-    address: Address, all_pages: Callable[[], Sequence[ObjectMeta]], traffic: Traffic
-) -> Sequence[ObjectMeta]:
-    metas = submit(lambda: ask(address, LIST, all_pages, traffic)).result()
-    count(traffic, Requests(list=max(0, len(metas) - 1) // _PAGE))
-    return metas
+def _count_pages(num_found: int, traffic: Traffic) -> None:
+    """All but the first, which was counted when it was asked for."""
+    count(traffic, Requests(list=max(0, num_found - 1) // _PAGE))

@@ -21,7 +21,6 @@ from urllib.parse import urlencode, urlsplit
 from botocore.exceptions import ClientError
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.local_output import hidden_name
 from parquet_bloom.storage.objects.commit import (
     NOTHING,
     NewObject,
@@ -41,6 +40,7 @@ from parquet_bloom.storage.objects.s3_client import (
 )
 from parquet_bloom.storage.objects.s3_parts import Part, equal_parts_of, parts_of
 from parquet_bloom.storage.objects.sending import Found, is_written
+from parquet_bloom.storage.temporary_files import hidden_name
 from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests
 
 # What is not larger is sent as a whole if the store would have little to copy.

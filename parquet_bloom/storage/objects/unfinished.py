@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.local_output import Leftover, is_temporary
 from parquet_bloom.storage.objects.s3_client import (
     BOTO3,
     FAILURES,
@@ -26,6 +25,7 @@ from parquet_bloom.storage.objects.s3_client import (
     failure,
     status_of,
 )
+from parquet_bloom.storage.temporary_files import Leftover, is_temporary
 from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Traffic
 
 
