@@ -1,15 +1,16 @@
-"""Copy a range of one local file into another, inside the kernel where that is the quickest.
+"""Copy a range of one local file into another.
 
-A range that begins at the same place of a page in both files is copied in whole pages, which may even be
-shared (Btrfs, XFS). Any other is copied by file systems on disks in pieces, two for each page: by way of a
-buffer that fits a processor's nearest caches, it takes three fifths of that time (253 MB on ext4, Linux
-6.18: 57 and 92 ms; in whole pages 64 ms). File systems without a disk may have a server that copies.
+File systems on disks take it in buffers that fit a processor's nearest caches quicker than the kernel copies
+it: 253 MB in 58 ms instead of 67 in whole pages, and of 92 where the bytes move within a page; with room that
+is reserved, in 42 instead of 50 (ext4, Linux 6.18). Those that can share blocks were asked to before. File
+systems without a disk may have a server that copies.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from typing import Final
 
 from parquet_bloom.storage.source import tolerating
@@ -17,16 +18,14 @@ from parquet_bloom.storage.source import tolerating
 # Errors of file systems that do not support copy_file_range between two files.
 _NO_KERNEL_COPY: Final = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 
-# Pages are as large as that, or larger.
-_PAGE: Final = 4096
-
 _BUFFER_BYTES: Final = 256 << 10
 
 
 def copy_range(source: int, start: int, copy: int, to: int, length: int) -> int:
     """Copy `length` bytes from `start` in the file `source` to `to` in `copy`, both descriptors; returns
-    how many were copied, less where a file ends or the system cannot. Raises OSError."""
-    if (start - to) % _PAGE and _is_on_disk(copy):
+    how many were copied, less where the source ends, or is not to be read, or the system cannot. Raises
+    OSError if the copy is not to be written."""
+    if _is_on_disk(copy):
         return _by_buffer(source, start, copy, to, length)
     return _by_kernel(source, start, copy, to, length)
 
@@ -52,12 +51,19 @@ def _by_buffer(source: int, start: int, copy: int, to: int, length: int) -> int:
     while done < length:
         # Up to where pages end.
         room = min(_BUFFER_BYTES - (to + done) % _BUFFER_BYTES, length - done)
-        found = os.preadv(source, [buffer[:room]], start + done)
+        found = _read(source, buffer[:room], start + done)
         if found == 0:
             break
         write_at(copy, to + done, buffer[:found])
         done += found
     return done
+
+
+def _read(source: int, buffer: memoryview, start: int) -> int:
+    """How many bytes could be read: who reads the others will hear what is wrong with the source."""
+    with suppress(OSError):
+        return os.preadv(source, [buffer], start)
+    return 0
 
 
 def write_at(file: int, offset: int, data: bytes | memoryview) -> None:

@@ -24,6 +24,7 @@ from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.local_copy import copy_range, write_at
 from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free
+from parquet_bloom.storage.reserve import reserve
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX, hidden_name
 
@@ -48,6 +49,8 @@ class Output(ABC):
         self._target = target
         self.prefix = prefix
         self.size = prefix
+        # Up to where there may be room that belongs to the file, written or not.
+        self._reserved = 0
 
     def __enter__(self) -> Self:
         with naming(self._target):
@@ -90,6 +93,7 @@ class Output(ABC):
 
     def copy_prefix(self, source: Source) -> None:
         """Copy the prefix from `source`. Another thread may append at the same time."""
+        reserve(self._descriptor, 0, self.prefix)
         self._copy(source, 0, self.prefix, 0)
 
     def _copy(self, source: Source, start: int, length: int, to: int) -> None:
@@ -120,8 +124,12 @@ class Output(ABC):
         self.size += end - start
 
     def will_append_from(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
-        """Fetch ahead what will be appended from it."""
-        source.will_read(ranges)
+        """Fetch ahead what will be appended from it, and reserve room for as much."""
+        parts = list(ranges)
+        source.will_read(parts)
+        length = sum(end - start for start, end in parts)
+        reserve(self._descriptor, self.size, length)
+        self._reserved = self.size + length
 
     def erase(self, start: int, end: int) -> None:
         """Overwrite with zeros what was copied from the source, but nothing that was appended."""
@@ -171,6 +179,8 @@ class LocalOutput(Output):
 
     def flush(self) -> None:
         with naming(self._target):
+            if self._reserved > self.size:
+                os.ftruncate(self._descriptor, self.size)
             os.fchmod(self._descriptor, self._mode)
 
     def commit(self, replaced: Source | None = None) -> None:

@@ -119,7 +119,8 @@ def test_interrupted(source: Path, plain: bytes, number: int) -> None:
     program = (
         "import os, signal, time\n"
         "from parquet_bloom.cli import main\n"
-        "copy = os.copy_file_range\n"
+        "from parquet_bloom.storage import local_output\n"
+        "copy = local_output.copy_range\n"
         "signalled, wake = os.pipe()\n"
         "os.set_blocking(wake, False)\n"
         "signal.set_wakeup_fd(wake)\n"
@@ -129,7 +130,7 @@ def test_interrupted(source: Path, plain: bytes, number: int) -> None:
         # For the main thread to hear of it.
         "    time.sleep(1)\n"
         "    return copy(*arguments)\n"
-        "os.copy_file_range = slow\n"
+        "local_output.copy_range = slow\n"
         "main()\n"
     )
     process = subprocess.Popen(

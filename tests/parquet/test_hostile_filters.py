@@ -22,6 +22,7 @@ import parquet_bloom as pb
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import Type
+from parquet_bloom.storage import local_output
 
 
 def reasons(path: Path, column: str) -> list[str | None]:
@@ -236,17 +237,14 @@ def test_offsets_beyond_gigabytes(
 
 
 def _write_with_hole(path: Path, output: Path, moved: int) -> None:
-    """Build, with a hole for what the kernel would copy."""
+    """Build, with a hole for what would be copied."""
 
-    def holes(source: int, target: int, count: int, at: int, to: int) -> int:
-        size = min(count, 1 << 30)
-        if at < 1 << 20:
-            size = min(count, 1 << 20)
-            os.pwrite(target, os.pread(source, size, at), to)
-        return size
+    def holes(source: int, start: int, copy: int, to: int, length: int) -> int:
+        os.pwrite(copy, os.pread(source, min(length, 1 << 20), start), to)
+        return length
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "copy_file_range", holes)
+        patch.setattr(local_output, "copy_range", holes)
         report = pb.build(path, output, columns=["a", "s"])
     assert [item.offset > moved - 1 for item in report.filters] == [True] * 4
     assert report.size_after == output.stat().st_size

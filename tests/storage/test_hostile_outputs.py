@@ -132,6 +132,9 @@ def test_a_disk_that_fails(
         raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr(os, call, fails)
+    if call == "copy_file_range":
+        # For file systems without a disk.
+        monkeypatch.setattr(os, "major", lambda device: 0)
     # Only what is larger is synced ahead.
     monkeypatch.setattr("parquet_bloom.storage.local_output.COPIED_AT_ONCE", 0)
     output = source.with_name("out.parquet")
@@ -140,6 +143,28 @@ def test_a_disk_that_fails(
     assert result.code == 2
     assert files_in(source.parent) == {source.name: plain}
     assert result.complaint == f"{source if in_place else output}: {os.strerror(error)}"
+
+
+def test_a_source_that_cannot_be_read(
+    source: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is named, not what its copy would have been."""
+
+    def fails(*_: Any) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "preadv", fails)
+    monkeypatch.setattr(os, "major", lambda device: 8)
+    read = os.pread
+
+    def fails_at_the_start(file: int, length: int, at: int) -> bytes:
+        return read(file, length, at) if at or length == 4 else fails()
+
+    monkeypatch.setattr(os, "pread", fails_at_the_start)
+    result = outcome("build", source, "-c", "a", "-o", source.with_name("out.parquet"))
+    assert result.code == 2
+    assert result.complaint == f"{source}: {os.strerror(errno.EIO)}"
+    assert files_in(source.parent) == {source.name: plain}
 
 
 def test_a_disk_that_fills_up(source: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
