@@ -152,6 +152,10 @@ CODE_PATHS: tuple[str, ...]
 def code_path() -> str:
     """The one that is used: the last one that this processor has, until another is chosen."""
 
+def reserve(file: int, start: int, length: int) -> bool:
+    """Reserve room for `length` bytes from `start` in the file with that descriptor, whose size stays;
+    False if the system cannot. Source: man 2 fallocate."""
+
 def keep_freed_memory(size: int) -> None:
     """Have the allocator keep blocks of up to `size` bytes that are freed, where it is glibc's."""
 

@@ -20,6 +20,18 @@ _NO_KERNEL_COPY: Final = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTS
 
 _BUFFER_BYTES: Final = 256 << 10
 
+# A call for less takes longer than it saves.
+_RESERVED_BYTES: Final = 1 << 20
+
+
+def reserve(file: int, start: int, length: int) -> None:
+    """Reserve room for `length` bytes from `start` in the file with that descriptor, where it pays and the
+    system can: it is not looked for page by page then. What does not fit will fail when it is written."""
+    if length >= _RESERVED_BYTES:
+        from parquet_bloom.native import _kernel
+
+        _kernel.reserve(file, start, length)
+
 
 def copy_range(source: int, start: int, copy: int, to: int, length: int) -> int:
     """Copy `length` bytes from `start` in the file `source` to `to` in `copy`, both descriptors; returns

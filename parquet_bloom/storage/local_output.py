@@ -16,22 +16,19 @@ import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Lock
 from types import TracebackType
 from typing import Self
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.folder_sync import sync_folder
-from parquet_bloom.storage.local_copy import copy_range, write_at
+from parquet_bloom.storage.local_copy import copy_range, reserve, write_at
 from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free
-from parquet_bloom.storage.reserve import reserve
 from parquet_bloom.storage.source import LocalSource, Source, naming, tolerating
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX, hidden_name
 
 COPY_CHUNK = 16 << 20
-
-# A thread of its own copies more than that.
-COPIED_AT_ONCE = 1 << 20
 
 # Errors of file systems that do not support hard links, or setting an attribute or owner.
 NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
@@ -51,6 +48,8 @@ class Output(ABC):
         self.size = prefix
         # Up to where there may be room that belongs to the file, written or not.
         self._reserved = 0
+        self._copying = Lock()
+        self._copied = 0
 
     def __enter__(self) -> Self:
         with naming(self._target):
@@ -92,9 +91,32 @@ class Output(ABC):
             return clone(source.descriptor, self._descriptor, self.prefix)
 
     def copy_prefix(self, source: Source) -> None:
-        """Copy the prefix from `source`. Another thread may append at the same time."""
-        reserve(self._descriptor, 0, self.prefix)
-        self._copy(source, 0, self.prefix, 0)
+        """Copy what is left of the prefix from `source`. Another thread may append at the same time, and
+        others may help to copy: it is there when all of them are done."""
+        while (start := self._next_part()) < self.prefix:
+            try:
+                self._copy(source, start, min(COPY_CHUNK, self.prefix - start), start)
+            except BaseException:
+                self.copy_no_more()
+                raise
+
+    def _next_part(self) -> int:
+        """Where the next part of the prefix starts, which nobody else will copy."""
+        with self._copying:
+            start = self._copied
+            if start == 0:
+                reserve(self._descriptor, 0, self.prefix)
+            self._copied = start + COPY_CHUNK
+            return start
+
+    def copy_no_more(self) -> None:
+        """Leave what nobody has begun to copy: the output will not be committed."""
+        with self._copying:
+            self._copied = self.prefix
+
+    def copy_meanwhile(self, source: Source) -> None:
+        """What a thread of its own does while another appends: copy the prefix."""
+        self.copy_prefix(source)
 
     def _copy(self, source: Source, start: int, length: int, to: int) -> None:
         """Copy `length` bytes from `start` in `source` to `to`."""
@@ -252,10 +274,8 @@ class NewFile(LocalOutput):
 class Replacement(LocalOutput):
     """An output that replaces a file and keeps its mode, owner, group and attributes."""
 
-    def copy_prefix(self, source: Source) -> None:
-        super().copy_prefix(source)
-        if self.prefix <= COPIED_AT_ONCE:
-            return
+    def copy_meanwhile(self, source: Source) -> None:
+        super().copy_meanwhile(source)
         # Sync most of the bytes while another thread still works on the rest.
         with naming(self._target):
             os.fdatasync(self._descriptor)

@@ -3,8 +3,8 @@
     old   | prefix                    | ...
     new   | prefix, partly zeros now  | what the change composes |
 
-The prefix is copied by a thread of its own while the rest is composed. The new version takes the
-target's name only after it has been opened again and found to be right.
+The prefix is copied by a thread of its own while the rest is composed, and then by both threads. The new
+version takes the target's name only after it has been opened again and found to be right.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
 from parquet_bloom.storage import addressed
 from parquet_bloom.storage.journal import recover_first
-from parquet_bloom.storage.local_output import COPIED_AT_ONCE, Output, mode_like, output_to
+from parquet_bloom.storage.local_output import Output, mode_like, output_to
 from parquet_bloom.storage.source import (
     OBJECT_SCHEMES,
     LocalSource,
@@ -36,6 +36,9 @@ from parquet_bloom.storage.source import (
     tolerating,
 )
 from parquet_bloom.storage.table_of_file import check_not_in_table
+
+# A thread of its own copies more than that.
+COPIED_AT_ONCE = 1 << 20
 
 # Errors of paths where there is no file.
 _NO_FILE = {errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP}
@@ -193,11 +196,17 @@ def _prefix_copied(source: Source, written: Output) -> Iterator[None]:
 
     with ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy") as copier:
         try:
-            copied = copier.submit(written.copy_prefix, source).result
+            copied = copier.submit(written.copy_meanwhile, source).result
         except RuntimeError:
             # The system starts no more threads.
-            copied = partial(written.copy_prefix, source)
-        yield
+            copied = partial(written.copy_meanwhile, source)
+        try:
+            yield
+        except BaseException:
+            written.copy_no_more()
+            raise
+        # Two copy in less time than one.
+        written.copy_prefix(source)
         copied()
 
 

@@ -136,7 +136,7 @@ def test_a_disk_that_fails(
         # For file systems without a disk.
         monkeypatch.setattr(os, "major", lambda device: 0)
     # Only what is larger is synced ahead.
-    monkeypatch.setattr("parquet_bloom.storage.local_output.COPIED_AT_ONCE", 0)
+    monkeypatch.setattr("parquet_bloom.storage.new_version.COPIED_AT_ONCE", 0)
     output = source.with_name("out.parquet")
     where = ["--in-place"] if in_place else ["-o", output]
     result = outcome("build", source, "-c", "a", *where)

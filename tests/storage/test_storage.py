@@ -11,7 +11,7 @@ from conftest import missing
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import open_source
-from parquet_bloom.storage.local_output import COPIED_AT_ONCE, default_mode, output_to
+from parquet_bloom.storage.local_output import COPY_CHUNK, default_mode, output_to
 from parquet_bloom.storage.paths import expand, outputs_in
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.storage.temporary_files import hidden_name, leftovers_below
@@ -45,17 +45,16 @@ def written(target, overwrite=False, data=b"new"):
 
 
 @pytest.mark.parametrize(
-    ("num_bytes", "ahead"), [(6, []), (COPIED_AT_ONCE, []), (COPIED_AT_ONCE + 1, ["fdatasync"])]
+    ("copy", "ahead"), [("copy_prefix", []), ("copy_meanwhile", ["fdatasync"])]
 )
-def test_what_replaces_a_file_is_synced_first_and_its_folder_last(
-    tmp_path, calls, num_bytes, ahead
-):
+def test_what_replaces_a_file_is_synced_first_and_its_folder_last(tmp_path, calls, copy, ahead):
+    num_bytes = COPY_CHUNK + 1
     target = tmp_path / "f"
     target.write_bytes(b"old")
     (tmp_path / "source").write_bytes(bytes(num_bytes))
     source = open_source(tmp_path / "source")
     with output_to(target, True, 0o640, num_bytes) as output:
-        output.copy_prefix(source)
+        getattr(output, copy)(source)
         output.append(b", new")
         output.flush()
         output.commit()
