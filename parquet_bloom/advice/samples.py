@@ -9,7 +9,7 @@ part into the whole and is called by one thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,9 @@ class StoredSample:
         """`is_ordered`: the type has an order, and values without a place in it are left out."""
         self.is_ordered = is_ordered
         self.limit = limit
-        # What was merged since the last `_shrink`: of each group, keys by hash and the FPP.
-        self._new: list[tuple[dict[int, OrderKey | None], float]] = []
+        # What was merged since the last `_shrink`: of each group, hashes and the FPP; and keys by hash.
+        self._new: list[tuple[NDArray[np.uint64], float]] = []
+        self._new_keys: dict[int, OrderKey | None] = {}
         self._num_new = 0
         # The rest: hashes in ascending order, and of each value its key, how many groups hold it, and
         # the sum of the FPPs of their filters.
@@ -48,12 +49,21 @@ class StoredSample:
         """`below`: hashes from here on are known not to be among the smallest of the column."""
         return StoredPart(self, min(below, self._threshold))
 
-    def merge(self, keys: dict[int, OrderKey | None], fpp: float) -> None:
-        """Add the values of a group by hash: at least the smallest ones, up to the limit."""
-        self._new.append((keys, fpp))
-        self._num_new += len(keys)
-        if self._num_new > 2 * self.limit:
+    def merge(
+        self, hashes: NDArray[np.uint64], keys: Mapping[int, OrderKey | None], fpp: float
+    ) -> None:
+        """Add the values of a group: at least the smallest of its hashes, distinct, up to the limit.
+        `keys`: by hash, of those that are not `known`."""
+        self._new.append((hashes, fpp))
+        self._new_keys |= keys
+        self._num_new += hashes.size
+        if self._num_new > 16 * self.limit:
             self._shrink()
+
+    @property
+    def known(self) -> NDArray[np.uint64]:
+        """Hashes, in ascending order, whose keys need not be read again."""
+        return self._hashes
 
     def pack(self) -> None:
         """Save memory until the next group comes; a few values take little as they are."""
@@ -64,20 +74,19 @@ class StoredSample:
         """Keep the smallest. Groups that gave only their own smallest have given all of these."""
         if not self._new:
             return
-        new = [np.fromiter(group, np.uint64, len(group)) for group, _ in self._new]
-        hashes = np.concatenate([self._hashes, *new])
-        keys = [*self._keys, *(key for group, _ in self._new for key in group.values())]
+        hashes = np.concatenate([self._hashes, *(group for group, _ in self._new)])
         held = np.append(self._held, np.ones(self._num_new))
-        fpps = [np.full(len(group), fpp) for group, fpp in self._new]
+        fpps = [np.full(group.size, fpp) for group, fpp in self._new]
         held_fpp = np.concatenate([self._held_fpp, *fpps])
-        self._new, self._num_new = [], 0
+        keys = dict(zip(self._hashes.tolist(), self._keys, strict=True)) | self._new_keys
+        self._new, self._new_keys, self._num_new = [], {}, 0
 
-        distinct, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+        distinct, place = np.unique(hashes, return_inverse=True)
         kept = slice(self.limit)
-        self._hashes = distinct[kept].copy()
-        self._keys = [keys[position] for position in first[kept].tolist()]
+        self._keys = [keys.get(hash) for hash in distinct[kept].tolist()]
         self._held = np.bincount(place, held)[kept].astype(np.int64)
         self._held_fpp = np.array(np.bincount(place, held_fpp)[kept], np.float64)
+        self._hashes = distinct[kept].copy()
         if self._hashes.size == self.limit:
             self._threshold = int(self._hashes[-1]) + 1
 
@@ -99,6 +108,9 @@ class StoredPart:
     def __init__(self, whole: StoredSample, threshold: int) -> None:
         self._whole = whole
         self._threshold = threshold
+        # In ascending order.
+        self._hashes = np.empty(0, np.uint64)
+        # Of those that the whole does not know.
         self._keys: dict[int, OrderKey | None] = {}
 
     def add(self, hashes: NDArray[np.uint64], keys_at: KeysAt) -> None:
@@ -108,24 +120,38 @@ class StoredPart:
         found, first = np.unique(hashes[below], return_index=True)
         # There can be millions; no more than the limit can be among the smallest.
         smallest, positions = found[:limit], below[first[:limit]]
-        if smallest.size == limit:
-            self._threshold = int(smallest[-1]) + 1
-        new = {
-            position: hash
-            for hash, position in zip(smallest.tolist(), positions.tolist(), strict=True)
-            if hash not in self._keys
-        }
+        if self._whole.is_ordered:
+            self._read_keys(smallest, positions, keys_at)
+        # Most groups have one page.
+        if self._hashes.size:
+            smallest = np.union1d(self._hashes, smallest)[:limit]
+        self._hashes = smallest
+        if self._hashes.size == limit:
+            self._threshold = int(self._hashes[-1]) + 1
+            self._keys = {hash: key for hash, key in self._keys.items() if hash < self._threshold}
+
+    def _read_keys(
+        self, hashes: NDArray[np.uint64], positions: NDArray[np.intp], keys_at: KeysAt
+    ) -> None:
+        """Groups often repeat each other's values; their keys take much longer than their hashes."""
+        is_new = ~(_are_among(self._whole.known, hashes) | _are_among(self._hashes, hashes))
+        new = hashes[is_new].tolist()
         if new:
-            keys = keys_at(new) if self._whole.is_ordered else [None] * len(new)
-            self._keys |= zip(new.values(), keys, strict=True)
-        if len(self._keys) > 1.5 * limit:
-            kept = sorted(self._keys)[:limit]
-            self._keys = {hash: self._keys[hash] for hash in kept}
-            self._threshold = kept[-1] + 1
+            self._keys |= zip(new, keys_at(positions[is_new].tolist()), strict=True)
 
     def finish(self, fpp: float) -> None:
         """Merge the group into the whole; `fpp`: of its filter."""
-        self._whole.merge(self._keys, fpp)
+        self._whole.merge(self._hashes, self._keys, fpp)
+
+
+def _are_among(known: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of the hashes are known, those in ascending order."""
+    if not known.size:
+        return np.zeros(hashes.size, np.bool_)
+    found: NDArray[np.bool_] = (
+        known[np.minimum(np.searchsorted(known, hashes), known.size - 1)] == hashes
+    )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,28 @@ def test_a_chunk_of_many_pages_keeps_few_values():
         assert len(chunk._keys) <= 75
 
 
+def test_keys_that_are_known_are_not_read_again():
+    """Neither of the same group nor of those before, once these are packed."""
+    sample, read = StoredSample(is_ordered=True, limit=50), []
+
+    def keys_at(run):
+        def keys(positions):
+            found = [KEY_OF(stored) for stored in run.take(positions)]
+            read.extend(found)
+            return found
+
+        return keys
+
+    for numbers in ([1, 2, 2], [2, 3, 1], [3, 9]):
+        part = sample.begin()
+        for page in (run_of(numbers), run_of(numbers[:1])):
+            part.add(page.hashes(), keys_at(page))
+        part.finish(0.5)
+        sample._shrink()
+    assert sorted(read) == [1, 2, 3, 9]
+    assert told(sample) == {1: (2, 1.0), 2: (2, 1.0), 3: (2, 1.0), 9: (1, 0.5)}
+
+
 def test_hashes_that_are_too_great_are_not_drawn():
     """Nor given ones left out."""
     hashes = run_of(range(100)).hashes()
