@@ -18,6 +18,7 @@ from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import GivenValue, Sample, SamplePart
 from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.container.protocols import Column, Container
+from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.parallel import Progress, work_in_order
@@ -246,6 +247,7 @@ def survey_columns(
 
     file.will_read_values([chunk for chunk, _ in ahead])
     done = count(1)
+    threads = threads_for_values(threads, file.source, len(ahead))
     with closing(work_in_order(ahead, read, lambda item: surveyor.room(item[0]), threads)) as found:
         for column, of_column, reason, sample in zip(
             columns, chunks, reasons, samples, strict=True

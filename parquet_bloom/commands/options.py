@@ -166,7 +166,7 @@ threads = general_option(
     "--threads",
     type=click.IntRange(1),
     metavar="N",
-    help="Number of threads.  [default: one per processor]",
+    help="Number of threads.  [default: one per processor, 1 where chunks are small]",
 )
 threads_to_read = general_option(
     "--threads",

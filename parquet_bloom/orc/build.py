@@ -10,6 +10,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import field
 from typing import Final
 
+from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size
@@ -91,8 +92,10 @@ class OrcFilterBuilder:
 
         Raises FormatError for damaged values.
         """
-        self.file.source.will_read(value_ranges(wanted))
-        return work_in_order(wanted, self._build, self._room, self.threads)
+        source = self.file.source
+        source.will_read(value_ranges(wanted))
+        threads = threads_for_values(self.threads, source, len(wanted))
+        return work_in_order(wanted, self._build, self._room, threads)
 
     def _room(self, chunk: OrcChunk) -> int:
         num_filters = chunk.stripe.num_index_groups * len(self.kinds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from threading import local
 
+from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MeasuredFilter, Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -46,10 +47,12 @@ class FilterBuilder:
 
     def built(self, chunks: Sequence[ColumnChunk]) -> Generator[Built]:
         """Each chunk in turn with its filter."""
+        source = self._file.source
         if chunks:
             # Otherwise what has been fetched would be forgotten.
-            self._file.source.will_read(pages_ranges(self._file, chunks))
-        return work_in_order(chunks, self._try, self._room, self._threads)
+            source.will_read(pages_ranges(self._file, chunks))
+        threads = threads_for_values(self._threads, source, len(chunks))
+        return work_in_order(chunks, self._try, self._room, threads)
 
     def reason_against(self, chunk: ColumnChunk, filter: MeasuredFilter) -> str:
         """Why the chunk's filter should not be written; empty if it should."""

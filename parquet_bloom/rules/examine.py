@@ -11,7 +11,7 @@ from typing import Any
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_VALIDATE, check_room
-from parquet_bloom.container.threads import threads_to_read
+from parquet_bloom.container.threads import threads_for_values, threads_to_read
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import portability, quality, truth
@@ -64,9 +64,11 @@ def _examine_items(
     all_right: set[tuple[int, int]] = set()
     items, options = examination.items(), examination.options
     report = of_all(progress, items)
-    threads = options.threads
-    if not options.deep:
-        threads = threads_to_read(threads, [examination.file.source], items, examination.room)
+    source = examination.file.source
+    if options.deep:
+        threads = threads_for_values(options.threads, source, len(items))
+    else:
+        threads = threads_to_read(options.threads, [source], items, examination.room)
 
     def work(item: Any) -> _Outcome:
         return _outcome(examination, item)

@@ -11,6 +11,7 @@ from make.commands import PATIENCE_SECONDS, outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.container.threads import SMALL_CHUNK, threads_for_values
 from parquet_bloom.storage.source import LocalSource
 
 ROWS, PARTS, FILES = 30_000, 3, 4
@@ -146,3 +147,18 @@ def test_files_behind_urls_are_read_at_the_same_time(ending, monkeypatch):
     monkeypatch.setattr("parquet_bloom.container.threads.is_url", lambda path: True)
     assert inputs.threads_for(None) == (16, 1)
     assert Inputs((f"lake/1.{ending}",)).threads_for(5) == (1, 5)
+
+
+def test_values_of_small_chunks_are_read_by_one_thread(tmp_path):
+    """Unless more are asked for, or they are to be waited for."""
+    (tmp_path / "file").touch()
+    source = LocalSource(str(tmp_path / "file"))
+    source.size = 10 * SMALL_CHUNK
+    assert [threads_for_values(None, source, chunks) for chunks in (1, 9, 10, 1_000)] == [
+        *(None, None),
+        *(1, 1),
+    ]
+    assert threads_for_values(2, source, 1_000) == 2
+    source.path = "s3://lake/file"
+    assert threads_for_values(None, source, 1_000) is None
+    source.close()
