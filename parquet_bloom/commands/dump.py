@@ -77,15 +77,18 @@ def dump(
     """
     from parquet_bloom.render.many_files import Complaints
     from parquet_bloom.render.terminal import write_bytes
-    from parquet_bloom.verbs.answer_file import save
+    from parquet_bloom.verbs.answer_file import answer_file
     from parquet_bloom.verbs.dump import dump as dump_filter
 
     if as_json and output_format not in (None, "json"):
         raise click.UsageError("expected at most one of --json and --format")
     dumped = dump_filter(file, column, row_group, storage_options=storage_options(), **given)
     Complaints(1).add_if_unverified(file, dumped)
-    data = dumped.in_format(output_format or ("json" if as_json else "hex"))
+    parts = dumped.parts(output_format or ("json" if as_json else "hex"))
     if output == Path("-"):
-        write_bytes(data)
-    else:
-        save(data, file, output, overwrite=overwrite)
+        for part in parts:
+            write_bytes(part)
+        return
+    with answer_file(output, [file], overwrite=overwrite) as written:
+        for part in parts:
+            written.append(part)

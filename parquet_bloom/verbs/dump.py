@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Dialect
 
 HEX_LINE_BYTES = 32
+HEX_PART_BYTES = 1 << 20
 
 # The words of a bitset, by dialect: dtype, and shape, (blocks, 8) or (words,).
 _BLOCKS, _LONGS = ("<u4", (-1, 8)), ("<u8", (-1,))
@@ -77,33 +78,44 @@ class Dump(Report):
 
         Raises FilterError for the words of a bitset that is encrypted.
         """
+        return b"".join(self.parts(name))
+
+    def parts(self, name: DumpFormat) -> Iterator[bytes]:
+        """The same in parts, as a filter can be large, and in hex twice as large."""
         return _FORMATS[name](self)
 
 
-def _raw(found: Dump) -> bytes:
+def _raw(found: Dump) -> Iterator[bytes]:
     """The bytes of the file; for a filter in the footer, the struct without its bits, and then the
     longs, little-endian."""
-    stored = found.stored
-    return found.header + found.bitset if stored.message is None else stored.message
+    if found.stored.message is None:
+        yield found.header
+        yield found.bitset
+    else:
+        yield found.stored.message
 
 
-def _hex(found: Dump) -> bytes:
+def _hex(found: Dump) -> Iterator[bytes]:
     """The header on the first line, or the numbers of hashes and bits, if there are any; then 32 bytes
     per line."""
-    stored, bitset = found.stored, found.bitset
+    stored, bitset = found.stored, memoryview(found.bitset)
     is_message = stored.header is None
     first = f"{stored.num_hashes} {stored.num_bits}" if is_message else found.header.hex()
-    lines = (bitset[at : at + HEX_LINE_BYTES].hex() for at in range(0, len(bitset), HEX_LINE_BYTES))
-    return "\n".join([first, *lines, ""] if first else [*lines, ""]).encode()
+    if first:
+        yield first.encode() + b"\n"
+    for at in range(0, len(bitset), HEX_PART_BYTES):
+        # From the left, where the last line may be shorter.
+        lines = bitset[at : at + HEX_PART_BYTES].hex("\n", -HEX_LINE_BYTES)
+        yield lines.encode() + b"\n"
 
 
-def _json(found: Dump) -> bytes:
+def _json(found: Dump) -> Iterator[bytes]:
     """What the file says about the filter, and its bytes in hex, on one line."""
     # A path that is not UTF-8 has surrogates; JSON readers take their backslashed form as such.
-    return as_json(found.to_dict()).encode(errors="backslashreplace") + b"\n"
+    yield as_json(found.to_dict()).encode(errors="backslashreplace") + b"\n"
 
 
-def _npy(found: Dump) -> bytes:
+def _npy(found: Dump) -> Iterator[bytes]:
     """The words in numpy's .npy format."""
     if found.stored.encrypted:
         raise FilterError(
@@ -115,9 +127,11 @@ def _npy(found: Dump) -> bytes:
     import numpy as np
 
     dtype, shape = _WORDS.get(found.stored.dialect, _BYTES)
-    out = io.BytesIO()
-    np.save(out, np.frombuffer(found.bitset, dtype).reshape(shape), allow_pickle=False)
-    return out.getvalue()
+    words = np.frombuffer(found.bitset, dtype).reshape(shape)
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(words))
+    yield header.getvalue()
+    yield found.bitset
 
 
 _FORMATS = {"raw": _raw, "hex": _hex, "json": _json, "npy": _npy}
