@@ -57,6 +57,13 @@ class SplitBlockBloomFilter:
         words.cast("B")[:] = memoryview(bitset).cast("B")
         return cls(words)
 
+    @classmethod
+    def over(cls, bitset: bytes) -> Self:
+        """Wrap a stored bitset without copying it; nothing can be inserted. Raises FilterError unless it is
+        whole blocks."""
+        _check_blocks(len(bitset))
+        return cls(memoryview(bitset).cast(WORD_FORMAT))
+
     @property
     def words(self) -> NDArray[np.uint32]:
         """The words, shape (8 * num_blocks,), dtype uint32: a view, not a copy."""

@@ -281,8 +281,8 @@ def bits(source: Source, stored: StoredFilter) -> ReadBits:
 
 
 def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:
-    """The whole filter."""
-    return SplitBlockBloomFilter.from_bytes(bits(source, stored)(0, stored.num_bytes))
+    """The whole filter, for reading."""
+    return SplitBlockBloomFilter.over(bits(source, stored)(0, stored.num_bytes))
 
 
 def read_block(

@@ -191,6 +191,25 @@ def test_a_ragged_or_empty_bitset_is_refused(size: int, buffer: Callable[[int], 
     message = f"^bitset: {size} bytes, expected a positive multiple of 32$"
     with pytest.raises(FilterError, match=message):
         SplitBlockBloomFilter.from_bytes(buffer(size))
+    with pytest.raises(FilterError, match=message):
+        SplitBlockBloomFilter.over(bytes(size))
+
+
+def test_stored_bits_are_read_where_they_are() -> None:
+    inserted = random_hashes(3, 300)
+    made = SplitBlockBloomFilter.empty(37)
+    made.insert_hashes(inserted)
+    stored = made.to_bytes()
+    read = SplitBlockBloomFilter.over(stored)
+    assert read.bitset.obj is stored
+    assert read.to_bytes() == stored
+    assert (read.bits_set, read.fpp, read.num_blocks) == (made.bits_set, made.fpp, 37)
+    asked = np.concatenate([inserted, random_hashes(4, 300)])
+    assert read.check_hashes(asked).tolist() == made.check_hashes(asked).tolist()
+    assert read.fold(37).to_bytes() == made.fold(37).to_bytes()
+    with pytest.raises(BufferError, match="not writable"):
+        read.insert_hashes(inserted)
+    assert made.to_bytes() == stored
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 12])
