@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large docs thrift proto clean writers engines stores layouts readers catalogs
+.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers catalogs
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -84,9 +84,14 @@ lint: .venv/dev
 bench: .venv/dev
 	$(BIN)/python -m benchmarks.bench
 
-# Three ways to add filters to a file of 10 GB in its place, of which it takes twice as much: some minutes.
+# Rewrites of a file of 2.5 GB, and three ways to add filters to one of 10 GB in its place, which takes twice as
+# much: some minutes.
 bench-large: .venv/dev
 	$(BIN)/python -m benchmarks.compare_in_place
+
+# Every verb on files with more and more of everything: 70 GB, and half an hour.
+bench-growth: .venv/dev
+	$(BIN)/python -m benchmarks.growth
 
 # Write docs/rules.md from the rules in parquet_bloom/rules/catalogue, docs/options.md from the commands,
 # docs/engines.md from tests/engines/results.

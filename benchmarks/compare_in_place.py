@@ -1,6 +1,7 @@
-"""The ways to add filters to a large file in its place: `python -m benchmarks.compare_in_place [--write]`.
+"""A filter for a large file, against rewrites; and the ways to add one to a larger file in its place:
+`python -m benchmarks.compare_in_place [--write]`.
 
-Prints a table; --write replaces the one in README.md. Takes twice the size of the file on the disk, for
+Prints tables; --write replaces those in README.md. Takes twice the size of the larger file on the disk, for
 some minutes.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from benchmarks import machine
 from benchmarks.bench import README, show, write_between_marks
+from benchmarks.compare_building import compare_rewrites_of
 from benchmarks.contenders import Files, typical
 from benchmarks.processes import PBLOOM, Cost, run
 from benchmarks.tables import NO_GOAL, Table, at_most, megabytes
@@ -27,6 +29,9 @@ END_BYTES = 64 << 20
 REPLACE, APPEND, IN_PLACE = "--in-place", "--in-place --layout append", "--append-in-place"
 DRY_RUN = "--dry-run"
 WAYS = (DRY_RUN, REPLACE, APPEND, IN_PLACE)
+
+# Than a rewrite of a quarter of the file.
+TIMES_FASTER = 25
 
 # Bytes written to append in place, in those of the filters and the footer; time, in that of a dry run
 # and of writing these bytes, as fast as the old way writes all.
@@ -116,14 +121,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.data or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        rows = options.gigabytes * ROWS_OF_A_GIGABYTE
-        table = show(measure_in_place(Files(folder), rows, options.rounds))
+        files, rows = Files(folder), options.gigabytes * ROWS_OF_A_GIGABYTE
+        (quarter,) = files.make_folder("huge", rows // 4).iterdir()
+        tables = [
+            show(compare_rewrites_of(quarter, rows // 4, files, options.rounds, TIMES_FASTER)),
+            show(measure_in_place(files, rows, options.rounds)),
+        ]
     options_given = f"--gigabytes {options.gigabytes} --rounds {options.rounds}"
     command = f"- `python -m benchmarks.compare_in_place {options_given}`"
     about = "\n".join([*machine.description(), command])
     show(about)
     if options.write:
-        write_between_marks(README, [table, about], MARK)
+        write_between_marks(README, [*tables, about], MARK)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,27 @@ def build_command(source: Path, column: str = "id") -> Command:
     ]
 
 
+def replace_command(source: Path, way: str, column: str = "id") -> Command:
+    """Build in a copy of `source`, which is made and on disk before."""
+
+    def command(output: Path) -> list[str]:
+        shutil.copyfile(source, output)
+        os.sync()
+        return [PBLOOM, "build", str(output), "-c", column, way]
+
+    return command
+
+
+def overwrite_command(source: Path, column: str = "id") -> Command:
+    """Build in the place of another file."""
+
+    def command(output: Path) -> list[str]:
+        output.touch()
+        return build_command(source, column)(output)
+
+    return command
+
+
 def rewrite_command(writer: str, source: Path) -> Command:
     return lambda output: module("rewrites", writer, source, output, "id")
 

@@ -27,6 +27,8 @@ TINY_FILE_ROWS = 1_000
 TINY_FILE_STEP = 7_919
 ROW_GROUP_CHUNKS = 500
 ID_BYTES = 25
+# Numbers of a range times the one, modulo the other, are distinct, and in no order.
+LARGE_PRIME, LARGER_PRIME = 1_000_000_007, 2_147_483_647
 FIRST_TIMESTAMP = 1_704_067_200_000_000  # 2024-01-01T00:00:00Z in microseconds
 
 
@@ -135,10 +137,50 @@ def write_many_row_groups(rows: int, file: Path) -> None:
             writer.write_table(table.slice(0, rows - start))
 
 
-def write_one_row_group(rows: int, file: Path) -> None:
-    """One column of distinct integers in a single row group."""
-    table = pa.table({"id": np.random.default_rng(SEED).integers(0, 1 << 60, rows)})
-    pq.write_table(table, file, compression="none", use_dictionary=False, row_group_size=rows)
+def write_one_chunk(rows: int, file: Path) -> None:
+    """Distinct integers in a single column chunk, of more rows than pyarrow writes into one."""
+    from datafusion import SessionContext
+
+    order = f"value * {LARGE_PRIME} % {LARGER_PRIME}"
+    SessionContext().sql(
+        f"COPY (SELECT {order} AS id FROM range({rows}))"
+        f" TO '{file}' STORED AS PARQUET OPTIONS (compression 'zstd(1)', max_row_group_size {rows},"
+        " dictionary_enabled false)"
+    ).collect()
+
+
+def write_dictionary(entries: int, file: Path) -> None:
+    """One column chunk whose values are in a dictionary, each of them twice."""
+    numbers = np.random.default_rng(SEED).permutation(entries)
+    pq.write_table(
+        pa.table({"id": np.concatenate([numbers, numbers])}),
+        file,
+        compression="none",
+        row_group_size=2 * entries,
+        dictionary_pagesize_limit=16 * entries,
+    )
+
+
+def write_row_groups(count: int, file: Path) -> None:
+    """Row groups of three rows of one column."""
+    table = pa.table({"id": range(3)})
+    with pq.ParquetWriter(file, table.schema, compression="none", use_dictionary=False) as writer:
+        for _ in range(count):
+            writer.write_table(table)
+
+
+def write_filters(count: int, file: Path) -> None:
+    """Row groups of a thousand rows of one column, each with a filter of 2 KiB."""
+    table = pa.table({"id": np.random.default_rng(SEED).integers(0, 1 << 60, 1000)})
+    with pq.ParquetWriter(
+        file,
+        table.schema,
+        compression="none",
+        use_dictionary=False,
+        bloom_filter_options={"id": {"ndv": 1000, "fpp": 0.01}},
+    ) as writer:
+        for _ in range(count):
+            writer.write_table(table)
 
 
 def write_one_group(rows: int, file: Path) -> None:
@@ -246,16 +288,19 @@ def _write_tiny_files(count: int, folder: Path, filters: Mapping[str, Any] | Non
 
 KINDS: dict[str, Callable[[int, Path], None]] = {
     "chunks": write_chunks,
+    "dictionary": write_dictionary,
     "encodings": write_encodings,
     "events": write_events,
     "events-ctr": write_ctr_events,
     "events-gcm": write_gcm_events,
     "events-orc": write_orc_events,
+    "filters": write_filters,
     "huge": write_huge,
     "lookups": write_lookups,
     "many-row-groups": write_many_row_groups,
-    "one-row-group": write_one_row_group,
+    "one-chunk": write_one_chunk,
     "one-group": write_one_group,
+    "row-groups": write_row_groups,
     "small-files": write_small_files,
     "tiny-files": write_tiny_files,
     "tiny-files-with-filters": write_tiny_files_with_filters,

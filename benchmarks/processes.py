@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,15 +40,16 @@ def environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
 
-def run(command: list[str]) -> Cost:
-    """Run a command, its output thrown away. Raises RuntimeError if it fails."""
+def run(command: list[str], fine: Container[int] = (0,)) -> Cost:
+    """Run a command, its output thrown away. Raises RuntimeError unless its exit code is `fine`."""
     silence = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
     started = time.perf_counter()
     pid = os.posix_spawnp(command[0], command, environment(), file_actions=[silence])
     _, status, usage = os.wait4(pid, 0)
     wall = time.perf_counter() - started
-    if status:
-        raise RuntimeError(f"{' '.join(command)}: exit code {os.waitstatus_to_exitcode(status)}")
+    code = os.waitstatus_to_exitcode(status)
+    if code not in fine:
+        raise RuntimeError(f"{' '.join(command)}: exit code {code}")
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10, usage.ru_oublock << 9)
 
 

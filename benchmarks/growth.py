@@ -1,0 +1,164 @@
+"""How what each verb takes grows with each thing that a file can have many of: `python -m benchmarks.growth
+[--write]`.
+
+Prints tables; --write replaces those in README.md. Takes some 70 GB of disk, 24 GB of which are read again
+and again, and half an hour; --data keeps the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks import machine
+from benchmarks.bench import README, show, write_between_marks
+from benchmarks.contenders import Command, Files
+from benchmarks.processes import PBLOOM, Cost, run
+from benchmarks.tables import NO_GOAL, Table, at_most, megabytes
+
+MARK = "growth"
+
+# Less than that above what a verb takes for hardly anything says nothing about growth.
+LEAST_SECONDS = 0.1
+
+MOST_EXPONENT = 1.15
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """What there is n, 2 n and 4 n of, in files of a `kind`; verbs look at one `column`."""
+
+    title: str
+    kind: str
+    most: int
+    column: str = "id"
+    is_folder: bool = False
+    has_filters: bool = False
+
+    def file(self, files: Files, size: int) -> Path:
+        if self.is_folder:
+            (file,) = files.make_folder(self.kind, size).iterdir()
+            return file
+        return files.make(self.kind, size)
+
+
+GROWING = [
+    Growing("column chunks, each with a filter", "chunks", 100_000, "column-0", has_filters=True),
+    Growing("row groups, each with a filter of 2 KiB", "filters", 10_000, has_filters=True),
+    Growing("row groups of three rows", "row-groups", 1_000_000),
+    Growing("values in one column chunk", "one-chunk", 100_000_000),
+    Growing("entries in one dictionary", "dictionary", 10_000_000),
+    Growing("rows in a file of up to 10 GB", "huge", 200_000_000, "user_id", is_folder=True),
+]
+HARDLY_ANYTHING = Growing("row group", "filters", 1, has_filters=True)
+
+# More than any of these takes; by default they refuse a million row groups.
+MEMORY = ("--memory", "8GiB")
+
+# By verb; None for what a verb refuses, as it does not fit the memory budget.
+Spent = dict[str, Cost | None]
+
+
+def measure(files: Files, growing: Growing, start: Spent) -> Table:
+    """`start`: what each verb takes for hardly anything."""
+    sizes = [growing.most // share for share in (4, 2, 1)]
+    spent = [dict(_spent(files, growing, size)) for size in sizes]
+    return Table(
+        f"{growing.most:,} {growing.title}",
+        "A quarter, a half and all of them. CPU time and peak memory of whole processes, one round.",
+        ("", *(f"{size:,}" for size in sizes), "exponent", "memory", "of the most"),
+        [_row(verb, start[verb], [each[verb] for each in spent]) for verb in start],
+    )
+
+
+def _row(verb: str, start: Cost | None, costs: Sequence[Cost | None]) -> list[str]:
+    exponent = _exponent(start, costs[0], costs[-1])
+    return [
+        verb,
+        *("refused" if cost is None else f"{cost.cpu:.2f} s" for cost in costs),
+        "-" if exponent is None else f"{exponent:.2f}",
+        *("-" if cost is None else megabytes(cost.peak) for cost in (costs[0], costs[-1])),
+        *(NO_GOAL if exponent is None else at_most(exponent, MOST_EXPONENT, "")),
+    ]
+
+
+def _exponent(start: Cost | None, few: Cost | None, many: Cost | None) -> float | None:
+    """The power of their number that the CPU time grows with; None if it hardly grows."""
+    if start is None or few is None or many is None or many.cpu - start.cpu < LEAST_SECONDS:
+        return None
+    return log((many.cpu - start.cpu) / max(few.cpu - start.cpu, LEAST_SECONDS / 8), 4)
+
+
+def _spent(files: Files, growing: Growing, size: int) -> Iterator[tuple[str, Cost | None]]:
+    file = growing.file(files, size)
+    ways = ("--existing", "replace") if growing.has_filters else ()
+    with TemporaryDirectory(dir=files.folder) as folder:
+        checked = Path(folder, "checked.parquet")
+        yield (
+            "build",
+            _cost([PBLOOM, "build", str(file), "-c", growing.column, *ways, "-o", str(checked)]),
+        )
+        for verb, command in _commands(checked, growing.column).items():
+            with files.output() as output:
+                yield verb, _cost(command(output))
+
+
+def _cost(command: list[str]) -> Cost | None:
+    try:
+        return run([*command, *MEMORY], fine=(0, 1))
+    except RuntimeError:
+        return None
+
+
+def _commands(file: Path, column: str) -> dict[str, Command]:
+    def reading(*arguments: str) -> Command:
+        return lambda output: [PBLOOM, *arguments[:1], str(file), *arguments[1:]]
+
+    def writing(*arguments: str) -> Command:
+        command = reading(*arguments)
+        return lambda output: [*command(output), "-o", str(output)]
+
+    return {
+        "strip": writing("strip"),
+        "inspect": reading("inspect", "--json"),
+        "probe": reading("probe", "-c", column, "-v", "7", "--json"),
+        "dump": reading("dump", "-c", column, "-g", "0"),
+        "validate --no-deep": reading("validate", "--no-deep"),
+        "validate": reading("validate"),
+        "repair --dry-run": reading("repair", "--dry-run"),
+        "diff": lambda output: [PBLOOM, "diff", str(file), str(file)],
+        "advise": reading("advise", "-c", column),
+        "report": writing("report"),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder to keep the files in")
+    parser.add_argument(
+        "--only", choices=[each.kind for each in GROWING], action="append", help="of these"
+    )
+    parser.add_argument("--write", action="store_true", help="replace the tables of README.md")
+    options = parser.parse_args()
+
+    with TemporaryDirectory() as temporary:
+        folder = (options.data or Path(temporary)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        files = Files(folder)
+        # The first commands fill caches.
+        dict(_spent(files, HARDLY_ANYTHING, 1))
+        start = dict(_spent(files, HARDLY_ANYTHING, 1))
+        chosen = [each for each in GROWING if each.kind in (options.only or [each.kind])]
+        tables = [show(measure(files, growing, start)) for growing in chosen]
+    about = "\n".join([*machine.description(), "- `python -m benchmarks.growth`"])
+    show(about)
+    if options.write:
+        write_between_marks(README, [*tables, about], MARK)
+
+
+if __name__ == "__main__":
+    main()
