@@ -116,6 +116,21 @@ def test_what_others_keep_in_step(table, name, value, message):
     assert refused(table) == f"not changed: {message}"
 
 
+def test_a_way_to_map_columns_that_is_not_known(table):
+    configure(table, {"delta.columnMapping.mode": "uuid"})
+    expected = "delta.columnMapping.mode is uuid, expected none, name, id"
+    assert refused(table, pb.UnsupportedError) == expected
+
+
+def test_a_path_that_no_file_can_have(table):
+    add = {"path": "a%00b.parquet", "partitionValues": {}, "size": 7, "dataChange": True}
+    write_commit(table, {"add": add})
+    report = build(table)
+    assert report.committed is not None
+    (failed,) = [file for file in report.files if file.action == "failed"]
+    assert failed.reason.endswith("has a character that no path can have, expected a path")
+
+
 def test_uniform_that_is_off(table):
     configure(table, {"delta.enableIcebergCompatV1": "false"})
     assert build(table).committed == 3
@@ -225,6 +240,7 @@ def test_half_a_checkpoint(table):
         ("{", "line 1: "),
         ("[1]", "line 1: expected an action"),
         ("\udcff", "line 1: "),
+        ("[" * 100_000, "line 1: maximum recursion depth exceeded"),
         *(
             (text, f"an action that is not as the protocol has it: {text}")
             for text in (

@@ -140,7 +140,7 @@ def columns_of(snapshot: Snapshot, where: str) -> Columns:
         fields = json.loads(snapshot.metadata["schemaString"])["fields"]
         named = set(snapshot.metadata.get("partitionColumns") or ())
         partitions = {
-            _name_in_file(each, mode): each["name"] for each in fields if each["name"] in named
+            _name_in_file(each, mode): _name(each) for each in fields if each["name"] in named
         }
         leaves = [
             leaf for each in fields if each["name"] not in named for leaf in _leaves(each, mode)
@@ -172,6 +172,13 @@ def _name_in_file(field: dict[str, Any], mode: str) -> str:
     return str(name or field["name"])
 
 
+def _name(field: dict[str, Any]) -> str:
+    """Raises TypeError."""
+    if not isinstance(field["name"], str):
+        raise TypeError(field["name"])
+    return field["name"]
+
+
 def _id_in_file(field: dict[str, Any], mode: str) -> int:
     """Zero, which is no column's, where ids do not count."""
     return int(field["metadata"][_ID]) if mode == "id" else 0
@@ -180,7 +187,7 @@ def _id_in_file(field: dict[str, Any], mode: str) -> int:
 def _leaves(field: dict[str, Any], mode: str) -> Iterator[Leaf]:
     number = _id_in_file(field, mode)
     for leaf in _leaves_of(field["type"], mode):
-        yield leaf.below(field["name"], _name_in_file(field, mode), number)
+        yield leaf.below(_name(field), _name_in_file(field, mode), number)
 
 
 def _leaves_of(kind: Any, mode: str) -> Iterator[Leaf]:
