@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from parquet_bloom.arguments import (
     PATH_OR_URL,
     Names,
+    flag_given,
     names_given,
     number_if_given,
     path_given,
@@ -95,7 +96,11 @@ def build(
         in_place=True, dry_run=dry_run, verify=verify, unconditional=unconditional
     )
     request = Request(
-        "build", options, KeyReferences.of(keys, keys_file), destination, only_missing
+        "build",
+        options,
+        KeyReferences.of(keys, keys_file),
+        destination,
+        flag_given("only_missing", only_missing),
     )
     return _report(spark, paths, since, tasks, request)
 
