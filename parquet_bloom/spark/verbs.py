@@ -17,6 +17,7 @@ from parquet_bloom.arguments import (
     number_if_given,
     path_given,
     rate_given,
+    some_given,
 )
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import (
@@ -141,7 +142,7 @@ def build_table(
     """
     check_tasks(tasks)
     options = BuildOptions(
-        columns=names_given("columns", columns),
+        columns=some_given("columns", names_given("columns", columns)),
         fpp=rate_given("fpp", fpp),
         ndv=number_if_given("ndv", ndv),
         max_bytes=number_if_given("max_bytes", max_bytes),
@@ -220,7 +221,7 @@ def validate(
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
     options = ValidateOptions(
-        columns=names_given("columns", columns),
+        columns=some_given("columns", names_given("columns", columns)),
         deep=deep,
         diagnose=diagnose,
         policy=policy_given(policy),

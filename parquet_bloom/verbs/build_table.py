@@ -20,6 +20,7 @@ from parquet_bloom.arguments import (
     names_given,
     number_if_given,
     rate_given,
+    some_given,
     threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN
@@ -122,7 +123,7 @@ def build_table(
     ValueError, TypeError, OSError.
     """
     options = BuildOptions(
-        columns=names_given("columns", columns),
+        columns=some_given("columns", names_given("columns", columns)),
         fpp=rate_given("fpp", fpp),
         ndv=number_if_given("ndv", ndv),
         max_bytes=number_if_given("max_bytes", max_bytes),

@@ -302,6 +302,8 @@ class NoSpark:
         (lake.build, {"columns": ["id"], "tasks": 0}, "tasks: 0, expected 1 or more"),
         (lake.build, {"columns": ["id"], "dry_run": "no"}, "dry_run: 'no', expected True or False"),
         (lake.build, {"columns": ["id"], "only_missing": 1}, "only_missing: 1, expected True or"),
+        (lake.validate, {"columns": []}, "columns: none, expected at least one"),
+        (lake.build_table, {"columns": []}, "columns: none, expected at least one"),
         (lake.validate, {"deep": "no"}, "deep: 'no', expected True or False"),
         (lake.advise, {"fpp": 2}, "fpp: 2, expected more than 0"),
         (lake.advise, {"max_bytes": 1 << 40}, "max_bytes: 1099511627776, expected 64 to"),

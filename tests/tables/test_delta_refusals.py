@@ -337,12 +337,48 @@ def test_tables_that_are_nowhere_to_be_written(url, scheme):
         ({"where": {"day": 5}}, "where: day: 5, expected text, as the table has it, or None"),
         ({"where": {"day": [5]}}, "where: day: [5], expected text, as the table has it, or None"),
         ({"columns": 5}, "columns: 5, expected a name or a list of names"),
+        ({"storage_options": "x"}, "storage_options: a str, expected text by name"),
     ],
 )
 def test_wrong_arguments(table, options, message):
     with pytest.raises((TypeError, ValueError)) as raised:
         build(table, **options)
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"version": "1"}, "version: '1', expected a whole number"),
+        ({"version": True}, "version: True, expected a whole number"),
+        ({"as_of": "2026-11-20"}, "as_of: '2026-11-20', expected a datetime"),
+        ({"catalog": 3}, "catalog: 3, expected one name"),
+        (
+            {"catalog": "prod", "storage_options": "x"},
+            "storage_options: a str, expected text by name",
+        ),
+    ],
+)
+def test_wrong_arguments_of_a_view(table, options, message):
+    with pytest.raises(TypeError) as raised:
+        open_table(table, **options)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("place", [None, 3, b"lake", ["lake"]])
+def test_what_is_no_place_of_a_table(place):
+    with pytest.raises(TypeError) as raised:
+        open_table(place)
+    expected = "expected one path or URL, as str or os.PathLike"
+    assert str(raised.value) == f"table: {place!r}, {expected}"
+
+
+@pytest.mark.parametrize("change", [pb.build_table, pb.repair_table])
+def test_no_column_is_not_those_that_the_properties_name(table, change):
+    """A list that was made, and came out empty, is not a list that was not given."""
+    configure(table, {"parquet.bloom.filter.enabled#n": "true"})
+    with pytest.raises(ValueError, match=r"^columns: none, expected at least one$"):
+        change(table, columns=[], min_file_size=0)
 
 
 def test_metadata_of_the_last_commit_counts(table):
