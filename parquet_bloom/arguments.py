@@ -84,6 +84,13 @@ def rate_given(argument: str, rate: Any) -> float | None:
     raise TypeError(f"{argument}: {rate!r}, expected a number")
 
 
+def flag_given(argument: str, flag: Any) -> bool:
+    """True or False. Raises TypeError for anything else: 'no' is true, too."""
+    if not isinstance(flag, bool):
+        raise TypeError(f"{argument}: {flag!r}, expected True or False")
+    return flag
+
+
 def some_given(argument: str, items: Given) -> Given:
     """These names or numbers, None for all. Raises ValueError for none at all: the answer would be about
     nothing, and read as one about the file."""

@@ -1,7 +1,8 @@
 """The options of a verb as one value, which commands and keyword functions make, and Spark ships.
 
 None stands for an option that was not given; its default may depend on the format and the dialect.
-Every class raises ValueError for impossible values.
+Every class raises ValueError for impossible values, and TypeError for flags that are neither True nor
+False.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.arguments import PATH_OR_URL, mapping_given, path_given
+from parquet_bloom.arguments import PATH_OR_URL, flag_given, mapping_given, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
@@ -46,6 +47,9 @@ class InspectOptions(Selection):
     index_groups: bool = False
     threads: int | None = None
 
+    def __post_init__(self) -> None:
+        check_flags(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffOptions(Selection):
@@ -53,6 +57,9 @@ class DiffOptions(Selection):
 
     diagnose: bool = False
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_flags(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +78,9 @@ class Destination:
     verify: bool = True
     unconditional: bool = False
     in_table: bool = False
+
+    def __post_init__(self) -> None:
+        check_flags(self)
 
     def target(self, source: str | os.PathLike[str]) -> Target:
         """Where that is for one file. Raises RewriteError for an output that must not be written."""
@@ -112,6 +122,7 @@ class BuildOptions(Selection):
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        check_flags(self)
         check_sizing(self.fpp, self.max_bytes)
         for _, fpp in self.fpp_of:
             check_sizing(fpp, None)
@@ -142,6 +153,7 @@ class TableOptions:
     unconditional: bool = False
 
     def __post_init__(self) -> None:
+        check_flags(self)
         check_word("table", self.kind, TableChoice)
         if self.min_file_size < 0:
             raise ValueError(f"min_file_size: {self.min_file_size}, expected 0 or more")
@@ -162,6 +174,7 @@ class RepairOptions(Selection):
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        check_flags(self)
         check_sizing(self.fpp, self.max_bytes)
         if self.layout is not None:
             check_word("layout", self.layout, FileLayout)
@@ -186,6 +199,7 @@ class ProbeOptions:
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        check_flags(self)
         check_dialect(self.dialect, self.seed)
 
 
@@ -197,6 +211,9 @@ class ValidateOptions(Selection):
     diagnose: bool = False
     policy: Any = None
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_flags(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +247,13 @@ def where_given(where: Any) -> dict[str, tuple[str | None, ...]]:
             )
         found[name] = values
     return found
+
+
+def check_flags(options: Any) -> None:
+    """Raise TypeError for one of these options that is a flag, and neither True nor False."""
+    for each in fields(options):
+        if each.type == "bool":
+            flag_given(each.name, getattr(options, each.name))
 
 
 def check_dialect(dialect: Dialect | None, seed: int | None) -> None:

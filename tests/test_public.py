@@ -1,7 +1,9 @@
 """What a Python user sees of the package: names, help, types."""
 
+import inspect
 import pydoc
 import rlcompleter
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -352,3 +354,29 @@ def test_a_policy_takes_one_name_and_rules_by_name():
 def test_literals_are_read_as_a_type_of_the_list():
     with pytest.raises(ValueError, match=r"^read_as: number, expected bytes, date, decimal, float"):
         pb.literal("42", "number")
+
+
+def flags_of(verb):
+    parameters = inspect.signature(getattr(pb, verb)).parameters.values()
+    return [(verb, each.name) for each in parameters if each.annotation == "bool"]
+
+
+FUNCTIONS = [name for name in pb.__all__ if inspect.isfunction(getattr(pb, name))]
+FLAGS = [each for name in FUNCTIONS for each in flags_of(name)]
+
+
+@pytest.mark.parametrize(("verb", "flag"), FLAGS)
+@pytest.mark.parametrize("guess", ["no", 0])
+def test_a_flag_is_true_or_false(verb, flag, guess, tmp_path):
+    """Whatever is true for Python would go for True, and be found out too late."""
+    file = shutil.copy(FILE, tmp_path)
+    rest = {"dump": ("int64", 0), "probe": ("int64", 5), "diff": (file,)}.get(verb, ())
+    needed = {"columns": "int64"} if verb == "build" else {}
+    with pytest.raises(TypeError) as raised:
+        getattr(pb, verb)(file, *rest, **needed, **{flag: guess})
+    assert str(raised.value) == f"{flag}: {guess!r}, expected True or False"
+
+
+def test_the_flags_of_values_are_true_or_false():
+    for call in ("pb.Murmur3(publish_offset='no')", "pb.ColumnPolicy(required='no')"):
+        assert _complaint(call, TypeError).endswith(": 'no', expected True or False")

@@ -24,6 +24,7 @@ from typing import Any
 
 from parquet_bloom.arguments import (
     Names,
+    flag_given,
     mapping_given,
     names_given,
     number_if_given,
@@ -62,6 +63,8 @@ class ColumnPolicy:
     ignore: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        if self.required is not None:
+            flag_given("required", self.required)
         _check_limits(self.max_fpp, self.max_bytes)
         object.__setattr__(self, "ignore", _rule_ids(self.ignore))
 

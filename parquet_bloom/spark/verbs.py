@@ -12,10 +12,12 @@ from pyspark.sql import SparkSession
 from parquet_bloom.arguments import (
     PATH_OR_URL,
     Names,
+    flag_given,
     names_given,
     number_if_given,
     path_given,
     rate_given,
+    some_given,
 )
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import (
@@ -95,7 +97,11 @@ def build(
         in_place=True, dry_run=dry_run, verify=verify, unconditional=unconditional
     )
     request = Request(
-        "build", options, KeyReferences.of(keys, keys_file), destination, only_missing
+        "build",
+        options,
+        KeyReferences.of(keys, keys_file),
+        destination,
+        flag_given("only_missing", only_missing),
     )
     return _report(spark, paths, since, tasks, request)
 
@@ -136,7 +142,7 @@ def build_table(
     """
     check_tasks(tasks)
     options = BuildOptions(
-        columns=names_given("columns", columns),
+        columns=some_given("columns", names_given("columns", columns)),
         fpp=rate_given("fpp", fpp),
         ndv=number_if_given("ndv", ndv),
         max_bytes=number_if_given("max_bytes", max_bytes),
@@ -215,7 +221,7 @@ def validate(
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
     options = ValidateOptions(
-        columns=names_given("columns", columns),
+        columns=some_given("columns", names_given("columns", columns)),
         deep=deep,
         diagnose=diagnose,
         policy=policy_given(policy),

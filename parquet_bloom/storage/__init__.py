@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from parquet_bloom.arguments import mapping_given
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage.source import LocalSource, Source, is_object, is_url, local_name
 
@@ -71,8 +72,8 @@ def with_options(
 ) -> str | os.PathLike[str]:
     """The URL of an object with the options of its store, which it does not show; any other `path` as
     it is. Raises TypeError for options that are not text."""
-    for name, value in (options or {}).items():
-        if not isinstance(name, str) or not isinstance(value, str):
+    for name, value in mapping_given("storage_options", options or {}, "text").items():
+        if not isinstance(value, str):
             raise TypeError(f"storage_options: {name!r}: expected text for text")
     if options is None or not isinstance(path, str) or not is_object(path):
         return path

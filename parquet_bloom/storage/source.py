@@ -154,7 +154,7 @@ def local_path(path: str | os.PathLike[str]) -> Path:
 
 def local_name(path: str | os.PathLike[str]) -> str:
     """The local path for `path`, which may be `file://…`, or `file:/…` as Spark writes it. Raises
-    OSError for a URL with a host: in `file://a/b`, that is `a`."""
+    OSError for a URL with a host, which in `file://a/b` is `a`, and for what no path can have."""
     text = os.fspath(path)
     if text.startswith("file://"):
         from urllib.parse import unquote
@@ -166,8 +166,19 @@ def local_name(path: str | os.PathLike[str]) -> str:
         text = "/" + unquote(rest, errors="surrogateescape")
     elif text.startswith("file:/"):
         text = text.removeprefix("file:")
+    _check_characters(text)
     # As a Path has it: `a.parquet/` is `a.parquet`, and an empty name is the folder.
     return text if text and text[-1] != "/" else str(Path(text))
+
+
+def _check_characters(name: str) -> None:
+    """Raise OSError for a name that Python would not even give to the system."""
+    if "\0" not in name:
+        with suppress(UnicodeEncodeError):
+            os.fsencode(name)
+            return
+    what = "has a character that no path can have, expected a path"
+    raise OSError(errno.EINVAL, what, ascii(name)[1:-1])
 
 
 def check_length(path: str, offset: int, expected: int, found: int) -> None:

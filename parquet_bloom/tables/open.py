@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final
 
+from parquet_bloom.arguments import (
+    PATH_OR_URL,
+    mapping_given,
+    name_given,
+    number_if_given,
+    path_given,
+)
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
@@ -15,6 +23,8 @@ from parquet_bloom.tables.iceberg.library import check_installed
 from parquet_bloom.tables.iceberg.metadata_files import METADATA, newest_metadata
 from parquet_bloom.tables.table import Table, no_version_as_of
 from parquet_bloom.vocabulary import TableChoice, TableKind, check_word
+
+_NAME: Final = "the identifier of a table in its catalog"
 
 
 def open_table(
@@ -32,20 +42,25 @@ def open_table(
     snapshot.
 
     Raises RewriteError if there is no such table or version, UnsupportedError for what is not known
-    here, FormatError, OSError, ValueError for both `version` and `as_of`.
+    here, FormatError, OSError, ValueError for both `version` and `as_of`, TypeError.
     """
     check_word("table", kind, TableChoice)
+    name = path_given("table", where, _NAME if catalog is not None else PATH_OR_URL)
+    version = number_if_given("version", version)
+    if as_of is not None and not isinstance(as_of, datetime):
+        raise TypeError(f"as_of: {as_of!r}, expected a datetime")
     if version is not None and as_of is not None:
         raise ValueError("version, as_of: expected one of them")
     if catalog is not None:
         if kind == "delta":
             raise ValueError("catalog: expected with an Iceberg table only")
-        check_installed(os.fspath(where))
+        check_installed(name)
         # Lazily: importing PyIceberg takes longer than building most files.
         from parquet_bloom.tables.iceberg.table import Moment, in_catalog
 
-        return in_catalog(catalog, os.fspath(where), Moment(version, as_of), storage_options)
-    folder = open_folder(with_options(where, storage_options))
+        options = mapping_given("storage_options", storage_options or {}, "text")
+        return in_catalog(name_given("catalog", catalog), name, Moment(version, as_of), options)
+    folder = open_folder(with_options(name, storage_options))
     if _kind_of(folder, kind) == "iceberg":
         check_installed(folder.path)
         from parquet_bloom.tables.iceberg.table import Moment, in_folder

@@ -1,4 +1,8 @@
-"""Which files of a table are wanted, by the values of partition columns as the table has them."""
+"""Which files of a table are wanted, by the values of partition columns as the table has them.
+
+A table of Iceberg can have files of several partition specs. One whose spec lacks a column can have rows
+of any partition: it is wanted, too, or what is in the partition would seem to be absent.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,9 @@ _SHOWN: Final = 5
 
 
 def files_where(table: Table, where: Mapping[str, Sequence[str | None]]) -> tuple[TableFile, ...]:
-    """The live files whose partitions have one of the values for each column of `where`. Raises
-    ColumnError for another column, RewriteError if no file has any of the values."""
+    """The live files that can have rows with one of the values for each column of `where`: those of
+    such partitions, and those that are not partitioned by the column. Raises ColumnError for another
+    column, RewriteError if no partition has any of the values."""
     files = table.files()
     for column, wanted in where.items():
         if column not in table.partition_columns:
@@ -30,7 +35,9 @@ def files_where(table: Table, where: Mapping[str, Sequence[str | None]]) -> tupl
                 f"{table.location}: {column}={asked}: no live file, expected {shown or 'none at all'}"
             )
         files = [
-            file for file in files if column in file.partition and file.partition[column] in values
+            file
+            for file in files
+            if column not in file.partition or file.partition[column] in values
         ]
     return tuple(files)
 

@@ -160,10 +160,9 @@ def build(
         raise RewriteError(
             f"{os.fspath(source)}: expected one of an output, in_place and append_in_place"
         )
-    in_place = in_place or append_in_place
     destination = Destination(
         output=output,
-        in_place=in_place,
+        in_place=append_in_place or in_place,
         overwrite=overwrite,
         dry_run=dry_run,
         verify=verify,

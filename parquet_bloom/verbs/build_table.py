@@ -20,6 +20,7 @@ from parquet_bloom.arguments import (
     names_given,
     number_if_given,
     rate_given,
+    some_given,
     threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN
@@ -111,10 +112,10 @@ def build_table(
 
     columns: as the table calls them, dotted; None for those that its properties name, with their rates
     and largest bitset. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
-    has it. where: only files of these partitions: a value, or several, for each partition column, as
-    text; None for null. min_file_size: files of fewer bytes are left as they are; 0 for
-    all. commit: whether to record the new sizes; if not, the next run does. sole_writer: nobody else
-    writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.
+    has it. where: only files that can have rows of these partitions: a value, or several, for each
+    partition column, as text; None for null. min_file_size: files of fewer bytes are left as they are;
+    0 for all. commit: whether to record the new sizes; if not, the next run does. sole_writer: nobody
+    else writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.
     progress: called with (files done, files in all). All others as for build.
 
     What fails of single files is in the report, and the others are committed. Raises RewriteError for
@@ -122,7 +123,7 @@ def build_table(
     ValueError, TypeError, OSError.
     """
     options = BuildOptions(
-        columns=names_given("columns", columns),
+        columns=some_given("columns", names_given("columns", columns)),
         fpp=rate_given("fpp", fpp),
         ndv=number_if_given("ndv", ndv),
         max_bytes=number_if_given("max_bytes", max_bytes),

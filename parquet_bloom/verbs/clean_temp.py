@@ -11,7 +11,7 @@ from itertools import chain
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import PATH_OR_URL, path_given
+from parquet_bloom.arguments import PATH_OR_URL, flag_given, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import complaint
 from parquet_bloom.storage import with_options
@@ -74,6 +74,7 @@ def clean_temp(
     Raises TypeError and ValueError for ages that cannot be, UnsupportedError for uploads to stores
     other than S3, OSError if a folder cannot be listed.
     """
+    flag_given("dry_run", dry_run)
     _check_age("older_than", older_than, 0)
     from parquet_bloom.storage.leftovers import files_left, uploads_left
 

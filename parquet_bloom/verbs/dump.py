@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import name_given, number_given, number_if_given
+from parquet_bloom.arguments import flag_given, name_given, number_given, number_if_given
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
@@ -164,6 +164,8 @@ def dump(
     UnsupportedError for what the format does not have.
     """
     check_dialect(dialect, number_if_given("seed", seed))
+    flag_given("decrypt", decrypt)
+    flag_given("unparsed", unparsed)
     name, part = name_given("column", column), number_given("row_group", row_group)
     group = number_if_given("index_group", index_group)
     with open_file(path, keys, storage_options) as file:

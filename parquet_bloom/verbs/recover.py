@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from parquet_bloom.arguments import flag_given, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import journal
@@ -45,7 +46,8 @@ def recover(path: str | os.PathLike[str], *, dry_run: bool = False) -> RecoveryR
     Raises RewriteError for a URL, if the build is still at work, if the file was changed after it, in
     which case nothing is touched, or if it cannot be written; OSError.
     """
-    name = os.fspath(path)
+    flag_given("dry_run", dry_run)
+    name = path_given("path", path)
     if is_url(name):
         raise RewriteError(f"{name}: expected a local file: only these have journals")
     found = journal.recover(local_path(name), dry_run=dry_run)

@@ -19,6 +19,7 @@ from parquet_bloom.arguments import (
     names_given,
     number_if_given,
     rate_given,
+    some_given,
     threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN
@@ -135,7 +136,7 @@ def repair_table(
     have to be overwritten. Raises as build_table.
     """
     options = RepairOptions(
-        columns=names_given("columns", columns),
+        columns=some_given("columns", names_given("columns", columns)),
         drop_bad=drop_bad,
         rebuild=rebuild,
         fpp=rate_given("fpp", fpp),

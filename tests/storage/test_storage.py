@@ -7,8 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from conftest import missing
+from conftest import FIXTURES, missing
 
+import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.local_output import COPY_CHUNK, default_mode, output_to
@@ -294,3 +295,19 @@ def test_a_folder_that_goes_while_leftovers_are_looked_for(tmp_path, monkeypatch
     assert sorted(Path(left.path).parent.name for left in found) == ["a", "c"]
     with pytest.raises(FileNotFoundError):
         list(leftovers_below(str(tmp_path / "nothing"), 0))
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pb.open,
+        pb.clean_temp,
+        pb.open_table,
+        lambda name: pb.build(FIXTURES / "pyarrow_filters.parquet", name, columns="id"),
+    ],
+)
+def test_a_name_that_no_path_can_have(ask, name):
+    with pytest.raises(OSError, match="has a character that no path can have") as raised:
+        ask(f"/tmp/{name}")
+    assert raised.value.filename == ascii(f"/tmp/{name}")[1:-1]

@@ -1,6 +1,7 @@
 """Uploads to S3 that killed runs have left: which are found, and which are aborted."""
 
 import os
+import threading
 import time
 
 import pytest
@@ -9,7 +10,8 @@ from make.object_server import Fault
 from make.s3_server import Lost, Upload
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import conditions
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects import conditions, unfinished
 
 NAME = "lake/day=1/x y.parquet"
 URL = "s3://lake/day=1/x%20y.parquet"
@@ -259,3 +261,46 @@ def test_nothing_is_named():
         with pytest.raises(error) as raised:
             pb.clean_temp(name)
         assert str(raised.value) == text
+
+
+class Forgetful:
+    """A store that says that there is more, and not from where."""
+
+    def ask_bucket(self, operation, kind, **after):
+        return {"Uploads": [{"Key": "a"}], "IsTruncated": True}
+
+    def ask(self, operation, kind, **after):
+        return {"Parts": [{"Size": 1}], "IsTruncated": True}
+
+
+def test_what_a_store_lists_without_saying_where_it_goes_on_is_listed_once():
+    assert [upload for upload, _ in unfinished._listed(Forgetful(), "a")] == [{"Key": "a"}]
+    assert list(unfinished._parts(Forgetful(), "upload")) == [{"Size": 1}]
+
+
+def test_a_store_that_does_not_answer_keeps_no_other_waiting():
+    slow, quick = Address.of("s3://slow/a"), Address.of("s3://quick/a")
+    asked, answers = [], threading.Event()
+
+    def honours():
+        asked.append("slow")
+        return answers.wait(30)
+
+    first = threading.Thread(
+        target=conditions.check_conditions, args=(slow, "http://x", honours), daemon=True
+    )
+    first.start()
+    again = threading.Thread(
+        target=conditions.check_conditions, args=(slow, "http://x", honours), daemon=True
+    )
+    again.start()
+    other = threading.Thread(
+        target=conditions.check_conditions, args=(quick, "http://x", lambda: True), daemon=True
+    )
+    other.start()
+    other.join(10)
+    is_kept = other.is_alive()
+    answers.set()
+    for each in (first, again, other):
+        each.join(10)
+    assert (is_kept, asked) == (False, ["slow"])

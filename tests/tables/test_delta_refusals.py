@@ -116,6 +116,21 @@ def test_what_others_keep_in_step(table, name, value, message):
     assert refused(table) == f"not changed: {message}"
 
 
+def test_a_way_to_map_columns_that_is_not_known(table):
+    configure(table, {"delta.columnMapping.mode": "uuid"})
+    expected = "delta.columnMapping.mode is uuid, expected none, name, id"
+    assert refused(table, pb.UnsupportedError) == expected
+
+
+def test_a_path_that_no_file_can_have(table):
+    add = {"path": "a%00b.parquet", "partitionValues": {}, "size": 7, "dataChange": True}
+    write_commit(table, {"add": add})
+    report = build(table)
+    assert report.committed is not None
+    (failed,) = [file for file in report.files if file.action == "failed"]
+    assert failed.reason.endswith("has a character that no path can have, expected a path")
+
+
 def test_uniform_that_is_off(table):
     configure(table, {"delta.enableIcebergCompatV1": "false"})
     assert build(table).committed == 3
@@ -225,6 +240,7 @@ def test_half_a_checkpoint(table):
         ("{", "line 1: "),
         ("[1]", "line 1: expected an action"),
         ("\udcff", "line 1: "),
+        ("[" * 100_000, "line 1: maximum recursion depth exceeded"),
         *(
             (text, f"an action that is not as the protocol has it: {text}")
             for text in (
@@ -321,12 +337,48 @@ def test_tables_that_are_nowhere_to_be_written(url, scheme):
         ({"where": {"day": 5}}, "where: day: 5, expected text, as the table has it, or None"),
         ({"where": {"day": [5]}}, "where: day: [5], expected text, as the table has it, or None"),
         ({"columns": 5}, "columns: 5, expected a name or a list of names"),
+        ({"storage_options": "x"}, "storage_options: a str, expected text by name"),
     ],
 )
 def test_wrong_arguments(table, options, message):
     with pytest.raises((TypeError, ValueError)) as raised:
         build(table, **options)
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"version": "1"}, "version: '1', expected a whole number"),
+        ({"version": True}, "version: True, expected a whole number"),
+        ({"as_of": "2026-11-20"}, "as_of: '2026-11-20', expected a datetime"),
+        ({"catalog": 3}, "catalog: 3, expected one name"),
+        (
+            {"catalog": "prod", "storage_options": "x"},
+            "storage_options: a str, expected text by name",
+        ),
+    ],
+)
+def test_wrong_arguments_of_a_view(table, options, message):
+    with pytest.raises(TypeError) as raised:
+        open_table(table, **options)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("place", [None, 3, b"lake", ["lake"]])
+def test_what_is_no_place_of_a_table(place):
+    with pytest.raises(TypeError) as raised:
+        open_table(place)
+    expected = "expected one path or URL, as str or os.PathLike"
+    assert str(raised.value) == f"table: {place!r}, {expected}"
+
+
+@pytest.mark.parametrize("change", [pb.build_table, pb.repair_table])
+def test_no_column_is_not_those_that_the_properties_name(table, change):
+    """A list that was made, and came out empty, is not a list that was not given."""
+    configure(table, {"parquet.bloom.filter.enabled#n": "true"})
+    with pytest.raises(ValueError, match=r"^columns: none, expected at least one$"):
+        change(table, columns=[], min_file_size=0)
 
 
 def test_metadata_of_the_last_commit_counts(table):

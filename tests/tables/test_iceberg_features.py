@@ -3,7 +3,9 @@ files of other formats: what is committed, and what readers find."""
 
 import datetime
 import decimal
+import json
 import uuid
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -173,6 +175,26 @@ def test_partitions_of_transforms(column, transform, texts):
     check_partitions()
 
 
+def test_what_is_in_a_partition_is_found_in_files_of_another_spec():
+    table = make_table(commits=1)
+    with table.update_spec() as change:
+        change.remove_field("day")
+    later = rows_of(300, 50)
+    load().append(later)
+    build()
+    value, day = later["id"][0].as_py(), later["day"][0].as_py()
+    place = (NAME, "--table", "iceberg", "--catalog", CATALOG)
+    result = outcome("probe", *place, "-c", "id", "-v", value, "--where", f"day={day}", "--json")
+    found = {
+        Path(each["path"]).parent.name: each["results"]
+        for each in map(json.loads, result.stdout.splitlines())
+    }
+    assert {place: each["verdict"] for place, (each,) in found.items()} == {
+        f"day={day}": "absent",
+        "data": "maybe",
+    }
+
+
 def test_a_spec_of_a_column_that_is_gone():
     table = make_table(commits=1)
     with table.update_spec() as change:
@@ -183,8 +205,8 @@ def test_a_spec_of_a_column_that_is_gone():
     load().append(rows_of(300, 50).drop_columns("day"))
     found = open_table(NAME, catalog=CATALOG)
     assert found.partition_columns == ("day",)
-    assert len(build(where={"day": "2026-11-01"}, dry_run=True).files) == 1
-    # The file of the new spec is in no partition, not even in that of null.
+    # The file of the new spec is in no partition, not even in that of null, and can have rows of any.
+    assert len(build(where={"day": "2026-11-01"}, dry_run=True).files) == 2
     with pytest.raises(pb.RewriteError, match="no live file"):
         build(where={"day": None})
     expected = by_pyiceberg(load())

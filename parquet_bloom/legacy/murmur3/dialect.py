@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log
 from typing import Final
 
+from parquet_bloom.arguments import flag_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.legacy.murmur3.headers import MAX_BYTES, MIN_BYTES
 from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, PARQUET_SEED, Scheme
@@ -40,6 +41,7 @@ class Murmur3:
         check_word("placement", self.placement, Placement)
         if type(self.seed) is not int or not 0 <= self.seed <= MAX_SEED:
             raise ValueError(f"seed: {self.seed}, expected 0 to {MAX_SEED}")
+        flag_given("publish_offset", self.publish_offset)
 
     @property
     def scheme(self) -> Scheme:

@@ -41,17 +41,22 @@ _CONVERTED = {
 
 @dataclass(frozen=True, slots=True)
 class LeafColumn:
-    """One leaf of the schema; `index` is its position in every row group, `field_id` the number that a
-    table gave it, if any; `called`: what the table calls it that the file is opened for, None without
-    one."""
+    """One leaf of the schema; `index` is its position in every row group; `field_ids`: the numbers that a
+    table gave the segments of its path, None for those without; `called`: what the table calls it that
+    the file is opened for, None without one."""
 
     index: int
     path: tuple[str, ...]
     type: LeafType
     max_definition_level: int
     max_repetition_level: int
-    field_id: int | None = None
+    field_ids: tuple[int | None, ...] = ()
     called: str | None = None
+
+    @property
+    def field_id(self) -> int | None:
+        """Its own."""
+        return self.field_ids[-1] if self.field_ids else None
 
     @property
     def name(self) -> str:
@@ -91,7 +96,7 @@ def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, 
     if not elements:
         raise FooterError("schema: empty, expected a root")
     leaves: list[LeafColumn] = []
-    end = _walk(elements, 0, (), (0, 0), leaves)
+    end = _walk(elements, 0, ((), ()), (0, 0), leaves)
     # A long name of a group is part of that of every column below it.
     check_fits("schema: the names of all columns take", 8 * sum(map(_name_length, leaves)))
     if end != len(elements):
@@ -106,12 +111,13 @@ def _name_length(leaf: LeafColumn) -> int:
 def _walk(
     elements: Sequence[ttypes.SchemaElement],
     at: int,
-    path: tuple[str, ...],
+    place: tuple[tuple[str, ...], tuple[int | None, ...]],
     levels: tuple[int, int],
     leaves: list[LeafColumn],
 ) -> int:
-    """Collect the leaves of the group at `at`; returns the position after the group. `levels`: its
-    definition and repetition level."""
+    """Collect the leaves of the group at `at`; returns the position after the group. `place`: its path
+    and the field ids along it; `levels`: its definition and repetition level."""
+    path, ids = place
     if len(path) > MAX_DEPTH:
         raise FooterError(f"schema: nested deeper than {MAX_DEPTH}")
     children = elements[at].num_children or 0
@@ -122,15 +128,13 @@ def _walk(
         element = elements[at]
         optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
         repeated = element.repetition_type == ttypes.FieldRepetitionType.REPEATED
-        below = (*path, element.name or "")
+        below, numbers = (*path, element.name or ""), (*ids, element.field_id)
         definition, repetition = levels[0] + (optional or repeated), levels[1] + repeated
         if element.type is None:
-            at = _walk(elements, at, below, (definition, repetition), leaves)
+            at = _walk(elements, at, (below, numbers), (definition, repetition), leaves)
         else:
             leaf = _leaf_type(element)
-            leaves.append(
-                LeafColumn(len(leaves), below, leaf, definition, repetition, element.field_id)
-            )
+            leaves.append(LeafColumn(len(leaves), below, leaf, definition, repetition, numbers))
             at += 1
     return at
 

@@ -15,9 +15,9 @@ from parquet_bloom.storage.address import Address
 # Of no object.
 NO_ETAG: Final = f'"{"0" * 32}"'
 
-# What those that were asked do, by endpoint and bucket.
+# What those that were asked do, by endpoint and bucket, and who is asking them.
 _honouring: dict[tuple[str, str], bool] = {}
-_asking: Final = Lock()
+_asking: Final[dict[tuple[str, str], Lock]] = {}
 
 
 def check_conditions(
@@ -26,8 +26,8 @@ def check_conditions(
     """`honours`: asks the store; once for each bucket in this process. `condition`: as the store calls
     it. Raises RewriteError if it does not, and what `honours` raises."""
     place = endpoint, address.host
-    # One of the threads that would ask at the same time.
-    with _asking:
+    # One of the threads that would ask the same at the same time; others need not wait for its answer.
+    with _asking.setdefault(place, Lock()):
         if place not in _honouring:
             _honouring[place] = honours()
     if not _honouring[place]:

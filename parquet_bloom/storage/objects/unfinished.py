@@ -67,8 +67,8 @@ def _listed(client: Client, key: str) -> Iterator[tuple[dict[str, Any], float]]:
                 "UploadIdMarker": page.get("NextUploadIdMarker", ""),
             },
         )
-        # Not every store goes on from there.
-        if not page.get("IsTruncated") or after == before:
+        # Not every store goes on from there, or says from where.
+        if not page.get("IsTruncated") or after == before or not any(after.values()):
             return
 
 
@@ -111,7 +111,7 @@ def _parts(client: Client, upload: str) -> Iterator[dict[str, Any]]:
         page = client.ask("list_parts", GET, UploadId=upload, **after)
         yield from page.get("Parts", [])
         before, after = after, {"PartNumberMarker": page.get("NextPartNumberMarker", 0)}
-        if not page.get("IsTruncated") or after == before:
+        if not page.get("IsTruncated") or after == before or not any(after.values()):
             return
 
 

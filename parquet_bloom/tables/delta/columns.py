@@ -1,7 +1,9 @@
 """The columns of a Delta table, and what its data files call them.
 
-With column mapping, files have physical names; without, the table's own. Lists and maps have the names
-that Spark and delta-rs give them: `list.element`, `key_value.key`, `key_value.value`.
+Without column mapping, files have the table's own names; with the mode `name`, physical names; with the
+mode `id`, whatever names, and the ids of columns, which count. Lists and maps, which have no ids of
+their own, have the names that Spark and delta-rs give them: `list.element`, `key_value.key`,
+`key_value.value`.
 
 Spec: PROTOCOL.md, "Schema Serialization Format", "Column Mapping".
 """
@@ -9,26 +11,100 @@ Spec: PROTOCOL.md, "Schema Serialization Format", "Column Mapping".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, FormatError, no_column
+from parquet_bloom.errors import ColumnError, FormatError, UnsupportedError, no_column
+from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.tables.delta.log import Snapshot
 
 _PHYSICAL: Final = "delta.columnMapping.physicalName"
+_ID: Final = "delta.columnMapping.id"
+
+
+class Leaf(NamedTuple):
+    """A leaf of the table's schema, segment by segment: the table's names, those of files, and the ids,
+    with names where there are none."""
+
+    logical: tuple[str, ...] = ()
+    physical: tuple[str, ...] = ()
+    ids: tuple[int | str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.logical)
+
+    def below(self, logical: str, physical: str, number: int | str) -> Leaf:
+        """The same in this field."""
+        return Leaf((logical, *self.logical), (physical, *self.physical), (number, *self.ids))
+
+
+@dataclass(frozen=True, slots=True)
+class ByName:
+    """Columns that are found by their paths in a file. `names`: what the table calls them."""
+
+    names: Mapping[tuple[str, ...], str]
+
+    def called(self, file: ParquetFile) -> dict[int, str]:
+        """See StoredNames."""
+        return {
+            leaf.index: self.names[leaf.path]
+            for leaf in file.footer.leaves
+            if leaf.path in self.names
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ById:
+    """Columns that are found by their ids. `leaves`: those of each top-level column, by its id."""
+
+    leaves: Mapping[int | str, tuple[Leaf, ...]]
+
+    def called(self, file: ParquetFile) -> dict[int, str]:
+        """See StoredNames."""
+        stored = file.footer.leaves
+        if all(number is None for leaf in stored for number in leaf.field_ids):
+            raise UnsupportedError(
+                f"{file.path}: no field ids, expected them in a table whose delta.columnMapping.mode is id"
+            )
+        found: dict[int, str] = {}
+        seen: set[Leaf] = set()
+        for leaf in stored:
+            wanted = self._wanted(leaf)
+            if wanted in seen:
+                raise FormatError(
+                    f"{file.path}: two columns of the ids of {wanted.name}, expected one"
+                )
+            if wanted is not None:
+                seen.add(wanted)
+                found[leaf.index] = wanted.name
+        return found
+
+    def _wanted(self, stored: LeafColumn) -> Leaf | None:
+        """The leaf of the table that is stored there. A list's element may have an id, too."""
+        segments = [*zip(stored.field_ids, stored.path, strict=True)]
+        for leaf in self.leaves.get(stored.field_ids[0] or 0, ()):
+            if len(leaf.ids) == len(segments) and all(
+                wanted in segment for wanted, segment in zip(leaf.ids, segments, strict=True)
+            ):
+                return leaf
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """`leaves`: the file's dotted name for the table's, of all leaves but those of partition columns;
-    `partitions`: the table's name for the physical one, of partition columns. `is_mapped`: whether
-    names differ."""
+    """`leaves`: the dotted name in new files for the table's, of all leaves but those of partition
+    columns; `doubled`: names of several leaves; `partitions`: the table's name for the physical one, of
+    partition columns; `mapping`: how files are read, None if by the table's own names."""
 
     leaves: dict[str, str]
+    doubled: frozenset[str]
     partitions: dict[str, str]
-    is_mapped: bool
+    mapping: ByName | ById | None
 
     def physical(self, where: str, name: str) -> str:
         """The file's dotted name. Raises ColumnError."""
@@ -36,20 +112,22 @@ class Columns:
             raise ColumnError(
                 f"{where}: column {name}: is a partition column, whose values are not in the files"
             )
+        if name in self.doubled:
+            raise ColumnError(
+                f"{where}: column {name}: several columns have this name, expected one"
+            )
         if name in self.leaves:
             return self.leaves[name]
         # Lists of other writers have other names inside.
-        if not self.is_mapped and any(name.startswith(f"{top}.") for top in self._tops()):
+        if self.mapping is None and any(name.startswith(f"{top}.") for top in self._tops()):
             return name
         raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
 
     def called(self, file: Container) -> dict[int, str]:
         """See StoredNames."""
-        if not self.is_mapped:
+        if self.mapping is None:
             return dict(enumerate(file.columns))
-        names = {physical: logical for logical, physical in self.leaves.items()}
-        stored = enumerate(file.columns)
-        return {place: names[name] for place, name in stored if name in names}
+        return self.mapping.called(file) if isinstance(file, ParquetFile) else {}
 
     def _tops(self) -> set[str]:
         return {name.partition(".")[0] for name in self.leaves}
@@ -57,51 +135,73 @@ class Columns:
 
 def columns_of(snapshot: Snapshot, where: str) -> Columns:
     """Those of the table's schema. Raises FormatError."""
-    is_mapped = snapshot.configuration.get("delta.columnMapping.mode", "none") != "none"
+    mode = snapshot.configuration.get("delta.columnMapping.mode", "none")
     try:
         fields = json.loads(snapshot.metadata["schemaString"])["fields"]
         named = set(snapshot.metadata.get("partitionColumns") or ())
         partitions = {
-            _name_in_file(each, is_mapped): each["name"] for each in fields if each["name"] in named
+            _name_in_file(each, mode): _name(each) for each in fields if each["name"] in named
         }
-        leaves = {
-            ".".join(logical): ".".join(physical)
-            for each in fields
-            if each["name"] not in named
-            for logical, physical in _leaves(each, is_mapped)
-        }
+        leaves = [
+            leaf for each in fields if each["name"] not in named for leaf in _leaves(each, mode)
+        ]
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise FormatError(f"{where}: its schema is not as the protocol has it") from None
-    return Columns(leaves, partitions, is_mapped)
+    counts = Counter(leaf.name for leaf in leaves)
+    return Columns(
+        leaves={leaf.name: ".".join(leaf.physical) for leaf in leaves},
+        doubled=frozenset(name for name, count in counts.items() if count > 1),
+        partitions=partitions,
+        mapping=_mapping(leaves, mode),
+    )
 
 
-def _name_in_file(field: dict[str, Any], is_mapped: bool) -> str:
-    name = (field.get("metadata") or {}).get(_PHYSICAL) if is_mapped else None
+def _mapping(leaves: list[Leaf], mode: str) -> ByName | ById | None:
+    if mode == "none":
+        return None
+    if mode != "id":
+        return ByName({leaf.physical: leaf.name for leaf in leaves})
+    found: dict[int | str, tuple[Leaf, ...]] = {}
+    for leaf in leaves:
+        found[leaf.ids[0]] = (*found.get(leaf.ids[0], ()), leaf)
+    return ById(found)
+
+
+def _name_in_file(field: dict[str, Any], mode: str) -> str:
+    name = None if mode == "none" else (field.get("metadata") or {}).get(_PHYSICAL)
     return str(name or field["name"])
 
 
-# The table's name and the file's, segment by segment.
-_Pair = tuple[tuple[str, ...], tuple[str, ...]]
+def _name(field: dict[str, Any]) -> str:
+    """Raises TypeError."""
+    if not isinstance(field["name"], str):
+        raise TypeError(field["name"])
+    return field["name"]
 
 
-def _leaves(field: dict[str, Any], is_mapped: bool) -> Iterator[_Pair]:
-    logical, physical = (field["name"],), (_name_in_file(field, is_mapped),)
-    for below, stored in _leaves_of(field["type"], is_mapped):
-        yield logical + below, physical + stored
+def _id_in_file(field: dict[str, Any], mode: str) -> int:
+    """Zero, which is no column's, where ids do not count."""
+    return int(field["metadata"][_ID]) if mode == "id" else 0
 
 
-def _leaves_of(kind: Any, is_mapped: bool) -> Iterator[_Pair]:
+def _leaves(field: dict[str, Any], mode: str) -> Iterator[Leaf]:
+    number = _id_in_file(field, mode)
+    for leaf in _leaves_of(field["type"], mode):
+        yield leaf.below(_name(field), _name_in_file(field, mode), number)
+
+
+def _leaves_of(kind: Any, mode: str) -> Iterator[Leaf]:
     if isinstance(kind, str):
-        yield (), ()
+        yield Leaf()
         return
     if kind["type"] == "struct":
         for field in kind["fields"]:
-            yield from _leaves(field, is_mapped)
+            yield from _leaves(field, mode)
         return
     inner = {
         "array": [(("list", "element"), "elementType")],
         "map": [(("key_value", "key"), "keyType"), (("key_value", "value"), "valueType")],
     }[kind["type"]]
-    for names, key in inner:
-        for below, stored in _leaves_of(kind[key], is_mapped):
-            yield names + below, names + stored
+    for (group, name), key in inner:
+        for leaf in _leaves_of(kind[key], mode):
+            yield leaf.below(name, name, name).below(group, group, group)

@@ -40,6 +40,7 @@ _WRITTEN: Final = _READ | {
 }
 _READER_VERSIONS: Final = (1, 2, 3)
 _WRITER_VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7)
+_MAPPINGS: Final = ("none", "name", "id")
 
 _THROUGH_CATALOG: Final = ("delta.coordinatedCommits", "delta.catalogManaged")
 _ICEBERG: Final = ("delta.enableIcebergCompat", "delta.universalFormat.enabledFormats")
@@ -52,6 +53,9 @@ def unreadable(snapshot: Snapshot) -> Iterator[str]:
         yield f"its protocol needs readers of version {protocol.get('minReaderVersion')}, expected up to 3"
     if unknown := sorted(set(protocol.get("readerFeatures") or ()) - _READ):
         yield f"its readers need {_features(unknown)}, which pbloom does not know"
+    mode = snapshot.configuration.get("delta.columnMapping.mode", "none")
+    if mode not in _MAPPINGS:
+        yield f"delta.columnMapping.mode is {mode}, expected {', '.join(_MAPPINGS)}"
 
 
 def unwritable(snapshot: Snapshot) -> Iterator[str]:

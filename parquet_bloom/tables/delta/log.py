@@ -208,7 +208,7 @@ def _lines(data: bytes, where: str) -> Iterator[dict[str, Any]]:
             continue
         try:
             action = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"{where}: line {number}: {error}") from None
         if not isinstance(action, dict):
             raise FormatError(f"{where}: line {number}: expected an action")

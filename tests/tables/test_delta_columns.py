@@ -1,0 +1,138 @@
+"""Columns of tables that map them: by id, whatever files call them; and names that several have."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.delta_features import mapped_field
+from make.delta_tables import build, write_commit
+
+import parquet_bloom as pb
+
+
+def numbered(name, number, kind=None):
+    return pa.field(name, kind or pa.string(), metadata={"PARQUET:field_id": str(number)})
+
+
+def table_of(folder, mode, fields, data):
+    """A table of one file."""
+    (folder / "_delta_log").mkdir(parents=True)
+    pq.write_table(data, folder / "part-0.parquet")
+    metadata = {
+        "id": "x",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": fields}),
+        "partitionColumns": [],
+        "configuration": {"delta.columnMapping.mode": mode},
+    }
+    size = (folder / "part-0.parquet").stat().st_size
+    add = {"path": "part-0.parquet", "partitionValues": {}, "size": size, "dataChange": True}
+    protocol = {"minReaderVersion": 2, "minWriterVersion": 5}
+    write_commit(folder, {"protocol": protocol}, {"metaData": metadata}, {"add": add})
+    return folder
+
+
+@pytest.fixture
+def swapped(tmp_path):
+    """A table whose file calls `a` what is `b` by now, and the other way around, as tables that Iceberg
+    has written before can have; and the like inside of a struct, of a list and of a map."""
+    names = {name: name for name in ("a", "b", "who", "x", "y", "tags", "pairs", "late")}
+    inner = {
+        "type": "struct",
+        "fields": [mapped_field("x", "string", names, 5), mapped_field("y", "string", names, 4)],
+    }
+    tags = {"type": "array", "elementType": inner, "containsNull": True}
+    pairs = {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True}
+    fields = [
+        mapped_field("b", "string", names, 1),
+        mapped_field("a", "string", names, 2),
+        mapped_field("tags", tags, names, 6),
+        mapped_field("pairs", pairs, names, 7),
+        mapped_field("late", "string", names, 8),
+    ]
+    element = numbered("element", 99, pa.struct([numbered("x", 4), numbered("y", 5)]))
+    schema = pa.schema(
+        [
+            numbered("a", 1),
+            numbered("b", 2),
+            numbered("tags", 6, pa.list_(element)),
+            numbered("couples", 7, pa.map_(pa.string(), pa.string())),
+            numbered("gone", 9),
+        ]
+    )
+    row = {
+        "a": "is b",
+        "b": "is a",
+        "tags": [{"x": "is y", "y": "is x"}],
+        "couples": [("a key", "a value")],
+        "gone": "nothing",
+    }
+    return table_of(
+        tmp_path / "events", "id", fields, pa.Table.from_pylist([row] * 9, schema=schema)
+    )
+
+
+STORED = {
+    "a": "is a",
+    "b": "is b",
+    "tags.list.element.x": "is x",
+    "tags.list.element.y": "is y",
+    "pairs.key_value.key": "a key",
+    "pairs.key_value.value": "a value",
+}
+
+
+@pytest.mark.parametrize("column", STORED)
+def test_columns_are_found_by_their_ids(swapped, column):
+    assert build(swapped, columns=[column]).num_filters == 1
+    table = pb.open_table(swapped)
+    (file,) = table.files()
+    with table.open(file) as opened:
+        assert {*opened.columns} == STORED.keys()
+        for value in STORED.values():
+            (answer,) = opened.probe(column, value)
+            assert answer.verdict == ("maybe" if value == STORED[column] else "absent")
+        assert opened.lacks("late")
+
+
+def test_a_file_without_ids_is_not_read_by_its_names(tmp_path):
+    names = {"a": "a"}
+    data = pa.table({"a": ["x"]})
+    table = table_of(tmp_path / "events", "id", [mapped_field("a", "string", names, 1)], data)
+    (file,) = build(table, columns=["a"]).files
+    assert (file.action, file.reason) == (
+        "failed",
+        "no field ids, expected them in a table whose delta.columnMapping.mode is id",
+    )
+
+
+def test_a_file_of_two_columns_with_one_id_fails(tmp_path):
+    data = pa.table([["x"], ["y"]], schema=pa.schema([numbered("a", 1), numbered("b", 1)]))
+    names = {"a": "a"}
+    table = table_of(tmp_path / "events", "id", [mapped_field("a", "string", names, 1)], data)
+    (file,) = build(table, columns=["a"]).files
+    assert (file.action, file.reason) == ("failed", "two columns of the ids of a, expected one")
+
+
+@pytest.mark.parametrize("mode", ["name", "id", "none"])
+def test_a_name_of_two_columns_is_no_columns(tmp_path, mode):
+    """A dot can be part of a name."""
+    names = (
+        {"a.b": "p", "a": "q", "b": "r"} if mode != "none" else {"a.b": "a.b", "a": "a", "b": "b"}
+    )
+    inner = {"type": "struct", "fields": [mapped_field("b", "string", names, 3)]}
+    fields = [mapped_field("a.b", "string", names, 1), mapped_field("a", inner, names, 2)]
+    schema = pa.schema(
+        [numbered(names["a.b"], 1), numbered(names["a"], 2, pa.struct([numbered(names["b"], 3)]))]
+    )
+    data = pa.table([["one"], [{names["b"]: "two"}]], schema=schema)
+    place = table_of(tmp_path / "events", mode, fields, data)
+    with pytest.raises(pb.ColumnError) as raised:
+        build(place, columns=["a.b"])
+    assert str(raised.value) == f"{place}: column a.b: several columns have this name, expected one"
+    table = pb.open_table(place)
+    (file,) = table.files()
+    with table.open(file) as opened, pytest.raises(pb.ColumnError) as raised:
+        opened.probe("a.b", "one")
+    assert str(raised.value) == f"{file.path}: column a.b: 2 leaf columns have this path"
