@@ -14,7 +14,7 @@ one help with the parts of others', as far as there is room: see start_helper.
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Generator, Sequence, Sized
 from threading import Condition, Lock, get_ident, local
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -36,10 +36,11 @@ class read_once(Generic[Result]):
 
     def __init__(self, read: Callable[[Any], Result]) -> None:
         self._read = read
+        self._name = read.__name__
         self.__doc__ = read.__doc__
 
     def __get__(self, owner: Any, kind: object) -> Result:
-        found = owner.__dict__[self._read.__name__] = self._read(owner)
+        found = owner.__dict__[self._name] = self._read(owner)
         return found
 
 
@@ -65,8 +66,10 @@ class _Budget:
         self.limit = DEFAULT_MEMORY
         # For what sources read ahead.
         self.aside = 0
-        self._held: Counter[int] = Counter()
-        self._given_back = Condition()
+        self._held: dict[int, int] = {}
+        self._counting = Lock()
+        self._given_back = Condition(self._counting)
+        self._num_waiting = 0
         self._working_for = local()
 
     @property
@@ -83,24 +86,32 @@ class _Budget:
         the only one."""
         if not room:
             return True
-        with self._given_back:
-            while self._held and self._held.total() + room > self.limit - self.aside:
+        with self._counting:
+            while self._held and sum(self._held.values()) + room > self.limit - self.aside:
                 if not is_first:
                     return False
-                if self._held[holder]:
+                if holder in self._held:
                     break
-                self._given_back.wait()
-            self._held[holder] += room
+                self._wait()
+            self._held[holder] = self._held.get(holder, 0) + room
             return True
+
+    def _wait(self) -> None:
+        self._num_waiting += 1
+        try:
+            self._given_back.wait()
+        finally:
+            self._num_waiting -= 1
 
     def give_back(self, holder: int, room: int) -> None:
         if not room:
             return
-        with self._given_back:
+        with self._counting:
             self._held[holder] -= room
             if not self._held[holder]:
                 del self._held[holder]
-            self._given_back.notify_all()
+            if self._num_waiting:
+                self._given_back.notify_all()
 
 
 _budget = _Budget()
@@ -174,8 +185,23 @@ class _Run:
             self._helping -= 1
 
 
+class _Alone:
+    """A run of one thread, which nobody helps, so that nothing is counted."""
+
+    def do(self, work: Callable[[Item], Result], chunk: Item) -> Result:
+        before = _working.run
+        _working.run = None
+        try:
+            return work(chunk)
+        finally:
+            _working.run = before
+
+
+_ALONE = _Alone()
+
+
 class _Working(local):
-    """The run that this thread works for."""
+    """The run that this thread works for; None if nobody can help it."""
 
     run: _Run | None = None
 
@@ -246,7 +272,7 @@ def work_in_order(
     waits for.
     """
     allowed = threads or num_processors()
-    run = _Run(allowed, len(chunks))
+    run = _Run(allowed, len(chunks)) if allowed > 1 else _ALONE
     threads = min(allowed, len(chunks))
     holder = _budget.holder
     if threads <= 1:

@@ -37,11 +37,13 @@ def threads_to_read(
     """How many threads for the filters of one file, or of two: `threads` if given."""
     if threads:
         return threads
-    if any(is_url(source.path) for source in sources):
-        return AT_ONCE
+    size = 0
+    for source in sources:
+        if is_url(source.path):
+            return AT_ONCE
+        size += source.size
     # Nobody has to add up the filters of small files.
-    is_small = sum(source.size for source in sources) <= SMALL_BYTES
-    return 1 if is_small or sum(map(room, items)) <= SMALL_BYTES else None
+    return 1 if size <= SMALL_BYTES or sum(map(room, items)) <= SMALL_BYTES else None
 
 
 def threads_for_values(threads: int | None, source: Source, num_chunks: int) -> int | None:

@@ -291,5 +291,4 @@ def read_block(
     """The index of the block that `hash` selects, and that block as a filter of its own, in which
     every hash selects block 0 and tests the same bits. `read`: the result of `bits`."""
     index = ((hash >> 32) * stored.num_blocks) >> 32
-    block = read(index * BLOCK_BYTES, BLOCK_BYTES)
-    return index, SplitBlockBloomFilter.from_bytes(block)
+    return index, SplitBlockBloomFilter.over(read(index * BLOCK_BYTES, BLOCK_BYTES))

@@ -202,8 +202,10 @@ class ChunkProber:
             if published is None:
                 raise
             return published, ""
+        if found is not None:
+            return found, ""
         reason = bloom.no_filter_reason(self._chunk)
-        if found is None and kind is not None and reason == NO_FILTER:
+        if kind is not None and reason == NO_FILTER:
             reason = kind.reason_for_none(self._file, self._chunk)
         return found, reason
 

@@ -50,27 +50,27 @@ def write_probe(report: ProbeReport, verbose: bool = False, again: Sequence[str]
 
 def summarize_probe(report: ProbeReport) -> FileSummary:
     """Whether one of many files has to be read, and where."""
-    group = UNITS[report.format].group
+    numbers = {
+        "rows": 0,
+        "bytes": report.bytes_read,
+        "all": sum([each.num_rows for each in report.results[0].groups]),
+    }
     to_read = _to_read(report.results)
-    rows = sum(each.num_rows for each in to_read)
+    if not to_read:
+        return FileSummary(state="absent", line="absent", numbers=numbers)
+    rows = numbers["rows"] = sum(each.num_rows for each in to_read)
+    group = UNITS[report.format].group
     maybe = [result.value for result in report.results if result.verdict == "maybe"]
-    unknown = [result for result in report.results if result.verdict == "unknown"]
-    line = "absent"
-    if to_read:
-        which = f" {shortened(maybe)}:" if maybe and len(report.results) > 1 else ""
-        line = (
-            f"{'maybe' if maybe else 'unknown'}{which} {group}{'s' * (len(to_read) > 1)}"
-            f" {shortened(_names(to_read))}, {number_of(rows, 'row')} to read"
-        )
+    which = f" {shortened(maybe)}:" if maybe and len(report.results) > 1 else ""
+    line = (
+        f"{'maybe' if maybe else 'unknown'}{which} {group}{'s' * (len(to_read) > 1)}"
+        f" {shortened(_names(to_read))}, {number_of(rows, 'row')} to read"
+    )
     return FileSummary(
-        state="to read" if maybe else "unknown" if unknown else "absent",
+        state="to read" if maybe else "unknown",
         line=line,
         remarks=_doubts(report),
-        numbers={
-            "rows": rows,
-            "bytes": report.bytes_read,
-            "all": sum(each.num_rows for each in report.results[0].groups),
-        },
+        numbers=numbers,
         is_answer=bool(maybe),
     )
 

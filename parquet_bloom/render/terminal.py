@@ -316,14 +316,17 @@ def _bars() -> Iterator[Progress]:
             _live.clear()
 
 
-@contextmanager
-def _without_bars() -> Iterator[None]:
+def _without_bars() -> AbstractContextManager[None]:
     """Take the bars off the terminal, so that something else can be written there."""
-    bars = _live[0] if _live and any(task.visible for task in _live[0].tasks) else None
-    if bars is not None:
-        bars.stop()
+    if _live and any(task.visible for task in _live[0].tasks):
+        return _stopped(_live[0])
+    return nullcontext()
+
+
+@contextmanager
+def _stopped(bars: Progress) -> Iterator[None]:
+    bars.stop()
     try:
         yield
     finally:
-        if bars is not None:
-            bars.start()
+        bars.start()

@@ -7,7 +7,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -222,12 +221,17 @@ class LocalSource:
 
     def read_at(self, offset: int, length: int) -> bytes:
         data = self._read(length, offset)
-        while len(data) < length and (more := self._read(length - len(data), offset + len(data))):
-            data += more
         if len(data) != length:
-            check_length(self.path, offset, length, len(data))
+            data = self._with_rest(data, offset, length)
         with self._counting:
             self.bytes_read += length
+        return data
+
+    def _with_rest(self, data: bytes, offset: int, length: int) -> bytes:
+        """What a read returned, and what it left to further ones."""
+        while len(data) < length and (more := self._read(length - len(data), offset + len(data))):
+            data += more
+        check_length(self.path, offset, length, len(data))
         return data
 
     def _read(self, length: int, offset: int) -> bytes:
@@ -262,8 +266,10 @@ class LocalSource:
 
     def close(self) -> None:
         # Nothing that was written to it could be lost, and by now a new version may have its name.
-        with suppress(OSError):
+        try:
             os.close(self.descriptor)
+        except OSError:
+            return
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

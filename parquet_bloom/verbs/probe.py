@@ -300,10 +300,11 @@ def _probed(texts: Sequence[str], groups: Sequence[GroupAnswers]) -> Iterator[Pr
     known: dict[tuple[int, ...], tuple[Verdict, tuple[Answer, ...], int]] = {}
     for text, picks in zip(texts, by_value, strict=False):
         if picks not in known:
-            answers = tuple(group.distinct[pick] for group, pick in zip(groups, picks, strict=True))
+            pairs = zip(groups, picks, strict=True)
+            answers = tuple([group.distinct[pick] for group, pick in pairs])
             left = [each for each in answers if each.verdict != "absent"]
-            verdicts = {each.verdict for each in left}
+            verdicts = [each.verdict for each in left]
             verdict: Verdict = "maybe" if "maybe" in verdicts else "unknown" if left else "absent"
-            known[picks] = verdict, answers, sum(each.num_rows for each in left)
+            known[picks] = verdict, answers, sum([each.num_rows for each in left])
         verdict, answers, rows = known[picks]
         yield ProbedValue(text, verdict, answers, rows)
