@@ -207,6 +207,11 @@ int delta_start(const uint8_t *data, size_t size, struct delta_state *state);
 int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, uint64_t *values,
                    int64_t room);
 
+/* With AVX-512, decode up to `count` deltas of `width` bits, each relative to `least`, to a value before it,
+ * the first one to `last`. Returns their number, at most as many as end well before `end`. */
+int64_t lanes_unpack(const uint8_t *packed, const uint8_t *end, int width, int64_t count,
+                     uint64_t least, uint64_t last, uint64_t *values);
+
 /* The end of the integers that `data` begins with: of DELTA_LENGTH_BYTE_ARRAY, where the bytes of the
  * values begin. -1 if the header is impossible or the data ends too early. */
 int64_t delta_end(const uint8_t *data, size_t size);
