@@ -1,5 +1,6 @@
-"""pbloom's build of one column against pyarrow's decode of it, and against libzstd, which only
-decompresses the pages that pbloom does; in one process, on one thread.
+"""pbloom's build of one column against pyarrow's decode of it, against libzstd, which only decompresses
+the pages that pbloom does, and the kernel, which only hashes and inserts their values; in one process,
+on one thread.
 
 Run as a program, `python -m benchmarks.decoding FILE ROUNDS COLUMN...`; prints JSON: for each
 column and contender the seconds of each round, [wall, CPU].
@@ -10,18 +11,25 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pyarrow.parquet as pq
 import zstandard
 
 import parquet_bloom as pb
+from parquet_bloom.filters.sizing import Size
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
-from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS
+from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS, chunk_runs
+from parquet_bloom.parquet.pages.runs import Run
 
 Seconds = tuple[float, float]
 Work = Callable[[str, str], None]
 Pages = list[tuple[bytes, int]]
+Chunks = list[list[Run]]
 
 # The columns of data.py whose chunks are dictionary-encoded strings from end to end.
 DICTIONARY_COLUMNS = ("country", "city")
@@ -40,14 +48,21 @@ def build(file: str, column: str) -> None:
     pb.build(file, columns=[column], dry_run=True, threads=1)
 
 
+@contextmanager
+def opened_chunks(file: str, column: str) -> Iterator[tuple[OpenFile, list[ColumnChunk]]]:
+    """The file, and the column's chunk in each row group."""
+    with pb.open(file) as opened:
+        leaf = next(leaf for leaf in opened.footer.leaves if leaf.name == column)
+        groups = range(pq.read_metadata(file).num_row_groups)
+        yield opened, [opened.footer.chunk(row_group, leaf) for row_group in groups]
+
+
 def compressed_pages(file: str, column: str) -> Pages:
     """Those whose values count, and the size of each without compression: not the data pages that only
     refer to a dictionary. In memory, so that reading does not count."""
     pages = []
-    with pb.open(file) as opened:
-        leaf = next(leaf for leaf in opened.footer.leaves if leaf.name == column)
-        for row_group in range(pq.read_metadata(file).num_row_groups):
-            chunk = opened.footer.chunk(row_group, leaf)
+    with opened_chunks(file, column) as (opened, chunks):
+        for chunk in chunks:
             reader = PageReader(opened.source, opened.footer, chunk)
             num_values = 0
             while num_values < (chunk.num_values or 0):
@@ -57,6 +72,25 @@ def compressed_pages(file: str, column: str) -> Pages:
                 if not is_data or page.header.encoding not in DICTIONARY_ENCODINGS:
                     pages.append((bytes(reader.body(page)), page.plain_size))
     return pages
+
+
+def decoded_chunks(file: str, column: str) -> Chunks:
+    """The values of the same pages, decompressed and decoded in memory."""
+    with opened_chunks(file, column) as (opened, chunks):
+        return [
+            [part.run for part in chunk_runs(opened.source, opened.footer, chunk)]
+            for chunk in chunks
+        ]
+
+
+def inserting(chunks: Chunks) -> Work:
+    def insert(file: str, column: str) -> None:
+        for runs in chunks:
+            filter = SplitBlockBloomFilter.empty(Size().blocks_for(sum(map(len, runs))))
+            for run in runs:
+                run.insert_into(filter)
+
+    return insert
 
 
 def decompressing(pages: Pages) -> Work:
@@ -71,6 +105,7 @@ def decompressing(pages: Pages) -> Work:
 def contenders(file: str, column: str) -> dict[str, Work]:
     works: dict[str, Work] = {
         "libzstd": decompressing(compressed_pages(file, column)),
+        "kernel": inserting(decoded_chunks(file, column)),
         "pyarrow": decode,
         "pbloom": build,
     }

@@ -151,10 +151,15 @@ class SplitBlockBloomFilter:
         return _kernel.check_byte_array(self._words, values)
 
     def insert_whole_pages(
-        self, pages: _kernel.WholePages, data: memoryview, room: memoryview, wanted: int
+        self,
+        pages: _kernel.WholePages,
+        data: memoryview,
+        room: memoryview,
+        wanted: int,
+        turns: _kernel.Turns,
     ) -> None:
         """Insert the values of whole pages, see _kernel."""
-        pages.insert(self._words, data, room, wanted)
+        pages.insert(self._words, data, room, wanted, turns)
 
     def unite(self, other: SplitBlockBloomFilter) -> None:
         """Insert whatever was inserted into `other`, a filter of the same size."""

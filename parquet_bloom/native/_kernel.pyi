@@ -294,6 +294,9 @@ def page_header(data: _Bytes, start: int = 0) -> tuple[list[int | None], int]:
     """The PAGE_HEADER_FIELDS of the PageHeader at `start`, None for what is not there, and its end. From
     num_values on, they are those of the struct that belongs to its type."""
 
+class Turns:
+    """In which several threads insert into one filter."""
+
 class WholePages:
     """Inserts the values of data pages. Of the last call: the `num_bytes` of the pages, the
     `num_values` that their headers count, and how many were `inserted`; the `room` that the largest takes
@@ -326,8 +329,11 @@ class WholePages:
         values; stops before one that is unusual or takes more room than `most`. How many bytes the next
         page takes at least if it does not end within `data`, else 0."""
 
-    def insert(self, words: _Words, data: memoryview, room: memoryview, wanted: int) -> None:
-        """Insert them, each decompressed into `room`; stops also before one that is damaged."""
+    def insert(
+        self, words: _Words, data: memoryview, room: memoryview, wanted: int, turns: Turns
+    ) -> None:
+        """Insert them, each decompressed into `room`; stops also before one that is damaged. Threads that
+        insert into the same words share `turns`."""
 
 def fields(data: _Bytes, start: int = 0) -> list[tuple[int, int, int, int, int]]:
     """The fields of the struct at `start`: (id, type, start of the header, start of the value,

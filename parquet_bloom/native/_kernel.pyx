@@ -10,6 +10,14 @@ from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 
+cdef extern from "<pthread.h>" nogil:
+    ctypedef struct pthread_mutex_t:
+        pass
+    ctypedef struct pthread_mutexattr_t:
+        pass
+    int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
+    int pthread_mutex_destroy(pthread_mutex_t *mutex)
+
 cdef extern from "kernel.h" nogil:
     ctypedef enum code_path_t "enum code_path":
         NUM_CODE_PATHS
@@ -79,9 +87,11 @@ cdef extern from "kernel.h" nogil:
     double split_block_fpp(const uint32_t *words, uint64_t num_blocks)
     double split_block_halved_fpp(const uint32_t *words, uint64_t num_blocks, double most)
     void plain_insert_fixed(
-        const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks)
+        const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks,
+        pthread_mutex_t *turn)
     int64_t plain_insert_byte_array(
-        const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks)
+        const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks,
+        pthread_mutex_t *turn)
     void plain_check_fixed(
         const uint8_t *values, size_t count, size_t width, const uint32_t *words,
         uint64_t num_blocks, uint8_t *found)
@@ -188,7 +198,7 @@ cdef extern from "kernel.h" nogil:
     int whole_page_is_known(const page_column *column, int64_t encoding)
     int64_t whole_page_insert(
         const page_column *column, const whole_page *page, uint32_t *words, uint64_t num_blocks,
-        int *specials)
+        pthread_mutex_t *turn, int *specials)
     enum: DATA_PAGE, DATA_PAGE_V2, INT32, INT64, BYTE_ARRAY
     bint checksum_is_quick()
     uint32_t checksum(const uint8_t *data, size_t size)

@@ -38,7 +38,11 @@ enum { NARROW = 57 };
 static uint64_t unpack(const uint8_t *packed, const uint8_t *end, int width, int64_t count,
                        uint64_t least, uint64_t last, uint64_t *values) {
     uint64_t mask = width == 64 ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
-    int64_t i = 0, bit = 0;
+    int64_t i = 0;
+    if (code_path() == WITH_AVX512)
+        i = lanes_unpack(packed, end, width, count, least, last, values);
+    if (i > 0) last = values[i - 1];
+    int64_t bit = i * width;
     for (; i < count && width <= NARROW && end - packed >= (bit >> 3) + 8; i++, bit += width) {
         uint64_t word;
         memcpy(&word, packed + (bit >> 3), sizeof word);

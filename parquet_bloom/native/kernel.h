@@ -6,6 +6,7 @@
 #ifndef PARQUET_BLOOM_KERNEL_H
 #define PARQUET_BLOOM_KERNEL_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -123,6 +124,10 @@ void split_block_fold(const uint32_t *words, uint64_t num_blocks, uint64_t facto
 /* Set in `words` also the bits of `others`, as many blocks. */
 void split_block_unite(uint32_t *words, const uint32_t *others, uint64_t num_blocks);
 
+/* The same where several threads insert: each a few hundred hashes in its turn. NULL for one thread. */
+void split_block_insert_in_turn(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes,
+                                size_t count, pthread_mutex_t *turn);
+
 /* Number of bits set. */
 uint64_t split_block_popcount(const uint32_t *words, uint64_t num_blocks);
 /* The number of bits set in `words` and not in `others`, as many. */
@@ -136,14 +141,14 @@ double split_block_halved_fpp(const uint32_t *words, uint64_t num_blocks, double
 
 /* ---- plain_pages.c: values of PLAIN pages straight into a filter, or checked ----------------- */
 
-/* Insert `count` values of `width` bytes. */
+/* Insert `count` values of `width` bytes; `turn`: as for split_block_insert_in_turn. */
 void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
-                        uint64_t num_blocks);
+                        uint64_t num_blocks, pthread_mutex_t *turn);
 
 /* Insert the length-prefixed values that fill `data`. Returns their number, or -1 - (position of
  * the first value that runs past the end). */
 int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
-                                uint64_t num_blocks);
+                                uint64_t num_blocks, pthread_mutex_t *turn);
 
 /* Whether each value is found; the slices are those of xxh64_slices. For length-prefixed values, `found`
  * has room for size / 4 answers, more than which cannot be, and what the insert does is returned. */
@@ -206,6 +211,11 @@ int delta_start(const uint8_t *data, size_t size, struct delta_state *state);
  * or -1 if the data ends too early. */
 int64_t delta_next(const uint8_t *data, size_t size, struct delta_state *state, uint64_t *values,
                    int64_t room);
+
+/* With AVX-512, decode up to `count` deltas of `width` bits, each relative to `least`, to a value before it,
+ * the first one to `last`. Returns their number, at most as many as end well before `end`. */
+int64_t lanes_unpack(const uint8_t *packed, const uint8_t *end, int width, int64_t count,
+                     uint64_t least, uint64_t last, uint64_t *values);
 
 /* The end of the integers that `data` begins with: of DELTA_LENGTH_BYTE_ARRAY, where the bytes of the
  * values begin. -1 if the header is impossible or the data ends too early. */
@@ -422,10 +432,11 @@ struct whole_page {
 /* Whether pages of such a column in this encoding can be inserted. */
 int whole_page_is_known(const struct page_column *column, int64_t encoding);
 
-/* Insert the values of a page whose encoding is known, and add HAS_ZERO and HAS_NAN to *specials if they are
+/* Insert the values of a page whose encoding is known, in turn with other threads, and add HAS_ZERO and HAS_NAN to *specials if they are
  * floats. Returns their number, or -1 if anything about the page is unusual or damaged. */
 int64_t whole_page_insert(const struct page_column *column, const struct whole_page *page,
-                          uint32_t *words, uint64_t num_blocks, int *specials);
+                          uint32_t *words, uint64_t num_blocks, pthread_mutex_t *turn,
+                          int *specials);
 
 /* ---- layout.c: byte ranges in order of their starts, and which overlap ------------------------- */
 

@@ -226,9 +226,17 @@ LANES_INLINE lanes hash_16(const uint8_t *p) {
     return mix8(hash, _mm512_permutex2var_epi64(low, odd, high));
 }
 
+/* Between two batches of values, others are inserted, and processors forget that these are read in order.
+ * Nothing is read behind the last value, which this may name. */
+LANES_INLINE void prefetch_behind(const uint8_t *values) {
+    __builtin_prefetch((const void *)((uintptr_t)values + AHEAD));
+}
+
 #define HASH_ALL(width)                                                                            \
-    for (; count - n >= LANES; n += LANES)                                                         \
-    _mm512_storeu_si512(hashes + n, avalanche(hash_##width(values + n * width)))
+    for (; count - n >= LANES; n += LANES) {                                                       \
+        prefetch_behind(values + n * width);                                                       \
+        _mm512_storeu_si512(hashes + n, avalanche(hash_##width(values + n * width)));              \
+    }
 
 static AVX512 size_t hash_any_width(const uint8_t *first, size_t count, size_t width,
                                     uint64_t *hashes) {
@@ -250,16 +258,16 @@ AVX512 size_t lanes_hash_fixed(const uint8_t *values, size_t count, size_t width
     size_t n = 0;
     switch (width) {
     case 4:
-        HASH_ALL(4);
+        HASH_ALL(4)
         return n;
     case 8:
-        HASH_ALL(8);
+        HASH_ALL(8)
         return n;
     case 12:
-        HASH_ALL(12);
+        HASH_ALL(12)
         return n;
     case 16:
-        HASH_ALL(16);
+        HASH_ALL(16)
         return n;
     default:
         return hash_any_width(values, count, width, hashes);

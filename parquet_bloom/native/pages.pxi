@@ -182,6 +182,17 @@ cdef enum:
     _LONG_HEADER = 1 << 16
 
 
+cdef class Turns:
+    cdef pthread_mutex_t mutex
+
+    def __cinit__(self):
+        if pthread_mutex_init(&self.mutex, NULL) != 0:
+            raise MemoryError("a mutex")
+
+    def __dealloc__(self):
+        pthread_mutex_destroy(&self.mutex)
+
+
 cdef class WholePages:
     cdef page_column _column
     cdef object _decompress, _errors
@@ -220,7 +231,8 @@ cdef class WholePages:
             self._pass_page(&header, body)
         return needed
 
-    def insert(self, uint32_t[::1] words not None, data, room, int64_t wanted):
+    def insert(
+            self, uint32_t[::1] words not None, data, room, int64_t wanted, Turns turns not None):
         cdef const uint8_t[::1] stored = data
         cdef uint8_t[::1] plain = room
         cdef uint64_t num_blocks = _num_blocks(words)
@@ -230,7 +242,7 @@ cdef class WholePages:
         while self.num_values < wanted:
             body = self._next_page(stored, &header, plain.shape[0], &needed)
             if body < 0 or not self._insert_page(
-                    words, num_blocks, &header, data, stored, body, room, plain):
+                    words, num_blocks, &header, data, stored, body, room, plain, turns):
                 break
             self._pass_page(&header, body)
 
@@ -276,7 +288,7 @@ cdef class WholePages:
     cdef bint _insert_page(
             self, uint32_t[::1] words, uint64_t num_blocks, const page_header_t *header,
             object data, const uint8_t[::1] stored, int64_t start, object room,
-            uint8_t[::1] plain) except -1:
+            uint8_t[::1] plain, Turns turns) except -1:
         """Whether the page is as usual, so that its values have been inserted. Its body, which begins at
         `start`, is in the data, and it fits the room."""
         cdef int64_t end = start + header.compressed_page_size, levels, inserted
@@ -301,7 +313,7 @@ cdef class WholePages:
                 page.data = _bytes(plain)
         with nogil:
             inserted = whole_page_insert(
-                &self._column, &page, &words[0], num_blocks, &self._specials)
+                &self._column, &page, &words[0], num_blocks, &turns.mutex, &self._specials)
         self.inserted += max(0, inserted)
         return inserted >= 0
 

@@ -5,16 +5,17 @@
  */
 #include "xxh64.h"
 
-/* So many values are hashed before they are inserted or checked: their hashes stay in the nearest cache. */
-enum { HASHED = 1024, MOST_PAUSE = 64 };
+/* So many values are hashed before they are inserted or checked: their hashes stay in the nearest cache, and
+ * those that have been fetched for the next time as well. */
+enum { HASHED = 512, MOST_PAUSE = 64 };
 
 void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
-                        uint64_t num_blocks) {
+                        uint64_t num_blocks, pthread_mutex_t *turn) {
     uint64_t hashes[HASHED];
     for (size_t n; count > 0; values += n * width, count -= n) {
         n = count < HASHED ? count : HASHED;
         xxh64_fixed(values, n, width, hashes);
-        split_block_insert(words, num_blocks, hashes, n);
+        split_block_insert_in_turn(words, num_blocks, hashes, n, turn);
     }
 }
 
@@ -83,13 +84,13 @@ void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts)
 }
 
 int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
-                                uint64_t num_blocks) {
+                                uint64_t num_blocks, pthread_mutex_t *turn) {
     uint64_t hashes[HASHED];
     size_t at = 0, n = HASHED;
     int64_t total = 0;
     while (n == HASHED) {
         n = plain_hash_byte_array(data, size, &at, HASHED, hashes);
-        split_block_insert(words, num_blocks, hashes, n);
+        split_block_insert_in_turn(words, num_blocks, hashes, n, turn);
         total += (int64_t)n;
     }
     return at < size ? -1 - (int64_t)at : total;

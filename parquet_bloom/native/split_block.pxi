@@ -134,7 +134,7 @@ def insert_fixed(uint32_t[::1] words not None, const uint8_t[::1] values not Non
     cdef size_t count = _num_fixed(values, width)
     if count:
         with nogil:
-            plain_insert_fixed(&values[0], count, width, &words[0], num_blocks)
+            plain_insert_fixed(&values[0], count, width, &words[0], num_blocks, NULL)
     return count
 
 
@@ -148,7 +148,8 @@ def insert_byte_array(uint32_t[::1] words not None, const uint8_t[::1] data not 
     cdef uint64_t num_blocks = _num_blocks(words)
     cdef int64_t count
     with nogil:
-        count = plain_insert_byte_array(_bytes(data), data.shape[0], &words[0], num_blocks)
+        count = plain_insert_byte_array(
+            _bytes(data), data.shape[0], &words[0], num_blocks, NULL)
     return _counted(count)
 
 

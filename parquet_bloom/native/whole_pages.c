@@ -82,6 +82,7 @@ static int cut_padding(const struct page_column *column, int64_t most, struct se
 struct target {
     uint32_t *words;
     uint64_t num_blocks;
+    pthread_mutex_t *turn;
     int *specials;
 };
 
@@ -91,14 +92,14 @@ static void insert_fixed(const struct page_column *column, const uint8_t *values
                          const struct target *to) {
     size_t width = (size_t)column->width;
     if (column->is_float) *to->specials |= plain_float_specials(values, count, width);
-    plain_insert_fixed(values, count, width, to->words, to->num_blocks);
+    plain_insert_fixed(values, count, width, to->words, to->num_blocks, to->turn);
 }
 
 static int64_t insert_plain(const struct page_column *column, int64_t most, struct section *found,
                             const struct target *to) {
     if (column->width == 0) {
-        int64_t inserted =
-            plain_insert_byte_array(found->values, found->size, to->words, to->num_blocks);
+        int64_t inserted = plain_insert_byte_array(found->values, found->size, to->words,
+                                                   to->num_blocks, to->turn);
         return inserted < 0 ? -1 : inserted;
     }
     size_t width = (size_t)column->width;
@@ -162,7 +163,7 @@ static void insert_slices(const uint8_t *data, size_t size, const int64_t *start
                           const struct target *to) {
     uint64_t hashes[MOST_BLOCK + 1];
     xxh64_slices(data, size, starts, count, hashes);
-    split_block_insert(to->words, to->num_blocks, hashes, count);
+    split_block_insert_in_turn(to->words, to->num_blocks, hashes, count, to->turn);
 }
 
 static int64_t insert_lengths(int64_t count, const struct section *found, const struct target *to) {
@@ -272,8 +273,9 @@ int whole_page_is_known(const struct page_column *column, int64_t encoding) {
 }
 
 int64_t whole_page_insert(const struct page_column *column, const struct whole_page *page,
-                          uint32_t *words, uint64_t num_blocks, int *specials) {
-    const struct target to = {words, num_blocks, specials};
+                          uint32_t *words, uint64_t num_blocks, pthread_mutex_t *turn,
+                          int *specials) {
+    const struct target to = {words, num_blocks, turn, specials};
     int64_t most = page->header->details.num_values, encoding = page->header->details.encoding;
     struct section found;
     if (!find_section(column, page, &found)) return -1;

@@ -207,7 +207,8 @@ def _whole(data: bytes) -> None:
     # Where a buffer ends, a sanitizer sees.
     pages.find(memoryview(io.BytesIO(with_header).getvalue()), 1 << 62, 1 << 20)
     found = io.BytesIO(with_header[: pages.num_bytes]).getvalue()
-    pages.insert(_kernel.clear_words(2), memoryview(found), memoryview(bytearray()), 1 << 62)
+    words, room = _kernel.clear_words(2), memoryview(bytearray())
+    pages.insert(words, memoryview(found), room, 1 << 62, _kernel.Turns())
 
 
 # Each takes the bytes; the sizes are small ones that a page could claim.

@@ -81,12 +81,13 @@ FUNCTION(plain_hash_byte_array) {
 
 FUNCTION(plain_insert_fixed) {
     size_t count = call->sizes[0] / NUMBER(0);
-    plain_insert_fixed(BUFFER(0), count, NUMBER(0), BUFFER(1), BLOCKS(1));
+    plain_insert_fixed(BUFFER(0), count, NUMBER(0), BUFFER(1), BLOCKS(1), NULL);
     ANSWER_BUFFER(1);
 }
 
 FUNCTION(plain_insert_byte_array) {
-    answer->returned = plain_insert_byte_array(BUFFER(0), call->sizes[0], BUFFER(1), BLOCKS(1));
+    answer->returned =
+        plain_insert_byte_array(BUFFER(0), call->sizes[0], BUFFER(1), BLOCKS(1), NULL);
     ANSWER_BUFFER(1);
 }
 

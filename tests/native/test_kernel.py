@@ -587,6 +587,20 @@ def test_deltas(memory_end: MemoryEnd, values: list[int], blocks: tuple[int, int
     assert delta_decoded(memory_end.place(data)) == [value % 2**64 for value in values]
 
 
+@pytest.mark.parametrize("width", range(65))
+def test_deltas_of_a_width(memory_end: MemoryEnd, code_paths: Sequence[str], width: int) -> None:
+    """In numbers of which some are taken eight at a time, and others one by one."""
+    rng = np.random.default_rng(width)
+    for count in (2, 8, 9, 10, 25, 33, 34, 150):
+        steps = [int(step) >> (64 - width) for step in rng.integers(0, 2**64, count, np.uint64)]
+        steps[-2:] = [0, (1 << width) - 1]
+        values = [(sum(steps[:i]) + 2**63) % 2**64 - 2**63 for i in range(count + 1)]
+        data = memory_end.place(delta_packed(values))
+        for path in code_paths:
+            choose(path)
+            assert delta_decoded(data) == [value % 2**64 for value in values], path
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 128, 129, 130, 131_072, 131_073, 200_000, 400_001])
 def test_many_deltas(count: int) -> None:
     steps = np.random.default_rng(count).integers(-1000, 1000, count)

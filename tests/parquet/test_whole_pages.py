@@ -99,7 +99,6 @@ def by_threads(path, threads):
         patch.setattr(whole_pages, "STRETCH_BYTES", 1)
         patch.setattr(page_module, "AHEAD_BYTES", 0)
         patch.setattr(whole_pages, "HELPED_BYTES", 0)
-        patch.setattr(whole_pages, "FILTER_BYTES_EACH", 1 << 20)
         work = partial(built, runs=runs_to_insert)
         ((_, found),) = work_in_order([path], work, lambda _: 0, threads)
     return found
@@ -377,7 +376,11 @@ def test_what_cannot_be(tmp_path):
     pages = _kernel.WholePages((Type.INT64, 8, False, 0, 0), 1000, False, codec)
     with pytest.raises(ValueError, match="words: 7"):
         pages.insert(
-            memoryview(bytearray(28)).cast("I"), memoryview(b""), memoryview(bytearray()), 1
+            memoryview(bytearray(28)).cast("I"),
+            memoryview(b""),
+            memoryview(bytearray()),
+            1,
+            _kernel.Turns(),
         )
 
 
@@ -408,6 +411,17 @@ def test_every_thread_inserts(tmp_path, monkeypatch):
     monkeypatch.setattr(WholePages, "_insert", meet)
     assert by_threads(path, 2)[0] == expected
     assert names == {threading.current_thread().name, "pbloom-helper_0"}
+
+
+@pytest.mark.parametrize("values", [RNG.integers(0, 1 << 60, 60_000), [*map(str, range(60_000))]])
+def test_threads_insert_in_turn(tmp_path, values):
+    """Into few blocks, which all of them come to all the time: no bit is lost."""
+    path = tmp_path / "x.parquet"
+    pages = {"max_rows_per_page": 1000, "compression": "none", "use_dictionary": False}
+    pq.write_table(pa.table({"values": values}), path, **pages)
+    expected = built(path, chunk_runs)[0]
+    for _ in range(20):
+        assert by_threads(path, 4)[0] == expected
 
 
 @pytest.mark.parametrize("bad", [{5, 20}, {20}])
@@ -463,7 +477,6 @@ def test_values_are_counted_once(tmp_path, monkeypatch):
     pages = [*usual, ODD_PAGES["a few bytes more"], *usual]
     monkeypatch.setattr(whole_pages, "STRETCH_BYTES", 1)
     monkeypatch.setattr(whole_pages, "HELPED_BYTES", 0)
-    monkeypatch.setattr(whole_pages, "FILTER_BYTES_EACH", 1 << 20)
     monkeypatch.setattr(page_module, "AHEAD_BYTES", 0)
     path = forged(tmp_path / "x.parquet", pages, 62)
     pb.build(path, tmp_path / "y.parquet", columns=["values"])

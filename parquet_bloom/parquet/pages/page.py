@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
-# Read ahead for a page header. Most take 20 to 60 bytes, but statistics can make one long.
+# Read ahead for a page header and what follows. Most take 20 to 60 bytes, but statistics can make one long.
 AHEAD_BYTES = 8 << 10
+
+# The same for a header after a body that nobody wanted: the next one may not be wanted either.
+HEADER_BYTES = 512
 
 
 class PageHeader(NamedTuple):
@@ -41,8 +43,7 @@ class PageHeader(NamedTuple):
         return cls._make(fields), end
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A page whose body takes `size` bytes from `start`, and `plain_size` without compression.
     `ordinal`: the number of data pages before it in the chunk."""
 
@@ -87,7 +88,9 @@ class ReadAhead:
         offset = start - self._start
         if not 0 <= offset <= len(self._ahead) - size:
             end = self.likely_end if start + size <= self.likely_end else self.end
-            length = min(size + AHEAD_BYTES, end - start)
+            is_skipped = 0 < self._start + len(self._ahead) < start
+            more = HEADER_BYTES if is_skipped else AHEAD_BYTES
+            length = min(size + more, end - start)
             # So that the same memory can be had again.
             self._ahead = b""
             self._ahead, self._start, offset = self._source.read_at(start, length), start, 0

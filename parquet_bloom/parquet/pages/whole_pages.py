@@ -7,8 +7,9 @@ damaged, it stops: the reader that goes on from there says what is wrong with it
     stretch   | header | body | header | body | header | bo      the next stretch begins at this page
 
 Threads that have no chunk of their own help: they take stretches in turn with the thread whose chunk it
-is, and each helper has a filter of its own, whose bits are added in the end. The pages behind the first
-one at which any of them stopped are read again, so that it does not matter who came to it.
+is. What takes long, they do at the same time; a few hundred hashes, as soon as they have them, they insert
+in turn into the one filter. The pages behind the first one at which any of them stopped are read again, so
+that it does not matter who came to it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from parquet_bloom.errors import ParquetBloomError
-from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import Helper, memory, start_helper
 from parquet_bloom.parquet.pages.codecs import LARGE_BYTES, PageBuffer, codec_of
@@ -28,6 +28,7 @@ from parquet_bloom.parquet.sealed.modules import PLAIN
 from parquet_bloom.parquet.thrift.ttypes import Type
 
 if TYPE_CHECKING:
+    from parquet_bloom.filters.split_block import SplitBlockBloomFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.parquet.pages.page_reader import PageReader
@@ -37,9 +38,6 @@ STRETCH_BYTES: Final = 512 << 10
 
 # A thread for less than this takes longer to start than it saves.
 HELPED_BYTES: Final = 1 << 20
-
-# To clear another filter, and to add its bits, takes as long as this much of it for each value.
-FILTER_BYTES_EACH: Final = 4
 
 
 class _Stretch(NamedTuple):
@@ -97,7 +95,7 @@ class WholePages:
         self._stops: list[_Stop] = []
         # Where stretches began, and how many values each had.
         self._inserted: list[tuple[Place, int]] = []
-        self._filters: list[SplitBlockBloomFilter] = []
+        self._turns = _kernel.Turns()
 
     @staticmethod
     def are_in(chunk: ColumnChunk) -> bool:
@@ -114,7 +112,7 @@ class WholePages:
         """Insert their values and move the reader behind them; returns the number of values. Raises what
         reading raises."""
         self._is_over = False
-        self._stops, self._inserted, self._filters = [], [], []
+        self._stops, self._inserted = [], []
         first = self._reader.place
         helpers: list[Helper] = []
         try:
@@ -127,11 +125,8 @@ class WholePages:
             self._is_over = True
             for helper in helpers:
                 helper.join()
-            for other in self._filters:
-                filter.unite(other)
         finally:
             self._is_over = True
-            self._filters = []
             for helper in helpers:
                 helper.end()
         inserted = self._settled()
@@ -152,28 +147,16 @@ class WholePages:
     def _helper(self, filter: SplitBlockBloomFilter, num_helpers: int) -> Helper | None:
         """Another thread, if that pays off and one is free."""
         left = self._reader.likely_left
-        num_values = self._num_values - self._reader.num_values
-        if (
-            left < HELPED_BYTES * (1 + num_helpers)
-            or filter.num_bytes > FILTER_BYTES_EACH * num_values
-        ):
+        if left < HELPED_BYTES * (1 + num_helpers):
             return None
         # A stretch and a page, if they are as large as they can be.
-        return start_helper(
-            partial(self._help, filter.num_blocks), filter.num_bytes + 2 * min(left, LARGE_BYTES)
-        )
+        return start_helper(partial(self._help, filter), 2 * min(left, LARGE_BYTES))
 
-    def _help(self, num_blocks: int) -> None:
-        try:
-            filter = SplitBlockBloomFilter.empty(num_blocks)
-        except MemoryError:
-            # The others do without.
-            return
+    def _help(self, filter: SplitBlockBloomFilter) -> None:
         pages, buffer = self._new_pages(), PageBuffer()
         while (stretch := self._taken(pages, buffer)) is not None:
             self._insert(stretch, pages, buffer, filter)
             del stretch
-        self._filters.append(filter)
 
     def _insert(
         self,
@@ -184,7 +167,7 @@ class WholePages:
     ) -> None:
         try:
             room = buffer.all(stretch.room)
-            filter.insert_whole_pages(pages, stretch.data, room, stretch.wanted)
+            filter.insert_whole_pages(pages, stretch.data, room, stretch.wanted, self._turns)
         except MemoryError as error:
             self._stop(_Stop(stretch.place, error))
             return
