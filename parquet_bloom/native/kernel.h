@@ -432,8 +432,9 @@ struct whole_page {
 /* Whether pages of such a column in this encoding can be inserted. */
 int whole_page_is_known(const struct page_column *column, int64_t encoding);
 
-/* Insert the values of a page whose encoding is known, in turn with other threads, and add HAS_ZERO and HAS_NAN to *specials if they are
- * floats. Returns their number, or -1 if anything about the page is unusual or damaged. */
+/* Insert the values of a page whose encoding is known, in turn with other threads, and add HAS_ZERO and
+ * HAS_NAN to *specials if they are floats. Returns their number, or -1 if anything about the page is unusual
+ * or damaged. */
 int64_t whole_page_insert(const struct page_column *column, const struct whole_page *page,
                           uint32_t *words, uint64_t num_blocks, pthread_mutex_t *turn,
                           int *specials);
