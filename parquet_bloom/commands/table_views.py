@@ -69,8 +69,8 @@ where = table_option(
     multiple=True,
     callback=partitions,
     metavar="COLUMN=VALUE",
-    help="Only the files of this partition, with the value as the table has it; repeatable."
-    " __HIVE_DEFAULT_PARTITION__ is null.",
+    help="Only files that can have rows of this partition, with the value as the table has it;"
+    " repeatable. __HIVE_DEFAULT_PARTITION__ is null.",
 )
 
 

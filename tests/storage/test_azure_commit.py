@@ -670,7 +670,7 @@ def test_a_kill_leaves_the_old_blob_or_the_new_one(azure, tmp_path, number, kind
     )
     azure.faults.append(Fault(kind=kind, do=lambda: process.send_signal(number)))
     _, said = process.communicate(timeout=30)
-    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    assert process.returncode == (-number if number == signal.SIGKILL else 130), said
     assert "Traceback" not in said
     assert azure.objects[NAME] in (OLD, made)
     azure.faults.clear()
