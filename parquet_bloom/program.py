@@ -7,7 +7,6 @@ the number of the signal that ended the program, as shells report it.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -25,9 +24,6 @@ SIGNALLED = 128
 
 # Whether tracebacks are wanted, in what a context shares with those of its subcommands.
 _DEBUG = "parquet_bloom.debug"
-
-# Importing makes many objects and no garbage; looking for garbage 50 times took 5 ms.
-GC_THRESHOLD = 50_000
 
 
 class EndedError(KeyboardInterrupt):
@@ -126,7 +122,6 @@ def run(commands: click.Group) -> NoReturn:
     Everything is written and closed when the commands are done. Taking the interpreter apart would
     add 15 ms to a command that takes 90, so this is left out.
     """
-    gc.set_threshold(GC_THRESHOLD)
     try:
         _run(commands)
     except SystemExit as end:
