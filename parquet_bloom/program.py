@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
+from parquet_bloom import __version__
 from parquet_bloom.errors import complaint
 
 FINE, NO, TROUBLE = 0, 1, 2
@@ -49,6 +50,25 @@ def debug() -> click.Option:
         envvar="PBLOOM_DEBUG",
         show_envvar=True,
         help="Show the traceback of an error.",
+    )
+
+
+def version_option() -> click.Option:
+    """The option that shows the version, which the package itself knows: click's would search all
+    installed packages for it."""
+
+    def show(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+        if wanted and not ctx.resilient_parsing:
+            click.echo(f"{ctx.find_root().info_name}, version {__version__}", color=ctx.color)
+            ctx.exit()
+
+    return click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show the version and exit.",
     )
 
 
@@ -96,7 +116,7 @@ class Ordered(click.Group):
 class Program(Ordered):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.params.append(debug())
+        self.params += [version_option(), debug()]
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         with in_order():

@@ -53,7 +53,6 @@ COMMANDS = [
     commands=_Commands.fromkeys(COMMANDS),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="parquet-bloom", prog_name="pbloom")
 def cli() -> None:
     """Bloom filters in Parquet and ORC files that already exist.
 
