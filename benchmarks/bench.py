@@ -19,7 +19,6 @@ from benchmarks.compare_building import (
     compare_rewrites,
     compare_threads,
     measure_memory,
-    measure_start,
 )
 from benchmarks.compare_encrypted import measure_encryption
 from benchmarks.compare_growth import measure_growth
@@ -28,6 +27,7 @@ from benchmarks.compare_lake import compare_lake
 from benchmarks.compare_orc import compare_orc
 from benchmarks.compare_probing import compare_probing
 from benchmarks.compare_small_files import compare_small_files
+from benchmarks.compare_start import measure_start
 from benchmarks.compare_validation import measure_validation
 from benchmarks.contenders import Files
 from benchmarks.tables import Table

@@ -26,7 +26,6 @@ SHARE_OF_LIBZSTD = 1.3
 SHARE_OF_LIBZSTD_STRINGS = 1.35
 TIMES_FASTER_BY_TWO = 1.8
 PEAK_MEGABYTES = 300
-HELP_SECONDS = 0.3
 
 
 def compare_rewrites(files: Files, rows: int, rounds: int) -> Table:
@@ -213,11 +212,3 @@ def measure_memory(files: Files, rows: int, rounds: int) -> Table:
         ("", "file", "wall", "peak memory"),
         [row(name) for name in sources],
     )
-
-
-def measure_start(rounds: int) -> Table:
-    run([PBLOOM, "--help"])
-    cost = typical([run([PBLOOM, "--help"]) for _ in range(rounds)])
-    goal = at_most(cost.wall, HELP_SECONDS, " s")
-    row = ("pbloom --help", f"{cost.wall:.3f} s", *goal)
-    return Table("Start", f"Whole processes, {rounds} rounds.", ("", "wall"), [row])

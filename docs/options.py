@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.commands.sections import SECTIONS, section_of
 from parquet_bloom.commands.spark import spark
 

@@ -288,6 +288,8 @@ def quoted_name(name: str) -> str:
 def names_in(text: str) -> list[str]:
     """Parse comma-separated names; as in CSV, a name with a comma is quoted. An empty text is one
     empty name. Raises ValueError for unbalanced quotes."""
+    if text.isprintable() and not {",", '"'} & {*text}:
+        return [text]
     import csv
 
     try:

@@ -36,7 +36,7 @@ from parquet_bloom.program import FINE, NO
 @key_options
 def diff(
     a: str, b: str, columns: tuple[str, ...] | None, parts: tuple[int, ...] | None, with_same: bool,
-    keys: GivenKeys, as_json: bool, output: Path, overwrite: bool, **given: Any,
+    keys: GivenKeys, as_json: bool, output: Path | None, overwrite: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Compare the filters of two files.
 

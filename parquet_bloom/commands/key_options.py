@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -14,6 +13,8 @@ from parquet_bloom.commands.sections import Decorator, encryption_option, togeth
 from parquet_bloom.encryption.key_arguments import OPTIONS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_bloom.encryption.keys import Keys
 
 GivenKeys: TypeAlias = "Keys | None"

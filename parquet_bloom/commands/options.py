@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +32,8 @@ from parquet_bloom.program import FINE
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, words
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_bloom.options import Destination
 
 DestinationOf = Callable[[str], "Destination"]
@@ -41,16 +42,18 @@ DestinationOf = Callable[[str], "Destination"]
 class LocalPath(click.Path):
     """A path; a URL is refused, as it would become a folder called `s3:`."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        from pathlib import Path
+
         from parquet_bloom.storage.source import is_url
 
         if is_url(os.fspath(value)):
             self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
-        return super().convert(value, param, ctx)
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
-FILE = LocalPath(dir_okay=False, path_type=Path)
-FOLDER = LocalPath(file_okay=False, path_type=Path)
+FILE = LocalPath(dir_okay=False)
+FOLDER = LocalPath(file_okay=False)
 RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
 MAX_SEED = (1 << 32) - 1
 
@@ -217,7 +220,6 @@ answer_options = together(
         "-o",
         "--output",
         type=FILE,
-        default="-",
         help="Write the answer to this file, once it is complete.  [default: stdout]",
     ),
     overwrite_answer,
@@ -225,10 +227,10 @@ answer_options = together(
 
 
 @contextmanager
-def answering(paths: Sequence[str], output: Path, overwrite: bool) -> Iterator[None]:
-    """The answer about these files goes to standard output, or to a file; an exit code does not keep
-    it from being written."""
-    if output == Path("-"):
+def answering(paths: Sequence[str], output: Path | None, overwrite: bool) -> Iterator[None]:
+    """The answer about these files goes to standard output, for None and -, or to a file; an exit code
+    does not keep it from being written."""
+    if output is None or str(output) == "-":
         yield
         return
     from parquet_bloom.render.terminal import answering_to
@@ -253,8 +255,9 @@ def answers(command: Any) -> Any:
     @answer_options
     @wraps(command)
     def with_answer(
-        files: tuple[str, ...], view: TableView | None, output: Path, overwrite: bool, **given: Any
-    ) -> None:
+        files: tuple[str, ...], view: TableView | None, output: Path | None, overwrite: bool,
+        **given: Any,
+    ) -> None:  # fmt: skip
         inputs = Inputs(files) if view is None else TableInputs(files, view)
         with answering([path for path, _ in inputs.files], output, overwrite):
             command(inputs=inputs, **given)

@@ -6,7 +6,6 @@ import errno
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -152,6 +151,8 @@ class TableInputs(Inputs):
                 table.physical(name)
 
     def _find(self, names: tuple[str, ...]) -> tuple[list[Input], list[OSError]]:
+        from pathlib import Path
+
         from parquet_bloom.errors import ParquetBloomError
         from parquet_bloom.storage.paths import Input, expand_tables
 

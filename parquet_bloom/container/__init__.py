@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dataclass_transform
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage.new_version import Change
+from parquet_bloom.storage.change import Change
 
 if TYPE_CHECKING:
     import numpy as np

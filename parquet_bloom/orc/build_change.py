@@ -26,7 +26,7 @@ from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, OrcChunk
 from parquet_bloom.orc.writer import Streams, StripesChange
 from parquet_bloom.parallel import Progress, of_all
-from parquet_bloom.storage.new_version import Version
+from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import HAS_ONE, OrcStreams
 
 # The kinds of streams for each choice, in the order in which readers expect them.

@@ -25,7 +25,7 @@ from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import FILTER_KINDS, ROW_INDEX, OrcStream, Stripe
 from parquet_bloom.orc.tail import StripePlace, Tail
 from parquet_bloom.orc.writers import UTF8_UTC
-from parquet_bloom.storage.new_version import Change, Version
+from parquet_bloom.storage.change import Change, Version
 from parquet_bloom.storage.source import Source
 
 # Of what was copied, this much is compared at either end: the rest was copied in the same calls.

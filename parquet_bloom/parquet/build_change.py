@@ -30,7 +30,7 @@ from parquet_bloom.parquet.writer import (
     NewFilters,
     check_rewritable,
 )
-from parquet_bloom.storage.new_version import Version
+from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import HAS_ONE, NO_KEY
 
 OF_DUCKDB = "DuckDB up to 2.0 cannot read encrypted columns that have a filter"

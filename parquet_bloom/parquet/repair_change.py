@@ -20,7 +20,7 @@ from parquet_bloom.parquet.footer.footer import FilterPlace
 from parquet_bloom.parquet.kept import Kept, check_end, check_last
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.writer import FilterChange, NewFilters, bitset_digest
-from parquet_bloom.storage.new_version import Version
+from parquet_bloom.storage.change import Version
 
 
 class ParquetRepair(FilterChange, RepairChange):

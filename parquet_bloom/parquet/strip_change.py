@@ -24,7 +24,7 @@ from parquet_bloom.parquet.pages.pages import located
 from parquet_bloom.parquet.plaintext_filters import leaks
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
 from parquet_bloom.parquet.writer import FieldsChange, check_rewritable
-from parquet_bloom.storage.new_version import Version
+from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_KEY
 
 

@@ -46,7 +46,7 @@ from parquet_bloom.parquet.plaintext_filters import (
 from parquet_bloom.parquet.sealed.material_copy import material_copy
 from parquet_bloom.parquet.sealed.modules import named
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
-from parquet_bloom.storage.new_version import Change, Version
+from parquet_bloom.storage.change import Change, Version
 from parquet_bloom.storage.source import Source
 
 # How much of a bitset is read at once to be compared.

@@ -12,16 +12,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
 from parquet_bloom.storage import addressed
+from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import Output, mode_like, output_to
 from parquet_bloom.storage.source import (
@@ -44,22 +43,6 @@ COPIED_AT_ONCE = 1 << 20
 _NO_FILE = {errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP}
 
 
-class Version(Protocol):
-    """A new version while it is written, from front to back: `size` bytes so far."""
-
-    size: int
-
-    def append(self, data: bytes | memoryview) -> int:
-        """Write `data`; returns its offset."""
-
-    def append_from(self, source: Source, start: int, end: int) -> None:
-        """Write the bytes [start, end) of `source`."""
-
-    def will_append_from(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
-        """Say which ranges `append_from` will be called for, in order, and that nothing else will be
-        read meanwhile but what is in them: what has to be fetched is fetched ahead."""
-
-
 class ImaginedVersion:
     """A Version that only counts, from `size` bytes of the old file on."""
 
@@ -76,36 +59,6 @@ class ImaginedVersion:
 
     def will_append_from(self, source: Source, ranges: Iterable[tuple[int, int]]) -> None:
         """Nothing is fetched."""
-
-
-class Change(ABC):
-    """What becomes of a file: its first `prefix` bytes stay, except for the `erased`, and what
-    `compose` writes follows them."""
-
-    prefix: int = 0
-
-    @property
-    @abstractmethod
-    def is_idle(self) -> bool:
-        """Whether nothing changes, so that nothing needs to be written in place. Asked before and
-        after `compose`, which may find that nothing comes of the plan."""
-
-    @abstractmethod
-    def compose(self, version: Version) -> None:
-        """Write everything after the prefix."""
-
-    def erased(self) -> Iterable[tuple[int, int]]:
-        """Ranges of the prefix to overwrite with zeros; asked after `compose`."""
-        return ()
-
-    def beside(self, output: str, overwrite: bool) -> AbstractContextManager[object]:
-        """A context in which the files that `output`, a new path, needs beside it are there. Raises
-        RewriteError at once if others are, and `overwrite` is not set."""
-        return nullcontext()
-
-    @abstractmethod
-    def verify(self, written: Source) -> None:
-        """Raise RewriteError unless `written` is the old file with just this change."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from glob import glob, has_magic
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import not_installed, with_options
-from parquet_bloom.storage.journal import left_in
 from parquet_bloom.storage.source import (
     is_data_file,
     is_hidden,
@@ -21,6 +19,9 @@ from parquet_bloom.storage.source import (
     local_name,
     local_path,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NO_FILES = "no Parquet or ORC files"
 
@@ -68,6 +69,8 @@ def expand_named(
     names: Iterable[str], options: Mapping[str, str] | None, expected: str
 ) -> tuple[list[Input], list[OSError]]:
     """What is named itself, and an error for each empty name, where something else was `expected`."""
+    from pathlib import Path
+
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
@@ -87,6 +90,8 @@ def _shown(name: str) -> str:
 def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
     """The object, or those in a folder or of a glob. A name with one of the SUFFIXES is an object,
     without looking; web servers have no folders. Raises OSError."""
+    from pathlib import Path
+
     from parquet_bloom.storage.address import Address
 
     address = Address.of(name, options or {})
@@ -114,6 +119,8 @@ def _expand_name(name: str) -> list[Input]:
             scheme = name.partition("://")[0]
             what = f"folders and globs are not listed on {scheme}://: name each file"
             raise OSError(errno.ENOTSUP, what, name)
+        from pathlib import Path
+
         return [Input(name, Path(name).name)]
     if has_magic(name) and not local_path(name).exists():
         matches = [found for path in sorted(glob(name, recursive=True)) for found in _list(path)]
@@ -124,10 +131,13 @@ def _expand_name(name: str) -> list[Input]:
 
 def _list(name: str) -> Iterator[Input]:
     """The file `name`, or the files below the folder `name`."""
-    root = local_path(name)
-    if not root.is_dir():
-        yield Input(name, root.name)
+    path = local_name(name)
+    if not os.path.isdir(path):
+        yield Input(name, os.path.basename(path))
         return
+    from pathlib import Path
+
+    root = Path(path)
     # A folder is sorted by the parts of paths, as in `a/b.parquet` before `a.parquet`.
     yield from _below("" if root == Path() else str(root), "")
 
@@ -152,6 +162,8 @@ def _below(folder: str, place: str) -> Iterator[Input]:
 def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
     """The same, but of folders, hidden ones included, the files that killed builds have left with a
     journal. URLs are errors."""
+    from pathlib import Path
+
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
@@ -172,6 +184,8 @@ def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
 def _left(path: Path) -> list[Input]:
     if not path.is_dir():
         return [Input(str(path), path.name)]
+    from parquet_bloom.storage.journal import left_in
+
     return [Input(str(file), str(file.relative_to(path))) for file in left_in(str(path))]
 
 

@@ -8,7 +8,6 @@ import re
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from parquet_bloom.errors import FormatError, RewriteError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import StoreKind
 
@@ -149,6 +150,8 @@ def is_hidden(segment: str) -> bool:
 
 def local_path(path: str | os.PathLike[str]) -> Path:
     """As local_name, as a Path."""
+    from pathlib import Path
+
     return Path(local_name(path))
 
 
@@ -168,7 +171,11 @@ def local_name(path: str | os.PathLike[str]) -> str:
         text = text.removeprefix("file:")
     _check_characters(text)
     # As a Path has it: `a.parquet/` is `a.parquet`, and an empty name is the folder.
-    return text if text and text[-1] != "/" else str(Path(text))
+    if text and text[-1] != "/":
+        return text
+    from pathlib import Path
+
+    return str(Path(text))
 
 
 def _check_characters(name: str) -> None:

@@ -15,7 +15,7 @@ from conftest import FIXTURES
 from make.commands import on_a_terminal, outcome, pbloom
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 
 ROWS = 2000
 

@@ -6,7 +6,7 @@ import click
 import pytest
 from make.commands import outcome
 
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.commands.sections import SECTIONS, section_of
 from parquet_bloom.commands.spark import spark
 

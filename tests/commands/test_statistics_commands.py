@@ -10,7 +10,7 @@ from make.commands import outcome
 from make.statistics_files import with_field, with_struct
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.legacy.presence import FIELD_IDS
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES

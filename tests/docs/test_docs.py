@@ -12,7 +12,7 @@ from make.documents import WRITER, blocks, figures
 
 from parquet_bloom.advice.engines import EngineUse
 from parquet_bloom.advice.settings import WriterSettings
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.container import (
     UNITS,
     Answer,

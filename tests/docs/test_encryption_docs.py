@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from make.documents import blocks
 
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.encryption.clients import KmsConnection, load_kms
 from parquet_bloom.encryption.keys_file import read_keys_file
 

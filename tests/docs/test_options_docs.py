@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 from make.commands import outcome
 
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.commands.spark import spark
 
 PAGE = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")

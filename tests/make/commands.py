@@ -18,7 +18,7 @@ import click
 from click.testing import CliRunner
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 
 NO_ADVICE = "no column that advise would build; `pbloom advise` says why"
 

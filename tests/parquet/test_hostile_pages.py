@@ -308,7 +308,7 @@ def test_v2_sizes_lie(write: Callable[[bytes], Path], codec: int) -> None:
 # In the process itself, because what it forked from counts as its peak for everybody else.
 MEASURED = """
 import sys
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 try:
     cli.main(sys.argv[1:], prog_name="pbloom")
 finally:

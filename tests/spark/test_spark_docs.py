@@ -16,7 +16,7 @@ from make.spark_session import scanned
 from oracle.parquet_java import QUICK
 
 import parquet_bloom as pb
-from parquet_bloom.cli import cli
+from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.spark.outcome import Outcome, Report, append_report
 from parquet_bloom.spark.schemas import OUTCOME
 

@@ -32,7 +32,7 @@ from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
 from parquet_bloom.parquet.pages.runs import PART_VALUES
 from parquet_bloom.parquet.writer import ParquetChange, check_unencrypted
-from parquet_bloom.storage.new_version import Version
+from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_VALUES
 
 _NOT_SUPPORTED = (

@@ -28,7 +28,7 @@ from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.footer.moved import Moves, moved_offset_index
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.writer import Built, built_filter
-from parquet_bloom.storage.new_version import Version
+from parquet_bloom.storage.change import Version
 from parquet_bloom.storage.source import Source
 
 

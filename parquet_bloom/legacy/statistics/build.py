@@ -27,7 +27,7 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
 from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted
-from parquet_bloom.storage.new_version import Version
+from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_VALUES
 
 # The length of a footer is a 32-bit number, signed in most readers.

@@ -21,10 +21,9 @@ from parquet_bloom.errors import (
     placing,
 )
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.pages.page import PageHeader
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.pages.page import Page, ReadAhead
+    from parquet_bloom.parquet.pages.page import Page, PageHeader, ReadAhead
     from parquet_bloom.storage.source import Source
 
 MAX_PAGE_HEADER_BYTES = 16 << 20
@@ -102,6 +101,8 @@ class PlainModules:
     def page_header(
         self, ahead: ReadAhead, at: int, ordinal: int, expected: Sequence[int]
     ) -> tuple[PageHeader, int]:
+        from parquet_bloom.parquet.pages.page import PageHeader
+
         size = 1
         while True:
             window = ahead.read(at, min(size, ahead.end - at))
