@@ -17,7 +17,6 @@ from benchmarks import machine
 from benchmarks.compare_building import (
     compare_decoding,
     compare_rewrites,
-    compare_threads,
     measure_memory,
 )
 from benchmarks.compare_encrypted import measure_encryption
@@ -28,6 +27,7 @@ from benchmarks.compare_orc import compare_orc
 from benchmarks.compare_probing import compare_probing
 from benchmarks.compare_small_files import compare_small_files
 from benchmarks.compare_start import measure_start
+from benchmarks.compare_threads import compare_all_columns, compare_threads
 from benchmarks.compare_validation import measure_validation
 from benchmarks.contenders import Files
 from benchmarks.tables import Table
@@ -40,6 +40,7 @@ def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     yield compare_rewrites(files, rows, rounds)
     yield compare_decoding(files, rows, 2 * rounds + 1)
     yield compare_threads(files, rows, 2 * rounds + 1)
+    yield compare_all_columns(files, rows, rounds)
     if shutil.which("g++"):
         yield compare_kernels(2 * rounds + 1)
     else:

@@ -24,7 +24,6 @@ SHARE_OF_DECODING = 1.0
 SHARE_OF_DECODING_A_DICTIONARY = 0.05
 SHARE_OF_LIBZSTD = 1.3
 SHARE_OF_LIBZSTD_STRINGS = 1.35
-TIMES_FASTER_BY_TWO = 1.8
 PEAK_MEGABYTES = 300
 
 
@@ -106,7 +105,6 @@ ENCODED = {
     "prefixes": "sorted strings, DELTA_BYTE_ARRAY",
     "streams": "double, BYTE_STREAM_SPLIT",
 }
-OF_ONE_GROUP = {"id": COLUMNS["id"], "user_id": COLUMNS["user_id"]}
 # Strings of 110 bytes on average.
 ENCODED_ROWS_SHARE = 0.2
 
@@ -156,34 +154,6 @@ def decoding_row(
         f"{cpu['pbloom'] / cpu['pyarrow']:.3f}x",
         *at_most(share, limit, "x"),
     ]
-
-
-def compare_threads(files: Files, rows: int, rounds: int) -> Table:
-    source = files.make("one-group", rows)
-    with files.output() as checked:
-        run([PBLOOM, "build", str(source), "-c", ",".join(OF_ONE_GROUP), "-o", str(checked)])
-        seconds = ask(module("threads", source, checked, rounds, *OF_ONE_GROUP))
-
-    def row(column: str, verb: str) -> list[str]:
-        one, two = (seconds[column][f"{verb} {threads}"] for threads in (1, 2))
-        faster = min(wall for wall, _ in one) / min(wall for wall, _ in two)
-        more = min(cpu for _, cpu in two) / min(cpu for _, cpu in one)
-        return [
-            f"{verb} {column}: {OF_ONE_GROUP[column]}",
-            *(f"{1000 * min(wall for wall, _ in each):.1f} ms" for each in (one, two)),
-            f"{more:.2f}x",
-            f"{faster:.2f}x",
-            *at_least(faster, TIMES_FASTER_BY_TWO, "x"),
-        ]
-
-    return Table(
-        "Two threads for one column chunk",
-        f"{rows / 1e6:g} M rows in a single row group, zstd. `build(dry_run=True)` and `validate` by one"
-        f" thread and by two, which share its pages; the fastest of {rounds} rounds in one process, as"
-        f" others on the machine count against two.",
-        ("", "one", "two", "CPU of two / one", "one / two"),
-        [row(column, verb) for verb in ("build", "validate") for column in OF_ONE_GROUP],
-    )
 
 
 def measure_memory(files: Files, rows: int, rounds: int) -> Table:

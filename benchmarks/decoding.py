@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import pyarrow.parquet as pq
 import zstandard
@@ -27,6 +28,7 @@ from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS, chunk_runs
 from parquet_bloom.parquet.pages.runs import Run
 
 Seconds = tuple[float, float]
+Asked = TypeVar("Asked")
 Work = Callable[[str, str], None]
 Pages = list[tuple[bytes, int]]
 Chunks = list[list[Run]]
@@ -114,9 +116,9 @@ def contenders(file: str, column: str) -> dict[str, Work]:
     return works
 
 
-def timed(work: Work, file: str, column: str) -> Seconds:
+def timed(work: Callable[[str, Asked], None], file: str, asked: Asked) -> Seconds:
     wall, cpu = time.perf_counter(), time.process_time()
-    work(file, column)
+    work(file, asked)
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
