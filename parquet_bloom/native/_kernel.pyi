@@ -347,8 +347,8 @@ def row_groups(data: _Bytes, starts: array[int]) -> tuple[array[int], array[int]
     missing, and its ordinal; ABSENT for what is missing of the others. A field of another type is as
     good as missing."""
 
-def chunks(data: _Bytes, start: int, expected: int) -> array[int]:
-    """CHUNK_FIELDS of each of the `expected` ColumnChunks in the list at `start`."""
+def chunks(data: _Bytes, starts: array[int], expected: int) -> array[int]:
+    """CHUNK_FIELDS of each of the `expected` ColumnChunks in the list at each of `starts`."""
 
 class Ranges:
     """The byte ranges that CHUNK_FIELDS of all chunks name, for a footer at `end`, in order of their

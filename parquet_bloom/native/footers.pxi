@@ -60,17 +60,25 @@ def row_groups(const uint8_t[::1] data not None, const int64_t[::1] starts not N
     return columns, num_rows, ordinals
 
 
-def chunks(const uint8_t[::1] data not None, int64_t start, int64_t expected):
-    cdef int64_t where = 0, answer, room = _list_size(data, start)
-    if room != expected:
-        raise ScanError(f"list of {room}, expected {expected}", start)
-    spans = array("q", bytes(sizeof(chunk_span) * room))
-    if room == 0:
+def chunks(
+        const uint8_t[::1] data not None, const int64_t[::1] starts not None, int64_t expected):
+    cdef int64_t where = 0, answer = 0, size, count = starts.shape[0], i
+    for i in range(count):
+        size = _list_size(data, starts[i])
+        if size != expected:
+            raise ScanError(f"list of {size}, expected {expected}", starts[i])
+    spans = array("q", bytes(sizeof(chunk_span) * count * expected))
+    if not spans:
         return spans
     cdef int64_t[::1] out = spans
+    cdef chunk_span *next = <chunk_span *>&out[0]
     with nogil:
-        answer = thrift_chunks(
-            _bytes(data), data.shape[0], start, <chunk_span *>&out[0], room, &where)
+        for i in range(count):
+            answer = thrift_chunks(
+                _bytes(data), data.shape[0], starts[i], next, expected, &where)
+            if answer < 0:
+                break
+            next += expected
     _scanned(answer, where)
     return spans
 

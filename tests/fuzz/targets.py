@@ -216,7 +216,7 @@ KERNEL: tuple[Callable[[bytes], Any], ...] = (
     _kernel.struct_end,
     _kernel.fields,
     lambda data: _kernel.elements(data, 0),
-    lambda data: _kernel.chunks(data, 0, data[0] >> 4 if data else 0),
+    lambda data: _kernel.chunks(data, array("q", [0, len(data) // 2]), data[0] >> 4 if data else 0),
     lambda data: _kernel.row_groups(data, array("q", [0, len(data) // 2])),
     _kernel.count_byte_array,
     _kernel.hash_byte_array,

@@ -801,7 +801,7 @@ OF_BYTES = {
     "fields": _kernel.fields,
     "elements": lambda data: _kernel.elements(data, 0),
     "row_groups": lambda data: _kernel.row_groups(data, array("q")),
-    "chunks": lambda data: _kernel.chunks(data, 0, 0),
+    "chunks": lambda data: _kernel.chunks(data, array("q", [0]), 0),
 }
 OF_OFFSETS = {"xxh64_slices": lambda offsets: _kernel.xxh64_slices(bytes(32), offsets)}
 NOT_OFFSETS = {

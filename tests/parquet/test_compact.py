@@ -1,5 +1,6 @@
 """Thrift structs without decoding them: where their parts lie, and what a splice leaves alone."""
 
+from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -143,8 +144,12 @@ def column_chunk(numbers: dict[str, int], meta: Value) -> Value:
     return struct_of(*sorted(fields))
 
 
+def chunks_at(data: Any, start: int, expected: int) -> "array[int]":
+    return _kernel.chunks(data, array("q", [start]), expected)
+
+
 def scanned_chunks(data: bytes, start: int, expected: int) -> list[dict[str, int]]:
-    numbers = _kernel.chunks(data, start, expected)
+    numbers = chunks_at(data, start, expected)
     names = _kernel.CHUNK_FIELDS
     assert numbers.typecode == "q"
     assert len(numbers) == len(names) * expected
@@ -205,7 +210,7 @@ def test_numbers_of_another_type_count_as_absent() -> None:
 def test_another_number_of_chunks_is_refused(expected: int) -> None:
     data = spec.list_of(spec.STRUCT, [struct_of()] * 2).encoded
     with pytest.raises(_kernel.ScanError) as refused:
-        _kernel.chunks(data, 0, expected)
+        chunks_at(data, 0, expected)
     assert refused.value.problem == f"list of 2, expected {expected}"
     assert refused.value.position == 0
 
@@ -221,8 +226,31 @@ def test_another_number_of_chunks_is_refused(expected: int) -> None:
 )
 def test_chunks_of_another_shape_are_refused(data: bytes) -> None:
     with pytest.raises(_kernel.ScanError) as refused:
-        _kernel.chunks(data, 0, 1)
+        chunks_at(data, 0, 1)
     assert refused.value.problem == MALFORMED
+
+
+def test_the_chunks_of_several_lists_come_one_list_after_the_other() -> None:
+    lists = [
+        spec.list_of(spec.STRUCT, [struct_of((8, struct_of())), struct_of((4, i64(at)))]).encoded
+        for at in range(3)
+    ]
+    starts = array("q", [0, len(lists[0]), len(lists[0] + lists[1])])
+    each = [chunks_at(b"".join(lists), start, 2) for start in starts]
+    assert _kernel.chunks(b"".join(lists), starts, 2) == each[0] + each[1] + each[2]
+    assert _kernel.chunks(b"".join(lists), starts[::-1], 2) == each[2] + each[1] + each[0]
+    assert _kernel.chunks(b"".join(lists), array("q"), 2) == array("q")
+    for damaged in range(3):
+        ends = [each[:-1] + b"\xff" * (number == damaged) for number, each in enumerate(lists)]
+        with pytest.raises(_kernel.ScanError):
+            _kernel.chunks(b"".join(ends), starts, 2)
+
+
+def test_each_list_must_have_as_many_chunks() -> None:
+    two, one = (spec.list_of(spec.STRUCT, [struct_of()] * count).encoded for count in (2, 1))
+    with pytest.raises(_kernel.ScanError, match="list of 1, expected 2") as refused:
+        _kernel.chunks(two + one + two, array("q", [0, len(two), len(two + one)]), 2)
+    assert refused.value.position == len(two)
 
 
 # --- damage ---------------------------------------------------------------------------------------
@@ -261,7 +289,7 @@ Scan = Callable[[Any], object]
 STRUCT_SCANS: list[Scan] = [_kernel.struct_end, _kernel.fields]
 LIST_SCANS: list[Scan] = [
     lambda data: _kernel.elements(data, 0),
-    lambda data: _kernel.chunks(data, 0, 2),
+    lambda data: chunks_at(data, 0, 2),
 ]
 
 
@@ -289,7 +317,7 @@ def test_truncation_at_every_byte(memory_end: MemoryEnd, scan: Scan, data: bytes
         _kernel.struct_end,
         _kernel.fields,
         _kernel.elements,
-        lambda data, start: _kernel.chunks(data, start, 0),
+        lambda data, start: chunks_at(data, start, 0),
     ],
     ids=["struct_end", "fields", "elements", "chunks"],
 )
@@ -398,7 +426,7 @@ def test_sizes_that_the_bytes_cannot_hold(
             with pytest.raises(_kernel.ScanError) as refused:
                 scan(memory_end.place(data))
             assert refused.value.problem == TRUNCATED
-    for scan in (_kernel.elements, lambda data, start: _kernel.chunks(data, start, size % 2**63)):
+    for scan in (_kernel.elements, lambda data, start: chunks_at(data, start, size % 2**63)):
         with pytest.raises(_kernel.ScanError) as refused:
             scan(memory_end.place(long_list), 0)
         assert refused.value.problem == TRUNCATED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
 
 from parquet_bloom.native import _kernel
 
@@ -27,11 +26,10 @@ def known(number: int) -> int | None:
 class ChunkTable:
     """_kernel.CHUNK_FIELDS of each chunk, row group by row group."""
 
-    def __init__(self, row_groups: Iterable[array[int]], num_columns: int) -> None:
-        """`row_groups`: for each, the numbers of its `num_columns` chunks."""
-        self._numbers = array("q")
-        for numbers in row_groups:
-            self._numbers.extend(numbers)
+    def __init__(self, text: bytes, starts: array[int], num_columns: int) -> None:
+        """`starts`: where the list of the `num_columns` chunks of each row group begins in `text`.
+        Raises _kernel.ScanError."""
+        self._numbers = _kernel.chunks(text, starts, num_columns)
         self._num_columns = num_columns
 
     def every(self, field: str) -> array[int]:

@@ -276,17 +276,17 @@ class Footer:
         if (taken := _COPIES * len(self.raw) + _CHUNK_BYTES * shape[0] * shape[1]) > memory():
             size = f"{number_of(shape[0], 'row group')} of {number_of(shape[1], 'column')}"
             check_fits(f"{self.where}: footer: {size} take", taken)
-        scanned = ChunkTable(map(self._scan_chunks, range(shape[0])), shape[1])
         return OpenedChunks(
-            self.raw, self.where, self.protection, self.leaves, self.ordinal, scanned
+            self.raw, self.where, self.protection, self.leaves, self.ordinal, self._scanned_chunks()
         )
 
-    def _scan_chunks(self, row_group: int) -> array[int]:
-        columns = self._row_groups.columns[row_group]
-        if columns == _kernel.ABSENT:
+    def _scanned_chunks(self) -> ChunkTable:
+        columns = self._row_groups.columns
+        if _kernel.ABSENT in columns:
+            row_group = columns.index(_kernel.ABSENT)
             raise FooterError(f"{self.where}: footer: row group {row_group} has no columns")
         try:
-            return _kernel.chunks(self.raw, columns, len(self.leaves))
+            return ChunkTable(self.raw, columns, len(self.leaves))
         except _kernel.ScanError as error:
             raise self._damaged(error) from None
 

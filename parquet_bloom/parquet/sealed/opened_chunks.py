@@ -11,6 +11,7 @@ Spec: parquet-format, Encryption.md section 5.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -144,8 +145,7 @@ class OpenedChunks:
         chunks = (_BEFORE + meta_data + _AFTER for meta_data in self._opened.values())
         self.text = b"".join([self._raw, header, *chunks])
         # Cannot fail: each is one struct, and the scan skips unknown fields.
-        scanned = _kernel.chunks(self.text, len(self._raw), len(self._opened))
-        table = ChunkTable([scanned], len(self._opened))
+        table = ChunkTable(self.text, array("q", [len(self._raw)]), len(self._opened))
         for index, key in enumerate(self._opened):
             self.table.take_meta_data(*key, table, index)
 
