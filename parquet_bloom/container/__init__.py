@@ -38,7 +38,7 @@ Made = TypeVar("Made")
 def record(cls: type[Made]) -> type[Made]:
     """A dataclass that only type checkers hold to be frozen, for what a file can have 100,000 of:
     making a truly frozen one takes eight times as long, most of the time to inspect a filter."""
-    return dataclass(unsafe_hash=True)(cls)
+    return dataclass(unsafe_hash=True, slots=True)(cls)
 
 
 # Marks a field that JSON leaves out if it is None, because not every format has it.

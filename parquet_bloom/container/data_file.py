@@ -106,6 +106,7 @@ class DataFile(metaclass=_OfferedNames):
             return tuple(answers_without_column(self, None))
         found = self.column(column)
         asked = self.encode(found, [value])
-        probers = self.probers(found, None, None)
+        self.check_answers(None, None)
+        probers = (self.prober(found, part) for part in range(self.num_parts))
         groups = (group for each in probers for group in each.answers(asked))
         return tuple(group.distinct[group.picks[0]] for group in groups)

@@ -157,16 +157,18 @@ class Container(Protocol):
         """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
         and column, if the column cannot hold one of them."""
 
-    def probers(
-        self,
-        column: Any,
-        dialect: Dialect | None,
-        seed: int | None,
-        parts: Sequence[int] | None = None,
-    ) -> Iterator[Prober]:
-        """One for each of these parts (None: all), in order, for filters of this dialect (None: those
-        that today's readers find); `seed`: of their hash, if the file does not say. Raises
-        ColumnError, FooterError, and UnsupportedError for a dialect that the format does not have."""
+    def check_answers(self, parts: Sequence[int] | None, dialect: Dialect | None) -> None:
+        """Raise FooterError if rows are in none of these parts (None: all) that could answer, ColumnError
+        if there is no such part, UnsupportedError for a dialect that the format does not have."""
+
+    def num_groups(self, part: int) -> int:
+        """How many answers there are about a value in a part. Raises FooterError."""
+
+    def prober(
+        self, column: Any, part: int, dialect: Dialect | None = None, seed: int | None = None
+    ) -> Prober:
+        """Asks the filters of a column in one part: those of this dialect (None: those that today's
+        readers find); `seed`: of their hash, if the file does not say. Raises ColumnError, FooterError."""
 
     def bloom_filter(
         self,
@@ -228,9 +230,6 @@ class Container(Protocol):
 class Prober(Protocol):
     """Asks the filters of one column in one part, which are read once for all values; `asked` is what
     `encode` returned. Methods raise TamperedError."""
-
-    @property
-    def num_groups(self) -> int: ...
 
     def answers(self, asked: Any) -> Sequence[GroupAnswers]:
         """What each group answers."""

@@ -139,23 +139,28 @@ class OrcFile(OrcReader):
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 
-    def probers(
-        self,
-        column: OrcColumn,
-        dialect: Dialect | None = None,
-        seed: int | None = None,
-        parts: Sequence[int] | None = None,
-    ) -> Iterator[StripeProber]:
-        """One prober for each stripe, or for these. All answer `unknown` if stripes may be missing from
-        the footer. Raises ColumnError, UnsupportedError for a dialect, FooterError for a damaged
-        stripe footer, or if there is not even one that could answer."""
-        from parquet_bloom.orc.probe import StripeProber
-
+    def check_answers(
+        self, parts: Sequence[int] | None = None, dialect: Dialect | None = None
+    ) -> None:
+        """Raise FooterError if rows are missing and none of these stripes, or of all, could answer;
+        ColumnError, UnsupportedError for a dialect."""
         self._check_dialect(dialect)
         wanted = self.select_parts(parts)
         if not any(self.tail.stripes[index].num_rows for index in wanted):
             self.tail.check_row_counts()
-        return (StripeProber(self, OrcChunk(self.stripe(index), column)) for index in wanted)
+
+    def num_groups(self, part: int) -> int:
+        """The index groups of a stripe. Raises FooterError for a damaged stripe footer."""
+        return self.stripe(part).num_index_groups
+
+    def prober(
+        self, column: OrcColumn, part: int, dialect: Dialect | None = None, seed: int | None = None
+    ) -> StripeProber:
+        """Of one stripe; answers `unknown` if stripes may be missing from the footer. dialect, seed: of
+        filters in Parquet files. Raises FooterError for a damaged stripe footer."""
+        from parquet_bloom.orc.probe import StripeProber
+
+        return StripeProber(self, OrcChunk(self.stripe(part), column))
 
     def _check_dialect(self, dialect: Dialect | None) -> None:
         if dialect is not None:

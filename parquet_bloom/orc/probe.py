@@ -93,14 +93,10 @@ class StripeProber:
         self._stripe, self._column = chunk.stripe, chunk.column
         self._given = stored
 
-    @property
-    def num_groups(self) -> int:
-        return self._stripe.num_index_groups
-
     def answers(self, asked: Asked) -> Sequence[GroupAnswers]:
         """What each index group answers."""
         question = self._question(asked)
-        groups = range(self.num_groups)
+        groups = range(self._stripe.num_index_groups)
         return [self._answers(question, len(asked), group) for group in groups]
 
     def explained(

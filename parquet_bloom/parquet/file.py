@@ -102,7 +102,7 @@ class ParquetFile(OpenFile):
         check_dialect(dialect, number_if_given("seed", seed))
         chunk = self.chunk(number_given("row_group", row_group), name_given("column", column))
         self.will_read_filters([chunk.key[0]], [chunk.leaf])
-        return ChunkProber(self, chunk, 0, dialect, seed).column_filter()
+        return ChunkProber(self, chunk, dialect, seed).column_filter()
 
     def encode(self, column: LeafColumn, values: Sequence[Any]) -> Asked:
         """Values, to ask probers about. Raises ValueTypeError."""
@@ -113,27 +113,25 @@ class ParquetFile(OpenFile):
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 
-    def probers(
-        self,
-        column: LeafColumn,
-        dialect: Dialect | None = None,
-        seed: int | None = None,
-        parts: Sequence[int] | None = None,
-    ) -> Iterator[ChunkProber]:
-        """One for the filter of each row group, or of these: the one of this dialect, or for None the
-        one at bloom_filter_offset. All answer `unknown` if row groups may be missing from the footer.
-        Raises ColumnError, FooterError if there is not even one that could answer."""
-        from parquet_bloom.parquet.probe import ChunkProber
-
-        wanted = set(self.select_parts(parts))
+    def check_answers(
+        self, parts: Sequence[int] | None = None, dialect: Dialect | None = None
+    ) -> None:
+        """Raise FooterError if the file has rows, but no row group that could answer."""
         if self.num_row_groups == 0:
             self.footer.check_row_counts()
-        first_row = 0
-        for row_group in range(self.num_row_groups):
-            if row_group in wanted:
-                chunk = self.footer.chunk(row_group, column)
-                yield ChunkProber(self, chunk, first_row, dialect, seed)
-            first_row += self.footer.row_group_num_rows(row_group)
+
+    def num_groups(self, part: int) -> int:
+        """A row group has one filter."""
+        return 1
+
+    def prober(
+        self, column: LeafColumn, part: int, dialect: Dialect | None = None, seed: int | None = None
+    ) -> ChunkProber:
+        """For the filter of one row group: the one of this dialect, or for None the one at
+        bloom_filter_offset. Answers `unknown` if row groups may be missing from the footer."""
+        from parquet_bloom.parquet.probe import ChunkProber
+
+        return ChunkProber(self, self.footer.chunk(part, column), dialect, seed)
 
     def check_has_blocks(self, what: str) -> None:
         """Split block filters do."""

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 # To read so much of a filter takes about as long as to read one block by itself.
 BYTES_PER_VALUE: Final = 16 << 10
 
+# What is said of a value that was looked up, whether it was not found or was.
+_KNOWN: Final[tuple[tuple[Verdict, None], ...]] = (("absent", None), ("maybe", None))
+
 
 class ChunkProber:
     """Asks the filter of one chunk, which is opened for the first value."""
@@ -48,20 +51,13 @@ class ChunkProber:
         self,
         file: OpenFile,
         chunk: ColumnChunk,
-        first_row: int,
         dialect: Dialect | None,
         seed: int | None,
     ) -> None:
-        self._num_rows = file.footer.row_group_num_rows(chunk.row_group)
         self._file = file
         self._chunk = chunk
-        self._first_row = first_row
         self._dialect = dialect
         self._seed = seed
-
-    @property
-    def num_groups(self) -> int:
-        return 1
 
     def answers(self, asked: Asked) -> tuple[GroupAnswers]:
         """What the filter says about each value. Raises TamperedError."""
@@ -76,12 +72,15 @@ class ChunkProber:
             raise
         except ParquetBloomError as error:
             reason = str(error)
-        if found is None:
-            known = [self._answer("unknown", reason)] * 2
-        else:
-            known = [self._answer("absent"), self._answer("maybe")]
-        unknown = [self._answer("unknown", why) for why in asked.doubts.reasons]
-        return (GroupAnswers([*known, *unknown], asked.doubts.picks(found)),)
+        known = _KNOWN if found is not None else (("unknown", reason),) * 2
+        verdicts = [*known, *(("unknown", why) for why in asked.doubts.reasons)]
+        picks = asked.doubts.picks(found)
+        if not asked.is_many:
+            # A file can have a million groups, and most are asked for one value.
+            used = sorted({*picks})
+            verdicts = [verdicts[pick] for pick in used]
+            picks = tuple([used.index(pick) for pick in picks])
+        return (GroupAnswers(tuple([self._answer(*each) for each in verdicts]), picks),)
 
     def _found_in(
         self, filter: LegacyFilter | _StoredFilter, asked: Asked
@@ -137,7 +136,10 @@ class ChunkProber:
             return None, str(error)
 
     def _answer(self, verdict: Verdict, reason: str | None = None) -> Answer:
-        return Answer(self._chunk.place, verdict, reason, self._num_rows, self._first_row)
+        at, groups = self._chunk.row_group, self._file.footer.row_groups
+        return Answer(
+            self._chunk.place, verdict, reason, groups.num_rows[at], groups.first_rows[at]
+        )
 
     def column_filter(self) -> ColumnFilter:
         """The filter, read whole. Raises FilterError if there is none, and as the look-ups."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_bloom.container import Picks
-    from parquet_bloom.container.protocols import Container, Prober
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import Dialect, Format, Verdict
@@ -127,7 +127,8 @@ class ProbedValues(Sequence[ProbedValue]):
 
         to_read = np.zeros((len(self), len(self._groups)), np.bool_)
         for number, (distinct, picks) in enumerate(self._groups):
-            to_read[:, number] = np.array([each.verdict != "absent" for each in distinct])[picks]
+            is_to_read = np.array([each.verdict != "absent" for each in distinct])
+            to_read[:, number] = is_to_read[np.asarray(picks)]
         return to_read
 
     @read_once
@@ -219,27 +220,29 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
         return _without_column(file, options)
     column = file.column(options.column)
     check_room(file, [column], options.parts, TO_PROBE)
-    probers = file.probers(column, options.dialect, options.seed, options.parts)
+    file.check_answers(options.parts, options.dialect)
     asked = file.encode(column, options.values)
     file.will_read_filters(options.parts, [column], len(options.values))
-    # Part by part, so that each filter is read once for all values.
-    items = list(zip(file.select_parts(options.parts), probers, strict=True))
-
+    parts = file.select_parts(options.parts)
     of_group = OF_ANSWERS + options.explain * OF_EXPLANATION * len(options.values)
 
-    def room(item: tuple[int, Prober]) -> int:
-        answers = check_groups_room(file, item[1].num_groups, of_group)
-        return answers + file.room_for_filters(item[0], column)
+    def filter_bytes(part: int) -> int:
+        return file.room_for_filters(part, column)
 
-    def ask(item: tuple[int, Prober]) -> _Answered:
+    def room(part: int) -> int:
+        return check_groups_room(file, file.num_groups(part), of_group) + filter_bytes(part)
+
+    # Part by part, so that each filter is read once for all values.
+    def ask(part: int) -> _Answered:
+        prober = file.prober(column, part, options.dialect, options.seed)
         if options.explain:
-            return item[1].explained(asked)
-        return item[1].answers(asked), ()
+            return prober.explained(asked)
+        return prober.answers(asked), ()
 
     groups: list[GroupAnswers] = []
     explained: list[Sequence[tuple[Explanation, ...]]] = []
-    threads = threads_to_read(options.threads, [file.source], items, room)
-    with closing(work_in_order(items, ask, room, threads)) as found:
+    threads = threads_to_read(options.threads, [file.source], parts, filter_bytes)
+    with closing(work_in_order(parts, ask, room, threads)) as found:
         for _, (answers, explanations) in found:
             groups += answers
             check_groups_room(file, len(groups), of_group)

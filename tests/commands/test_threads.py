@@ -11,7 +11,12 @@ from make.commands import PATIENCE_SECONDS, outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.container.threads import SMALL_CHUNK, threads_for_values
+from parquet_bloom.container.threads import (
+    SMALL_CHUNK,
+    SMALL_FILTER,
+    threads_for_values,
+    threads_to_read,
+)
 from parquet_bloom.storage.source import LocalSource
 
 ROWS, PARTS, FILES = 30_000, 3, 4
@@ -147,6 +152,23 @@ def test_files_behind_urls_are_read_at_the_same_time(ending, monkeypatch):
     monkeypatch.setattr("parquet_bloom.container.threads.is_url", lambda path: True)
     assert inputs.threads_for(None) == (16, 1)
     assert Inputs((f"lake/1.{ending}",)).threads_for(5) == (1, 5)
+
+
+def test_small_filters_are_read_by_one_thread(tmp_path):
+    """However many they are, unless more are asked for, or they are to be waited for."""
+    (tmp_path / "file").touch()
+    source = LocalSource(str(tmp_path / "file"))
+
+    def threads(number, size, asked=None):
+        source.size = number * size
+        return threads_to_read(asked, [source], range(number), lambda _: size)
+
+    assert [threads(each, 32) for each in (1, 1_000, 10**8)] == [1, 1, 1]
+    assert [threads(each, SMALL_FILTER + 1) for each in (1, 512, 100_000)] == [1, None, None]
+    assert threads(10**8, 32, 2) == 2
+    source.path = "s3://lake/file"
+    assert threads(1, 32) == 16
+    source.close()
 
 
 def test_values_of_small_chunks_are_read_by_one_thread(tmp_path):

@@ -212,7 +212,7 @@ def answers(file, column, times):
     """Of every row group, asked so often about some value."""
     is_text = file.column(column).physical_type == "BYTE_ARRAY"
     asked = file.encode(file.column(column), [b"1" if is_text else 1])
-    probers = file.probers(file.column(column))
+    probers = [file.prober(file.column(column), part) for part in range(file.num_parts)]
     return [answer for prober in probers for _ in range(times) for answer in prober.answers(asked)]
 
 

@@ -12,6 +12,7 @@ from oracle import specification as spec
 from oracle.specification import Value, i32, i64, struct_of
 
 from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer.group_table import GroupTable
 
 ABSENT = _kernel.ABSENT
 
@@ -110,6 +111,14 @@ def test_damaged_bytes(
 @given(st.binary(max_size=40))
 def test_random_bytes(data: bytes) -> None:
     check_alike(data, list(range(len(data) + 1)))
+
+
+@pytest.mark.parametrize("num_rows", [3, 0, -1, 2**62, -(2**63)])
+def test_first_rows(num_rows: int) -> None:
+    """Of any size, as a footer can say anything."""
+    one = struct_of((3, i64(num_rows))).encoded
+    table = GroupTable(one * 4, array("q", [len(one) * at for at in range(4)]))
+    assert list(table.first_rows) == [0, num_rows, 2 * num_rows, 3 * num_rows, 4 * num_rows]
 
 
 def test_truncation_at_every_byte(memory_end: MemoryEnd) -> None:

@@ -36,11 +36,7 @@ def asked(path, found):
     """What `probe` says of each example in the place of the finding."""
     with pb.open(path) as file:
         column = file.column(found.column)
-        (prober,) = [
-            each
-            for part, each in enumerate(file.probers(column, None, None))
-            if part == found.place.part
-        ]
+        prober = file.prober(column, found.place.part)
         for literal in found.examples:
             answers = prober.answers(file.encode(column, [pb.literal(literal)]))
             answer = answers[found.place.group or 0]

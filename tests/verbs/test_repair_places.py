@@ -27,8 +27,8 @@ from make.repairs import (
     with_offset,
     with_place_of,
 )
+from oracle.specification import STRUCT, list_of, struct_of
 
-from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer.chunk_table import ChunkTable
 from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.parquet.kept import check_end
@@ -140,8 +140,8 @@ def test_no_bits_are_right_where_all_values_turn_out_to_be_null(tmp_path: Path) 
 
 def test_a_hundred_thousand_filters_are_replaced_in_a_moment() -> None:
     """The end of the data is checked once for each, not once for each pair."""
-    absent = array("q", [_kernel.ABSENT] * len(_kernel.CHUNK_FIELDS) * 1000)
-    table = ChunkTable([absent] * 100, 1000)
+    chunks = list_of(STRUCT, [struct_of()] * 1000).encoded
+    table = ChunkTable(chunks, array("q", [0] * 100), 1000)
     footer = SimpleNamespace(leaves=range(1000), layout=Layout(table, 100), start=100)
     file: Any = SimpleNamespace(footer=footer, path="f.parquet")
     keys = [(group, column) for group in range(100) for column in range(1000)]

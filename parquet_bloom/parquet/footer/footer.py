@@ -192,7 +192,7 @@ class Footer:
 
     def ordinal(self, row_group: int) -> int | None:
         """The ordinal stored in the row group; None if there is none."""
-        return known(self._row_groups.ordinals[row_group])
+        return known(self.row_groups.ordinals[row_group])
 
     @read_once
     def repeated_ordinals(self) -> frozenset[int]:
@@ -229,7 +229,7 @@ class Footer:
         return self._decoded(ttypes.SchemaElement, "schema")
 
     @read_once
-    def _row_groups(self) -> GroupTable:
+    def row_groups(self) -> GroupTable:
         try:
             return GroupTable(self.raw, self._group_bounds[:-1])
         except _kernel.ScanError as error:
@@ -244,13 +244,13 @@ class Footer:
         return len(self._group_bounds) - 1
 
     def row_group_num_rows(self, row_group: int) -> int:
-        return self._row_groups.num_rows[row_group]
+        return self.row_groups.num_rows[row_group]
 
     @read_once
     def row_count_doubt(self) -> str:
         """What is wrong if the rows of the row groups do not add up to the file's; empty if they do:
         a lost row group must not make a value seem absent."""
-        held = sum(self._row_groups.num_rows)
+        held = sum(self.row_groups.num_rows)
         if held == self.num_rows:
             return ""
         return f"footer: the row groups hold {held} rows, the file {self.num_rows}"
@@ -281,7 +281,7 @@ class Footer:
         )
 
     def _scanned_chunks(self) -> ChunkTable:
-        columns = self._row_groups.columns
+        columns = self.row_groups.columns
         if _kernel.ABSENT in columns:
             row_group = columns.index(_kernel.ABSENT)
             raise FooterError(f"{self.where}: footer: row group {row_group} has no columns")
