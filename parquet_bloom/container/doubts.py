@@ -51,4 +51,5 @@ class Doubts:
             return picks
         import numpy as np
 
-        return np.array(picks)
+        # There can be one for each of many groups.
+        return np.array(picks, np.min_scalar_type(1 + len(self.reasons)))

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 # The most bytes for each chunk, as measured; the JSON document of a report counts, too.
 TO_INSPECT: Final = 2_400
-TO_PROBE: Final = 1_800
+TO_PROBE: Final = 800
 TO_DIFF: Final = 2_400
 TO_VALIDATE: Final = 3_000
 TO_ADVISE: Final = 1_200
 TO_CHANGE: Final = 2_400
 TO_REPORT: Final = 6_000
 
-# What a probe keeps of the answers of every group, of which a chunk may have many, and of what led
-# to the answer about one value.
-OF_ANSWERS: Final = 1_400
+# What a probe keeps of the answers of every group, where a chunk may have many; of which of them is
+# about one value; and of what led to it.
+OF_ANSWERS: Final = 1_200
+OF_PICK: Final = 1
 OF_EXPLANATION: Final = 1_200
 
 # What advice takes of every column, however many chunks it has.

@@ -34,7 +34,7 @@ class NextCommands:
         if key not in self._filled:
             self._filled[key] = self._fill(*key)
         # A record can be changed, and takes a while to copy.
-        object.__setattr__(found, "next", self._filled[key])
+        vars(found)["next"] = self._filled[key]
 
     def _fill(
         self, command: str, column: str | None, place: Place | None, limit: str | None

@@ -30,6 +30,7 @@ from parquet_bloom.container.data_file import answers_without_column
 from parquet_bloom.container.room import (
     OF_ANSWERS,
     OF_EXPLANATION,
+    OF_PICK,
     TO_PROBE,
     check_groups_room,
     check_room,
@@ -224,7 +225,9 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     asked = file.encode(column, options.values)
     file.will_read_filters(options.parts, [column], len(options.values))
     parts = file.select_parts(options.parts)
-    of_group = OF_ANSWERS + options.explain * OF_EXPLANATION * len(options.values)
+    of_value = OF_PICK + options.explain * OF_EXPLANATION
+    of_answers = OF_ANSWERS if file.units.has_groups else TO_PROBE
+    of_group = of_answers + of_value * len(options.values)
 
     def filter_bytes(part: int) -> int:
         return file.room_for_filters(part, column)
