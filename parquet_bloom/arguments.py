@@ -91,9 +91,18 @@ def flag_given(argument: str, flag: Any) -> bool:
     return flag
 
 
-def some_given(argument: str, items: Given) -> Given:
-    """These names or numbers, None for all. Raises ValueError for none at all: the answer would be about
-    nothing, and read as one about the file."""
+def columns_given(columns: Names | None) -> tuple[str, ...] | None:
+    """The names of columns, None for all. Raises TypeError, ValueError for none at all: the answer would
+    be about nothing, and read as one about the file."""
+    return _some("columns", names_given("columns", columns))
+
+
+def row_groups_given(row_groups: Numbers | None) -> tuple[int, ...] | None:
+    """The numbers of row groups or stripes, None for all. Raises as columns_given."""
+    return _some("row_groups", numbers_given("row_groups", row_groups))
+
+
+def _some(argument: str, items: Given) -> Given:
     if items == ():
         raise ValueError(f"{argument}: none, expected at least one")
     return items

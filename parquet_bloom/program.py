@@ -101,9 +101,23 @@ def in_order() -> Iterator[None]:
     except terminal.NobodyReadsError:
         sys.exit(SIGNALLED + signal.SIGPIPE)
     except BaseException as error:  # noqa: BLE001 -- the last resort: no traceback reaches a user
+        if (interruption := _interruption_behind(error)) is not None:
+            with in_order():
+                raise interruption from None
         show_traceback(error)
         terminal.complain(complaint(error))
         sys.exit(TROUBLE)
+
+
+def _interruption_behind(error: BaseException | None) -> KeyboardInterrupt | None:
+    """What a RuntimeError followed: a lock that was interrupted at a bad moment raises one, as it is
+    released without having been had again."""
+    while isinstance(error, RuntimeError):
+        behind = error.__context__
+        if isinstance(behind, KeyboardInterrupt):
+            return behind
+        error = behind
+    return None
 
 
 class Ordered(click.Group):

@@ -318,6 +318,17 @@ def test_a_wrong_guess_is_told_in_one_line(call, message):
     assert _complaint(call, (TypeError, ValueError, pb.ParquetBloomError)) == message
 
 
+@pytest.mark.parametrize("none", ["columns=[]", "row_groups=()"])
+@pytest.mark.parametrize(
+    "verb", ["advise", "diff", "inspect", "repair", "report", "strip", "validate"]
+)
+def test_a_report_about_nothing_is_refused(verb, none):
+    """It would read as one about the file."""
+    files = "FILE, FILE" if verb in ("diff", "repair", "strip") else "FILE"
+    said = _complaint(f"pb.{verb}({files}, {none})", ValueError)
+    assert said == f"{none.partition('=')[0]}: none, expected at least one"
+
+
 @pytest.mark.parametrize("several", ["pd.Series([1, 2])", "pa.array([1, 2])", "np.eye(2)"])
 def test_several_values_where_one_is_expected_are_told_in_one_line(several):
     import numpy as np

@@ -12,12 +12,11 @@ from pyspark.sql import SparkSession
 from parquet_bloom.arguments import (
     PATH_OR_URL,
     Names,
+    columns_given,
     flag_given,
-    names_given,
     number_if_given,
     path_given,
     rate_given,
-    some_given,
 )
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import (
@@ -78,7 +77,7 @@ def build(
     `keys` that cannot be, or that are secrets, SparkError if the job fails as a whole. What happens to
     single files is in the report.
     """
-    if not (names := names_given("columns", columns)):
+    if not (names := columns_given(columns)):
         raise ValueError("columns: none, expected at least one")
     options = BuildOptions(
         columns=names,
@@ -142,7 +141,7 @@ def build_table(
     """
     check_tasks(tasks)
     options = BuildOptions(
-        columns=some_given("columns", names_given("columns", columns)),
+        columns=columns_given(columns),
         fpp=rate_given("fpp", fpp),
         ndv=number_if_given("ndv", ndv),
         max_bytes=number_if_given("max_bytes", max_bytes),
@@ -182,7 +181,7 @@ def strip(
     tasks: int | None = None,
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
-    options = Selection(columns=names_given("columns", columns))
+    options = Selection(columns=columns_given(columns))
     destination = Destination(
         in_place=True, dry_run=dry_run, verify=verify, unconditional=unconditional
     )
@@ -201,7 +200,7 @@ def inspect(
     tasks: int | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
-    options = InspectOptions(columns=names_given("columns", columns), threads=1)
+    options = InspectOptions(columns=columns_given(columns), threads=1)
     request = Request("inspect", options, KeyReferences.of(keys, keys_file))
     return _report(spark, paths, since, tasks, request)
 
@@ -221,7 +220,7 @@ def validate(
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
     options = ValidateOptions(
-        columns=some_given("columns", names_given("columns", columns)),
+        columns=columns_given(columns),
         deep=deep,
         diagnose=diagnose,
         policy=policy_given(policy),
@@ -250,7 +249,7 @@ def probe(
     asked = list(values_of(values))
     if not asked:
         raise ValueError("values: none, expected at least one")
-    names = dict.fromkeys(names_given("columns", columns) or ())
+    names = dict.fromkeys(columns_given(columns) or ())
     if not names:
         raise ValueError("columns: none, expected at least one")
     options = tuple(
@@ -275,7 +274,7 @@ def advise(
 ) -> Report:
     """Say which columns deserve filters; the files of one task are judged together. See build."""
     options = AdviseOptions(
-        columns=names_given("columns", columns),
+        columns=columns_given(columns),
         fpp=rate_given("fpp", fpp),
         max_bytes=number_if_given("max_bytes", max_bytes),
         threads=1,

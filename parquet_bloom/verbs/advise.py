@@ -26,12 +26,12 @@ from parquet_bloom.arguments import (
     PATH_OR_URL,
     Names,
     Numbers,
+    columns_given,
     mapping_given,
-    names_given,
     number_if_given,
-    numbers_given,
     path_given,
     rate_given,
+    row_groups_given,
     threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN
@@ -148,8 +148,8 @@ def advise(
     a codec, an encoding or a key is not an error: its `reason` says so.
     """
     options = AdviseOptions(
-        columns=names_given("columns", columns),
-        parts=numbers_given("row_groups", row_groups),
+        columns=columns_given(columns),
+        parts=row_groups_given(row_groups),
         fpp=rate_given("fpp", fpp),
         max_bytes=number_if_given("max_bytes", max_bytes),
         value_sample=_sample(value_sample),

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from parquet_bloom.arguments import (
     Names,
     Numbers,
-    names_given,
+    columns_given,
     number_if_given,
-    numbers_given,
     rate_given,
+    row_groups_given,
     threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
@@ -138,11 +138,11 @@ def build(
     encodings and options that are not supported, EncryptionError for wrong keys or none at all,
     RewriteError for outputs that must not be written, OSError.
     """
-    if not (names := names_given("columns", columns)):
+    if not (names := columns_given(columns)):
         raise ValueError("columns: none, expected at least one")
     options = BuildOptions(
         columns=names,
-        parts=numbers_given("row_groups", row_groups),
+        parts=row_groups_given(row_groups),
         fpp=rate_given("fpp", fpp),
         ndv=number_if_given("ndv", ndv),
         max_bytes=number_if_given("max_bytes", max_bytes),

@@ -15,14 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
-from parquet_bloom.arguments import (
-    Names,
-    names_given,
-    number_if_given,
-    rate_given,
-    some_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, columns_given, number_if_given, rate_given, threads_given
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
@@ -123,7 +116,7 @@ def build_table(
     ValueError, TypeError, OSError.
     """
     options = BuildOptions(
-        columns=some_given("columns", names_given("columns", columns)),
+        columns=columns_given(columns),
         fpp=rate_given("fpp", fpp),
         ndv=number_if_given("ndv", ndv),
         max_bytes=number_if_given("max_bytes", max_bytes),

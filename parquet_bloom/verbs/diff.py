@@ -15,7 +15,7 @@ from dataclasses import field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, names_given, numbers_given, threads_given
+from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given, threads_given
 from parquet_bloom.container import (
     WHERE_KNOWN,
     FilterDescription,
@@ -129,8 +129,8 @@ def diff(
     OSError. A filter that cannot be read is not an error.
     """
     options = DiffOptions(
-        columns=names_given("columns", columns),
-        parts=numbers_given("row_groups", row_groups),
+        columns=columns_given(columns),
+        parts=row_groups_given(row_groups),
         diagnose=diagnose,
         threads=threads_given(threads),
     )

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from parquet_bloom.arguments import (
     Names,
     Numbers,
-    names_given,
-    numbers_given,
+    columns_given,
     paths_given,
+    row_groups_given,
     threads_given,
 )
 from parquet_bloom.container import UNITS, WHERE_KNOWN
@@ -101,8 +101,8 @@ def inspect_summary(
     found = [file.path for file in files]
     at_a_time, of_each = threads_for_files(threads_given(threads), found)
     options = InspectOptions(
-        columns=names_given("columns", columns),
-        parts=numbers_given("row_groups", row_groups),
+        columns=columns_given(columns),
+        parts=row_groups_given(row_groups),
         threads=of_each,
     )
 

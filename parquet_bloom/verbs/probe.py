@@ -15,8 +15,7 @@ from parquet_bloom.arguments import (
     Numbers,
     name_given,
     number_if_given,
-    numbers_given,
-    some_given,
+    row_groups_given,
     threads_given,
 )
 from parquet_bloom.container import (
@@ -205,7 +204,7 @@ def probe(
     options = ProbeOptions(
         column=name_given("column", column),
         values=values_of(values),
-        parts=some_given("row_groups", numbers_given("row_groups", row_groups)),
+        parts=row_groups_given(row_groups),
         dialect=dialect,
         seed=number_if_given("seed", seed),
         explain=explain,

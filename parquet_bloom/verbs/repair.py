@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import (
     Names,
     Numbers,
-    names_given,
+    columns_given,
     number_if_given,
-    numbers_given,
     rate_given,
+    row_groups_given,
     threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
@@ -133,8 +133,8 @@ def repair(
     RewriteError for outputs that must not be written, OSError.
     """
     options = RepairOptions(
-        columns=names_given("columns", columns),
-        parts=numbers_given("row_groups", row_groups),
+        columns=columns_given(columns),
+        parts=row_groups_given(row_groups),
         drop_bad=drop_bad,
         rebuild=rebuild,
         fpp=rate_given("fpp", fpp),

@@ -14,14 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from parquet_bloom.arguments import (
-    Names,
-    names_given,
-    number_if_given,
-    rate_given,
-    some_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, columns_given, number_if_given, rate_given, threads_given
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
@@ -136,7 +129,7 @@ def repair_table(
     have to be overwritten. Raises as build_table.
     """
     options = RepairOptions(
-        columns=some_given("columns", names_given("columns", columns)),
+        columns=columns_given(columns),
         drop_bad=drop_bad,
         rebuild=rebuild,
         fpp=rate_given("fpp", fpp),

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from parquet_bloom.arguments import (
     Names,
     Numbers,
-    names_given,
-    numbers_given,
+    columns_given,
     rate_given,
+    row_groups_given,
     threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place
@@ -149,10 +149,10 @@ def report(
     threads = threads_given(threads)
     # What is wrong is refused before the file is opened.
     to_advise = AdviseOptions(
-        parts=numbers_given("row_groups", row_groups), fpp=rate_given("fpp", fpp), threads=threads
+        parts=row_groups_given(row_groups), fpp=rate_given("fpp", fpp), threads=threads
     )
     options = ValidateOptions(
-        columns=names_given("columns", columns),
+        columns=columns_given(columns),
         parts=to_advise.parts,
         deep=deep,
         diagnose=deep,

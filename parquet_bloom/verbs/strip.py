@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, names_given, numbers_given
+from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
@@ -75,9 +75,7 @@ def strip(
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
-    selection = Selection(
-        columns=names_given("columns", columns), parts=numbers_given("row_groups", row_groups)
-    )
+    selection = Selection(columns=columns_given(columns), parts=row_groups_given(row_groups))
     destination = Destination(
         output=output,
         in_place=in_place,

@@ -10,14 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import (
-    Names,
-    Numbers,
-    names_given,
-    numbers_given,
-    some_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given, threads_given
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
@@ -110,8 +103,8 @@ def validate(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
     options = ValidateOptions(
-        columns=some_given("columns", names_given("columns", columns)),
-        parts=some_given("row_groups", numbers_given("row_groups", row_groups)),
+        columns=columns_given(columns),
+        parts=row_groups_given(row_groups),
         deep=deep,
         diagnose=diagnose,
         policy=policy,

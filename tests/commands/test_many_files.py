@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from threading import Barrier, current_thread
+from threading import Barrier, Condition, current_thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +18,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container import threads
+from parquet_bloom.program import EndedError
 from parquet_bloom.render.many_files import Complaints
 from parquet_bloom.storage.local_output import Replacement
 
@@ -407,6 +408,45 @@ def test_an_interrupted_command_says_what_is_done(lake, monkeypatch):
     assert result.code == 130
     assert result.stdout.startswith("24 files: 3 built, 21 not reached; 3 filters, ")
     assert result.stderr == "pbloom: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("interruption", "code", "said"),
+    [(KeyboardInterrupt(), 130, "pbloom: interrupted\n"), (EndedError(15), 143, "")],
+)
+def test_a_lock_that_is_interrupted_is_no_internal_error(
+    lake, monkeypatch, interruption, code, said
+):
+    """It is released, though it was not had again: RuntimeError."""
+    from parquet_bloom.verbs import build
+
+    def stopping(path, *rest, **more):
+        interrupted = Condition()
+        interrupted._acquire_restore = interrupt
+        with interrupted:
+            interrupted.wait(0)
+
+    def interrupt(state):
+        raise interruption
+
+    monkeypatch.setattr(build, "build_file", stopping)
+    result = outcome("build", lake, "-c", "user_id", "--in-place")
+    assert (result.code, result.stderr) == (code, said)
+
+
+def test_an_error_behind_which_no_interruption_is(lake, monkeypatch):
+    from parquet_bloom.verbs import build
+
+    def failing(path, *rest, **more):
+        try:
+            raise RuntimeError("first")
+        except RuntimeError:
+            raise RuntimeError("second") from None
+
+    monkeypatch.setattr(build, "build_file", failing)
+    result = outcome("build", lake, "-c", "user_id", "--in-place")
+    assert result.code == 2
+    assert "internal error, please report what --debug shows: RuntimeError: second" in result.stderr
 
 
 def test_repair_of_sound_files(built):
