@@ -6,7 +6,7 @@ of any partition: it is wanted, too, or what is in the partition would seem to b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from parquet_bloom.errors import ColumnError, RewriteError, similar
@@ -26,11 +26,12 @@ def files_where(table: Table, where: Mapping[str, Sequence[str | None]]) -> tupl
         if column not in table.partition_columns:
             raise ColumnError(f"{table.location}: {_no_partition(column, table.partition_columns)}")
         there = {file.partition[column] for file in files if column in file.partition}
-        values = {None if value == NULL else value for value in wanted}
+        # A table can have it as a text, too.
+        values = {*wanted, *(None for value in wanted if value == NULL)}
         if values.isdisjoint(there):
-            known = sorted(NULL if value is None else value for value in there)
+            known = _shown(there)
             shown = ", ".join(known[:_SHOWN]) + ", …" * (len(known) > _SHOWN)
-            asked = ", ".join(sorted(NULL if value is None else value for value in values))
+            asked = ", ".join(_shown(values))
             raise RewriteError(
                 f"{table.location}: {column}={asked}: no live file, expected {shown or 'none at all'}"
             )
@@ -40,6 +41,10 @@ def files_where(table: Table, where: Mapping[str, Sequence[str | None]]) -> tupl
             if column not in file.partition or file.partition[column] in values
         ]
     return tuple(files)
+
+
+def _shown(values: Iterable[str | None]) -> list[str]:
+    return sorted({NULL if value is None else value for value in values})
 
 
 def _no_partition(column: str, columns: Sequence[str]) -> str:

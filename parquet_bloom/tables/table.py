@@ -101,6 +101,8 @@ def open_of_table(table: Table, file: TableFile, keys: Keys | None = None) -> Pa
     """See Table.open."""
     from parquet_bloom.parquet.file import ParquetFile
 
+    if not isinstance(file, TableFile):
+        raise TypeError(f"file: {file!r}, expected one of the table's files()")
     if file.unfit is not None:
         raise UnsupportedError(f"{file.path}: {file.unfit}")
     opened = open_file(file.path, keys, size=file.size)

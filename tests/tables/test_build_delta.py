@@ -14,6 +14,7 @@ from make.delta_tables import (
     live,
     make_table,
     newest,
+    rewrite_log,
     rows_of,
 )
 from oracle.delta_readers import by_query_builder, rows_at
@@ -175,6 +176,28 @@ def test_where_nothing_is(table, where, problem):
     with pytest.raises(pb.ParquetBloomError) as raised:
         build(table, where=where)
     assert str(raised.value).startswith(f"{table}: {problem}")
+
+
+def test_where_the_name_of_null_is_a_text(table):
+    """Both are wanted: a file that is left out would seem to have none of its values."""
+    names = {"2026-11-01": "__HIVE_DEFAULT_PARTITION__", "2026-11-02": None}
+
+    def renamed(action):
+        if "add" in action:
+            values = action["add"]["partitionValues"]
+            values["day"] = names[values["day"]]
+        return action
+
+    rewrite_log(table, renamed)
+    wanted = build(table, where={"day": "__HIVE_DEFAULT_PARTITION__"}, dry_run=True)
+    assert len(wanted.files) == 6
+    assert len(build(table, where={"day": None}, dry_run=True).files) == 3
+
+
+@pytest.mark.parametrize("guess", ["part-0.parquet", 0, None])
+def test_a_wrong_guess_at_a_file(table, guess):
+    with pytest.raises(TypeError, match=r"^file: .*, expected one of the table's files\(\)$"):
+        open_table(table).open(guess)
 
 
 def test_small_files_are_left(table):
