@@ -72,10 +72,12 @@ def with_options(
 ) -> str | os.PathLike[str]:
     """The URL of an object with the options of its store, which it does not show; any other `path` as
     it is. Raises TypeError for options that are not text."""
-    for name, value in mapping_given("storage_options", options or {}, "text").items():
+    if options is None:
+        return path
+    for name, value in mapping_given("storage_options", options, "text").items():
         if not isinstance(value, str):
             raise TypeError(f"storage_options: {name!r}: expected text for text")
-    if options is None or not isinstance(path, str) or not is_object(path):
+    if not isinstance(path, str) or not is_object(path):
         return path
     from parquet_bloom.storage.address import Address
 

@@ -181,6 +181,8 @@ def local_name(path: str | os.PathLike[str]) -> str:
 def _check_characters(name: str) -> None:
     """Raise OSError for a name that Python would not even give to the system."""
     if "\0" not in name:
+        if name.isascii():
+            return
         with suppress(UnicodeEncodeError):
             os.fsencode(name)
             return
