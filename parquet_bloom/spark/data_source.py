@@ -23,6 +23,7 @@ from parquet_bloom.container.descriptions import ChunkDescription
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.errors import complaint, complaint_about
 from parquet_bloom.files import open as open_file
+from parquet_bloom.options import InspectOptions
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
 from parquet_bloom.spark.schemas import FILTER, Row
@@ -31,9 +32,10 @@ from parquet_bloom.spark.worker import FAILURES
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.documents import place_fields
-from parquet_bloom.verbs.inspect import FileInspection, inspect
+from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
 # Footer and filters, which are read, are seldom more than 1/64 of a file.
@@ -135,34 +137,29 @@ class BloomReader(DataSourceReader):
     def _rows_of(self, path: str, keys: Keys | None) -> Iterable[Row]:
         """The rows of one file or, if something is wrong with it, one that says so."""
         try:
-            columns, parts = self._narrowed(path, keys)
-            report = inspect(path, columns=columns, row_groups=parts, keys=keys)
+            with open_file(path, keys) as file:
+                return _filter_rows(inspect_file(file, self._narrowed(file)))
         except FAILURES as error:
             if self._options.failfast:
                 raise
             return [_error_row(path, complaint_about(path, error))]
-        return _filter_rows(report)
 
-    def _narrowed(
-        self, path: str, keys: Keys | None
-    ) -> tuple[Sequence[str] | None, Sequence[int] | None]:
-        """The columns and parts to inspect, None for all: nothing else is read. Raises as inspect."""
+    def _narrowed(self, file: Container) -> InspectOptions:
+        """What to inspect, which may be nothing: nothing else is read. Raises as inspect_file."""
         columns = self._options.columns
         if not self._wanted.keys() & {"row_group", "stripe", "column"}:
-            return columns, None
-        with open_file(path, keys) as file:
-            names = [column.name for column in file.select(columns)]
-            fields = {
-                part: place_fields(Place(part), file.units) for part in file.select_parts(None)
-            }
+            return InspectOptions(columns=columns)
+        names = [column.name for column in file.select(columns)]
         if len(set(names)) == len(names):
             columns = tuple(name for name in names if self._wants("column", as_text(name)))
+        fields = {part: place_fields(Place(part), file.units) for part in file.select_parts(None)}
         # What a format does not have is NULL in all rows.
-        return columns, [
+        parts = tuple(
             part
             for part, place in fields.items()
             if all(self._wants(name, place.get(name)) for name in ("row_group", "stripe"))
-        ]
+        )
+        return InspectOptions(columns=columns, parts=parts)
 
     def _wants(self, name: str, value: Any) -> bool:
         return name not in self._wanted or value in self._wanted[name]

@@ -17,7 +17,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.legacy.murmur3.dialect import Murmur3
-from parquet_bloom.verbs.inspect import inspect
+from parquet_bloom.verbs.inspect import inspect, inspect_file
 
 pytest.importorskip("pyspark")
 
@@ -276,6 +276,12 @@ def test_a_file_whose_path_is_not_asked_for_is_not_read(pushing, lake):
     assert frame.where("path = '/elsewhere'").count() == 0
 
 
+def test_nothing_wanted_of_a_file_is_no_failure(pushing, lake):
+    frame = bloom(pushing, lake / "d=1" / "built.parquet", mode="failfast", pushdown="true")
+    assert frame.where("row_group = 9").count() == 0
+    assert frame.where("column = 'no'").count() == 0
+
+
 def test_pushdown_needs_what_spark_says(spark, lake):
     frame = bloom(spark, lake, pushdown="true").where("column = 'id'")
     with pytest.raises(AnalysisException, match=r"spark\.sql\.python\.filterPushdown\.enabled"):
@@ -301,13 +307,13 @@ def rows_of(reader):
 @pytest.mark.parametrize(
     ("filters", "remaining", "columns", "row_groups"),
     [
-        ([EqualTo(("column",), "id")], 0, ("id",), [0, 1]),
-        ([EqualTo(("row_group",), 1)], 0, ("id", "a,b"), [1]),
-        ([In(("column",), ("a,b", None)), In(("row_group",), (0, 5))], 0, ("a,b",), [0]),
-        ([EqualTo(("column",), "id"), In(("column",), ("id", "a,b"))], 0, ("id",), [0, 1]),
-        ([EqualTo(("column",), "no")], 0, (), [0, 1]),
+        ([EqualTo(("column",), "id")], 0, ("id",), (0, 1)),
+        ([EqualTo(("row_group",), 1)], 0, ("id", "a,b"), (1,)),
+        ([In(("column",), ("a,b", None)), In(("row_group",), (0, 5))], 0, ("a,b",), (0,)),
+        ([EqualTo(("column",), "id"), In(("column",), ("id", "a,b"))], 0, ("id",), (0, 1)),
+        ([EqualTo(("column",), "no")], 0, (), (0, 1)),
         ([GreaterThan(("row_group",), 0), EqualTo(("fpp",), 0.5)], 2, None, None),
-        ([EqualTo(("stripe",), 0)], 0, ("id", "a,b"), []),
+        ([EqualTo(("stripe",), 0)], 0, ("id", "a,b"), ()),
     ],
 )
 def test_only_what_is_wanted_is_inspected(
@@ -315,15 +321,15 @@ def test_only_what_is_wanted_is_inspected(
 ):
     seen = []
 
-    def recording(path, **options):
-        seen.append(options)
-        return inspect(path, **options)
+    def recording(file, options):
+        seen.append((options.columns, options.parts))
+        return inspect_file(file, options)
 
-    monkeypatch.setattr(data_source, "inspect", recording)
+    monkeypatch.setattr(data_source, "inspect_file", recording)
     reader = reader_of(lake / "d=1" / "built.parquet", pushdown="true")
     assert list(reader.pushFilters(filters)) == filters[len(filters) - remaining :]
     rows_of(reader)
-    assert seen == [{"columns": columns, "row_groups": row_groups, "keys": None}]
+    assert seen == [(columns, row_groups)]
 
 
 @pytest.mark.parametrize(
@@ -339,14 +345,14 @@ def test_only_what_is_wanted_is_inspected(
 def test_only_what_is_wanted_of_an_orc_file_is_inspected(orc_path, monkeypatch, filter, found):
     seen = []
 
-    def recording(path, **options):
-        report = inspect(path, **options)
+    def recording(file, options):
+        report = inspect_file(file, options)
         seen.extend(
             (each.stripe, column.column) for each in report.stripes for column in each.columns
         )
         return report
 
-    monkeypatch.setattr(data_source, "inspect", recording)
+    monkeypatch.setattr(data_source, "inspect_file", recording)
     reader = reader_of(orc_path, pushdown="true")
     assert list(reader.pushFilters([filter])) == []
     assert [(row["stripe"], row["column"]) for row in rows_of(reader)] == found
