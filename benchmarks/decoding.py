@@ -1,6 +1,6 @@
-"""pbloom's build of one column against pyarrow's decode of it, against libzstd, which only decompresses
-the pages that pbloom does, and the kernel, which only hashes and inserts their values; in one process,
-on one thread.
+"""pbloom's build of one column against pyarrow's decode of it, and against the least that it can take:
+reading its pages from the file, libzstd, which only decompresses them, and the kernel, which only hashes
+and inserts their values; in one process, on one thread.
 
 Run as a program, `python -m benchmarks.decoding FILE ROUNDS COLUMN...`; prints JSON: for each
 column and contender the seconds of each round, [wall, CPU].
@@ -9,11 +9,12 @@ column and contender the seconds of each round, [wall, CPU].
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import pyarrow.parquet as pq
 import zstandard
@@ -30,8 +31,18 @@ from parquet_bloom.parquet.pages.runs import Run
 Seconds = tuple[float, float]
 Asked = TypeVar("Asked")
 Work = Callable[[str, str], None]
-Pages = list[tuple[bytes, int]]
 Chunks = list[list[Run]]
+
+
+class CompressedPage(NamedTuple):
+    """The body of a page, where it starts in the file, and its size without compression."""
+
+    start: int
+    body: bytes
+    plain_size: int
+
+
+Pages = list[CompressedPage]
 
 # The columns of data.py whose chunks are dictionary-encoded strings from end to end.
 DICTIONARY_COLUMNS = ("country", "city")
@@ -60,8 +71,7 @@ def opened_chunks(file: str, column: str) -> Iterator[tuple[OpenFile, list[Colum
 
 
 def compressed_pages(file: str, column: str) -> Pages:
-    """Those whose values count, and the size of each without compression: not the data pages that only
-    refer to a dictionary. In memory, so that reading does not count."""
+    """Those whose values count: not the data pages that only refer to a dictionary."""
     pages = []
     with opened_chunks(file, column) as (opened, chunks):
         for chunk in chunks:
@@ -72,7 +82,8 @@ def compressed_pages(file: str, column: str) -> Pages:
                 is_data = page.header.type in DATA_PAGES
                 num_values += page.header.num_values or 0 if is_data else 0
                 if not is_data or page.header.encoding not in DICTIONARY_ENCODINGS:
-                    pages.append((bytes(reader.body(page)), page.plain_size))
+                    body = bytes(reader.body(page))
+                    pages.append(CompressedPage(page.start, body, page.plain_size))
     return pages
 
 
@@ -95,18 +106,32 @@ def inserting(chunks: Chunks) -> Work:
     return insert
 
 
+def reading(pages: Pages) -> Work:
+    buffer = memoryview(bytearray(max(len(page.body) for page in pages)))
+
+    def read(file: str, column: str) -> None:
+        descriptor = os.open(file, os.O_RDONLY)
+        for page in pages:
+            os.preadv(descriptor, [buffer[: len(page.body)]], page.start)
+        os.close(descriptor)
+
+    return read
+
+
 def decompressing(pages: Pages) -> Work:
     def decompress(file: str, column: str) -> None:
         decompressor = zstandard.ZstdDecompressor()
-        for page, size in pages:
-            decompressor.decompress(page, max_output_size=size)
+        for page in pages:
+            decompressor.decompress(page.body, max_output_size=page.plain_size)
 
     return decompress
 
 
 def contenders(file: str, column: str) -> dict[str, Work]:
+    pages = compressed_pages(file, column)
     works: dict[str, Work] = {
-        "libzstd": decompressing(compressed_pages(file, column)),
+        "read": reading(pages),
+        "libzstd": decompressing(pages),
         "kernel": inserting(decoded_chunks(file, column)),
         "pyarrow": decode,
         "pbloom": build,
