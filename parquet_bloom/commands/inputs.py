@@ -214,6 +214,5 @@ def answer(report: Any, as_json: bool, write: Callable[[Any], None]) -> None:
         write(report)
         return
     from parquet_bloom.render.terminal import write_json
-    from parquet_bloom.verbs.documents import document_of
 
-    write_json(document_of(report))
+    write_json(report.to_dict())

@@ -22,10 +22,11 @@ TO_CHANGE: Final = 2_400
 TO_REPORT: Final = 6_000
 
 # What a probe keeps of the answers of every group, where a chunk may have many; of which of them is
-# about one value; and of what led to it.
+# about one value; of what led to it; and what an answer about one value takes in a document.
 OF_ANSWERS: Final = 1_200
 OF_PICK: Final = 1
 OF_EXPLANATION: Final = 1_200
+IN_DOCUMENT: Final = 420
 
 # What advice takes of every column, however many chunks it has.
 OF_COLUMN: Final = 4_000

@@ -23,10 +23,12 @@ from parquet_bloom.container import (
     Answer,
     Explanation,
     GroupAnswers,
+    number_of,
     record,
 )
 from parquet_bloom.container.data_file import answers_without_column
 from parquet_bloom.container.room import (
+    IN_DOCUMENT,
     OF_ANSWERS,
     OF_EXPLANATION,
     OF_PICK,
@@ -39,9 +41,9 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.options import ProbeOptions
-from parquet_bloom.parallel import read_once, work_in_order
+from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.values.given import texts_of, values_of
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import Report, document_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,6 +111,10 @@ class ProbedValues(Sequence[ProbedValue]):
         return f"<ProbedValues: {self.counts}>"
 
     @property
+    def num_groups(self) -> int:
+        return len(self._groups)
+
+    @property
     def counts(self) -> str:
         """`1 absent, 2,000 maybe`"""
         verdicts = Counter(each.verdict for each in self)
@@ -156,6 +162,13 @@ class ProbeReport(Report):
     def __repr__(self) -> str:
         found = f"{self.column}: {self.results.counts}; {self.bytes_read:,} bytes read"
         return f"<ProbeReport {self.path}: {found}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `pbloom probe --json` prints, with every answer about every value. Raises
+        UnsupportedError if it exceeds the memory budget."""
+        answers = len(self.results) * self.results.num_groups
+        check_fits(f"{self.path}: {number_of(answers, 'answer')} take", answers * IN_DOCUMENT)
+        return document_of(self)
 
     @property
     def is_absent(self) -> bool:

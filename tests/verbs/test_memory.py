@@ -379,6 +379,21 @@ def test_more_answers_than_fit(tmp_path: Path, limit: Callable[[int], None], str
         pb.probe(path, "a0", [7, 8], explain=True)
 
 
+def test_more_answers_than_a_document_can_have(
+    tmp_path: Path, limit: Callable[[int], None]
+) -> None:
+    """Which are few in memory, as many values have the same."""
+    path = tmp_path / "in.orc"
+    path.write_bytes(orc_index(1000))
+    limit(20 * 1000 * 420 - 1)
+    report = pb.probe(path, "a0", list(range(20)))
+    refused = rf"^{path}: 20,000 answers take 8400000 bytes, expected at most 8399999{NO_MORE}$"
+    with pytest.raises(pb.UnsupportedError, match=refused):
+        report.to_dict()
+    limit(20 * 1000 * 420)
+    assert [len(each["index_groups"]) for each in report.to_dict()["results"]] == [1000] * 20
+
+
 def test_advice_about_more_index_groups_than_fit(
     tmp_path: Path, limit: Callable[[int], None]
 ) -> None:
