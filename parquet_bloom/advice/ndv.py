@@ -14,6 +14,7 @@ Beyer et al., "On Synopses for Distinct-Value Estimation" (2007).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -27,15 +28,23 @@ ALL_HASHES = (1 << 64) - 1
 
 
 def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes ascending, each once.
+    """The hashes ascending, each once. numpy 2.3 finds unique values with a hash table, which is several
+    times slower than this."""
+    ordered = np.sort(hashes)
+    return ordered[are_new(ordered)]
 
-    numpy 2.3 finds unique values with a hash table, which is several times slower than this; its
-    stable sort merges runs that are already sorted.
-    """
-    ordered = np.sort(hashes, kind="stable")
-    is_first = np.ones(ordered.size, np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return ordered[is_first]
+
+def united(parts: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """The hashes of all parts, ascending, each once. A stable sort merges parts that are ascending."""
+    ordered = np.sort(np.concatenate([np.empty(0, np.uint64), *parts]), kind="stable")
+    return ordered[are_new(ordered)]
+
+
+def are_new(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of ascending hashes differ from the one before."""
+    are_new = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=are_new[1:])
+    return are_new
 
 
 class DistinctHashes:
@@ -83,7 +92,7 @@ class DistinctHashes:
             self._compact()
 
     def _compact(self) -> None:
-        kept = distinct(np.concatenate([np.empty(0, np.uint64), *self._parts]))
+        kept = united(self._parts)
         if self._threshold is not None:
             kept = kept[kept <= self._threshold]
         if kept.size > self._limit:
