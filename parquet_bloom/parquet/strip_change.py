@@ -65,10 +65,9 @@ class ParquetStrip(FieldsChange, StripChange):
         for chunk in pointing.values():
             with located(file.footer, chunk):
                 chunk.modules.check_writable()
-        edits = {
-            key: {**(NO_POINTER if key in pointing else {}), **legacy.edits.get(key, {})}
-            for key in {**pointing, **legacy.edits}
-        }
+        edits: dict[ChunkKey, Fields] = dict.fromkeys(pointing, NO_POINTER)
+        for key, edit in legacy.edits.items():
+            edits[key] = {**edits.get(key, {}), **edit}
         ends = [
             older.source.size
             for older in (() if legacy.edits else earlier_ends(file))

@@ -188,9 +188,9 @@ class FilterChange(ParquetChange):
         offset = version.append(header)
         version.append(bitset)
         length = len(header) + len(bitset)
-        place = FilterPlace(offset, length, self._new.is_shown)
-        self.appended[chunk.key] = self.places[chunk.key] = place
-        self._digests[chunk.key] = xxh3_64_intdigest(filter.bitset)
+        key, place = chunk.key, FilterPlace(offset, length, self._new.is_shown)
+        self.appended[key] = self.places[key] = place
+        self._digests[key] = xxh3_64_intdigest(filter.bitset)
         self.filters.append(built_filter(chunk, filter, offset, length))
 
     def erased(self) -> Iterator[Range]:
@@ -271,16 +271,15 @@ class FieldsChange(ParquetChange):
         return self.file.footer.with_fields(self.edits)
 
     def check(self, new: OpenFile) -> None:
-        old = self.file
-        before = {
+        old, edits = self.file, self.edits
+
+        def before(key: ChunkKey) -> Fields:
+            fields = old.footer.fields(old.chunk_at(key), edits[key])
             # A redacted copy does not take the pointers back.
-            key: {
-                **old.footer.fields(old.chunk_at(key), edit),
-                **{number: None for number in NO_POINTER if number in edit},
-            }
-            for key, edit in self.edits.items()
-        }
-        if new.footer.with_opened_fields(before) != old.footer.with_opened_fields(before):
+            return {**fields, **{number: None for number in NO_POINTER if number in edits[key]}}
+
+        was, now = (each.footer.with_opened_fields(edits, before) for each in (old, new))
+        if now != was:
             raise RewriteError("the footer differs in more than the filters")
         for key, edit in self.edits.items():
             chunk = new.chunk_at(key)

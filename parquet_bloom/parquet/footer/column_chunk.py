@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from parquet_bloom.container import Place, record
+from parquet_bloom.container import Place, slim_record
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
 
 
-@record
+@slim_record
 class ColumnChunk:
     """The footer's description of one column chunk, in the format's names; None for missing fields.
 

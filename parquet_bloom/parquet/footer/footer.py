@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field
 from typing import TypeVar
 
@@ -33,7 +33,7 @@ from parquet_bloom.parquet.footer.group_table import GroupTable
 from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_of
 from parquet_bloom.parquet.sealed.modules import Modules, named
-from parquet_bloom.parquet.sealed.opened_chunks import Edit, Fields, OpenedChunks, Seal
+from parquet_bloom.parquet.sealed.opened_chunks import Edit, EditOf, Fields, OpenedChunks, Seal
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED, Protection
 from parquet_bloom.parquet.thrift import ttypes
 
@@ -306,8 +306,7 @@ class Footer:
             raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
 
     def meta_data(self, chunk: ColumnChunk) -> tuple[bytes, int]:
-        """Bytes, and the position in them of the chunk's ColumnMetaData. Raises FooterError if it
-        is missing."""
+        """Bytes, and where in them its ColumnMetaData begins. Raises FooterError if it is missing."""
         if chunk.meta_start is None:
             raise FooterError(f"{self.where}: {chunk.where}: no ColumnMetaData")
         return self._opened.text, chunk.meta_start
@@ -343,34 +342,35 @@ class Footer:
         is sealed again; its redacted copy gets no new fields unless the place `is_shown`. Raises
         EncryptionError if there is no key for that.
         """
-        edits = {
-            chunk: Edit(_filter_fields(place), is_shown=place is not None and place.is_shown)
-            for chunk, place in places.items()
-        }
-        return self._edited(edits, _sealed)
 
-    def without_filters(self, chunks: Iterable[ChunkKey]) -> bytes:
+        def edit_of(chunk: ChunkKey) -> Edit:
+            place = places[chunk]
+            return Edit(_filter_fields(place), place is not None and place.is_shown)
+
+        return self._edited(places, edit_of, _sealed)
+
+    def without_filters(self, chunks: Collection[ChunkKey]) -> bytes:
         """FileMetaData without the filters of `chunks` and with their ColumnMetaData in plaintext:
         to compare two footers, never to be written."""
-        return self._edited(dict.fromkeys(chunks, Edit(NO_POINTER)), _opened)
+        return self.with_opened_fields(chunks, lambda _: NO_POINTER)
 
     def with_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
         """FileMetaData with fields of chunks' ColumnMetaData set or dropped; keeps other bytes as
         with_filters does. Raises EncryptionError if there is no key for that."""
-        return self._edited({chunk: Edit(new) for chunk, new in fields.items()}, _sealed)
+        return self._edited(fields, lambda chunk: Edit(fields[chunk]), _sealed)
 
-    def with_opened_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
+    def with_opened_fields(
+        self, chunks: Collection[ChunkKey], fields_of: Callable[[ChunkKey], Fields]
+    ) -> bytes:
         """As with_fields, but with ColumnMetaData in plaintext, as without_filters."""
-        return self._edited({chunk: Edit(new) for chunk, new in fields.items()}, _opened)
+        return self._edited(chunks, lambda chunk: Edit(fields_of(chunk)), _opened)
 
-    def _edited(self, edits: Mapping[ChunkKey, Edit], seal: Seal) -> bytes:
-        for row_group, column in edits:
+    def _edited(self, chunks: Collection[ChunkKey], edit_of: EditOf, seal: Seal) -> bytes:
+        for row_group, column in chunks:
             if self.chunks.one("meta_start", row_group, column) == _kernel.ABSENT:
-                raise FooterError(
-                    f"{self.where}: row group {row_group}, column {self.leaves[column].name}: "
-                    "no ColumnMetaData"
-                )
-        return self._opened.edited(edits, seal)
+                where = f"row group {row_group}, column {self.leaves[column].name}"
+                raise FooterError(f"{self.where}: {where}: no ColumnMetaData")
+        return self._opened.edited(chunks, edit_of, seal)
 
     def edited(self, places: Mapping[ChunkKey, FilterPlace | None]) -> Footer:
         """The footer with these filters."""
