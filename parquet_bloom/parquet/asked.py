@@ -12,6 +12,7 @@ NaN and nulls have no bytes, and their verdict is `unknown`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -142,12 +143,11 @@ def _numbers(values: Sequence[Any]) -> NDArray[Any] | None:
     kinds = set(map(type, values))
     if kinds not in ({int}, {float}):
         return None
-    try:
-        # A quarter of the time that np.array takes, which looks at each before it knows what they are.
-        return np.fromiter(values, np.int64 if kinds == {int} else np.float64, len(values))
-    except OverflowError:
-        array = np.array(values)
-        return None if array.dtype == object else array
+    # np.array takes four times as long, and makes rounded floats of integers of 64 bits and more.
+    for dtype in (np.int64, np.uint64) if kinds == {int} else (np.float64,):
+        with suppress(OverflowError):
+            return np.fromiter(values, dtype, len(values))
+    return None
 
 
 def _kind(leaf: LeafType) -> str:
