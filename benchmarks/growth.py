@@ -27,6 +27,9 @@ LEAST_SECONDS = 0.1
 
 MOST_EXPONENT = 1.15
 
+# Commands of fewer seconds of CPU are repeated until they have taken so many, or run so often.
+LONG, MOST_ROUNDS = 6, 5
+
 
 @dataclass(frozen=True, slots=True)
 class Growing:
@@ -69,7 +72,8 @@ def measure(files: Files, growing: Growing, start: Spent) -> Table:
     spent = [dict(_spent(files, growing, size)) for size in sizes]
     return Table(
         f"{growing.most:,} {growing.title}",
-        "A quarter, a half and all of them. CPU time and peak memory of whole processes, one round.",
+        "A quarter, a half and all of them. CPU time and peak memory of whole processes, the least of up to"
+        f" {MOST_ROUNDS} rounds.",
         ("", *(f"{size:,}" for size in sizes), "exponent", "memory", "of the most"),
         [_row(verb, start[verb], [each[verb] for each in spent]) for verb in start],
     )
@@ -100,18 +104,26 @@ def _spent(files: Files, growing: Growing, size: int) -> Iterator[tuple[str, Cos
         checked = Path(folder, "checked.parquet")
         yield (
             "build",
-            _cost([PBLOOM, "build", str(file), "-c", growing.column, *ways, "-o", str(checked)]),
+            _cost(
+                [PBLOOM, "build", str(file), "-c", growing.column, *ways, "-o", str(checked)],
+                checked,
+            ),
         )
         for verb, command in _commands(checked, growing.column).items():
             with files.output() as output:
-                yield verb, _cost(command(output))
+                yield verb, _cost(command(output), output)
 
 
-def _cost(command: list[str]) -> Cost | None:
-    try:
-        return run([*command, *MEMORY], fine=(0, 1))
-    except RuntimeError:
-        return None
+def _cost(command: list[str], output: Path) -> Cost | None:
+    """That of the run that took least of the processor: whatever else runs takes more of a short one."""
+    costs: list[Cost] = []
+    while len(costs) < MOST_ROUNDS and sum(cost.cpu for cost in costs) < LONG:
+        output.unlink(missing_ok=True)
+        try:
+            costs.append(run([*command, *MEMORY], fine=(0, 1)))
+        except RuntimeError:
+            return None
+    return min(costs, key=lambda cost: cost.cpu)
 
 
 def _commands(file: Path, column: str) -> dict[str, Command]:
