@@ -215,4 +215,4 @@ def answer(report: Any, as_json: bool, write: Callable[[Any], None]) -> None:
         return
     from parquet_bloom.render.terminal import write_json
 
-    write_json(report.to_dict())
+    write_json(report)

@@ -18,7 +18,6 @@ from contextlib import (
     redirect_stdout,
     suppress,
 )
-from dataclasses import asdict
 from importlib import import_module
 from itertools import compress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -146,16 +145,19 @@ def terminal_columns() -> int:
 
 
 def write_json(document: Any) -> None:
-    """One document on one line."""
+    """One document, or a report as one, on one line."""
     import json
 
     from parquet_bloom.verbs.documents import as_json
 
-    fields = document if isinstance(document, dict) else asdict(document)
+    line = as_json(document)
     with standard_output() as out:
         # JSON is UTF-8; ASCII is the same in any other encoding.
-        in_ascii = out.encoding.lower() != "utf-8"
-        out.write((json.dumps(fields) if in_ascii else as_json(fields)) + "\n")
+        if out.encoding.lower() != "utf-8":
+            line = json.dumps(json.loads(line)).encode()
+        out.flush()
+        out.buffer.write(line)
+        out.buffer.write(b"\n")
 
 
 def complain(message: str) -> None:

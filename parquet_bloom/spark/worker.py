@@ -26,7 +26,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.outcome import Outcome, Status
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving, paths_in
-from parquet_bloom.verbs.documents import as_json, document_of
+from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
 
 def text_of(report: Any) -> str:
     """What `--json` prints."""
-    return as_json(document_of(report))
+    return as_json(report).decode()
 
 
 # ------------------------------------------------------------------------------------------------

@@ -46,8 +46,13 @@ class Report:
     _item: ClassVar[type | None] = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The document that the command prints with --json, see docs/json.md."""
+        """The document that the command prints with --json, see docs/json.md. Raises UnsupportedError if
+        it exceeds the memory budget, although the report does not."""
+        self._check_document()
         return document_of(self)
+
+    def _check_document(self) -> None:
+        """Raise as to_dict."""
 
     def to_arrow(self) -> Any:
         """The items of the report as a pyarrow.Table, with the path of the file in each row. Columns
@@ -61,7 +66,8 @@ class Report:
                 return pa.array(values, types.get(name))
             except (pa.ArrowInvalid, pa.ArrowTypeError):
                 # Nested, and of one type here and of another there.
-                return pa.array([None if value is None else as_json(value) for value in values])
+                texts = [None if value is None else as_json(value).decode() for value in values]
+                return pa.array(texts)
 
         rows = list(self._items())
         types = self._types()
@@ -188,18 +194,29 @@ def document_of(report: Any) -> dict[str, Any]:
     return document
 
 
-def as_json(document: Any) -> str:
-    """A document on one line."""
+def as_json(document: Any) -> bytes:
+    """A document, or a report as one, on one line. Of a report with a million items, each becomes a
+    document when it is written. Raises as Report.to_dict."""
     # Ten times as fast as json, which for 100,000 chunks takes longer than to inspect them.
     import json
 
     import orjson
 
+    if isinstance(document, Report):
+        document._check_document()
+    units = units_of(document)
     try:
-        return orjson.dumps(document).decode()
-    except TypeError:
-        # A path that is not UTF-8, or an integer of more than 64 bits.
-        return json.dumps(document, ensure_ascii=False, allow_nan=False)
+        return orjson.dumps(
+            document, _item_converters(units).plain, orjson.OPT_PASSTHROUGH_DATACLASS
+        )
+    except TypeError as error:
+        if error.__cause__ is not None:
+            # What a conversion raised: an interruption, say.
+            raise error.__cause__ from None
+    # A path that is not UTF-8, or an integer of more than 64 bits. JSON readers take the backslashed
+    # form of a surrogate as such.
+    text = json.dumps(plain(document, units), ensure_ascii=False, allow_nan=False)
+    return text.encode(errors="backslashreplace")
 
 
 def plain(value: Any, units: Units) -> Any:
@@ -218,6 +235,10 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
         convert = self[value.__class__]
         return value if convert is None else convert(value)
 
+    def inner(self, value: Any) -> Any:
+        """What is in place of a part of a value."""
+        return self.plain(value)
+
     def __missing__(self, kind: Any) -> Callable[[Any], Any] | None:
         self[kind] = found = self._converter(kind)
         return found
@@ -226,9 +247,9 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
         # Some collections make their items when they are asked for.
         is_lazy = issubclass(kind, Sequence) and not issubclass(kind, str | bytes)
         if is_lazy or issubclass(kind, _COLLECTIONS):
-            return lambda value: [self.plain(each) for each in value]
+            return lambda value: [self.inner(each) for each in value]
         if issubclass(kind, dict):
-            return lambda value: {key: self.plain(each) for key, each in value.items()}
+            return lambda value: {key: self.inner(each) for key, each in value.items()}
         if is_dataclass(kind):
             return self._of_fields(kind)
         return bytes.hex if issubclass(kind, bytes) else None
@@ -258,7 +279,7 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
                 if content == ():
                     document[name] = []
                 elif content is not None:
-                    document[name] = self.plain(content)
+                    document[name] = self.inner(content)
             if not keys.keys().isdisjoint(document):
                 document = {keys.get(name, name): each for name, each in document.items()}
             if has_place:
@@ -268,7 +289,20 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
         return convert
 
 
-_converters = cache(_Converters)
+class _ItemConverters(_Converters):
+    """The same for one item, whose own items stay what they are."""
+
+    def plain(self, value: Any) -> Any:
+        convert = self[value.__class__]
+        if convert is None:
+            raise TypeError(f"{value.__class__.__name__}: has no place in a document")
+        return convert(value)
+
+    def inner(self, value: Any) -> Any:
+        return value
+
+
+_converters, _item_converters = cache(_Converters), cache(_ItemConverters)
 
 
 @cache

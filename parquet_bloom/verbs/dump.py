@@ -111,8 +111,8 @@ def _hex(found: Dump) -> Iterator[bytes]:
 
 def _json(found: Dump) -> Iterator[bytes]:
     """What the file says about the filter, and its bytes in hex, on one line."""
-    # A path that is not UTF-8 has surrogates; JSON readers take their backslashed form as such.
-    yield as_json(found.to_dict()).encode(errors="backslashreplace") + b"\n"
+    yield as_json(found.to_dict())
+    yield b"\n"
 
 
 def _npy(found: Dump) -> Iterator[bytes]:

@@ -43,7 +43,7 @@ from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.values.given import texts_of, values_of
-from parquet_bloom.verbs.documents import Report, document_of
+from parquet_bloom.verbs.documents import Report
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,12 +163,10 @@ class ProbeReport(Report):
         found = f"{self.column}: {self.results.counts}; {self.bytes_read:,} bytes read"
         return f"<ProbeReport {self.path}: {found}>"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The document that `pbloom probe --json` prints, with every answer about every value. Raises
-        UnsupportedError if it exceeds the memory budget."""
+    def _check_document(self) -> None:
+        # In which every answer about every value is written out.
         answers = len(self.results) * self.results.num_groups
         check_fits(f"{self.path}: {number_of(answers, 'answer')} take", answers * IN_DOCUMENT)
-        return document_of(self)
 
     @property
     def is_absent(self) -> bool:

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +13,7 @@ from make.commands import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.verbs.documents import MOST_ROWS, Report
+from parquet_bloom.verbs.documents import MOST_ROWS, Report, as_json
 
 ROWS = 3000
 
@@ -149,3 +151,29 @@ def test_the_report_of_one_page_is_a_report_too(paths):
     assert report.to_arrow()["column"].to_pylist() == ["id", "x&y"]
     assert json.loads(json.dumps(report.to_dict()))["validation"]["ok"]
     assert repr(report).startswith(f"<FileReport {paths[1]}: ")
+
+
+class Stopped(Sequence):
+    """Interrupted while its items are made."""
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_of_a_document_is_one():
+    with pytest.raises(KeyboardInterrupt):
+        as_json({"items": Stopped()})
+
+
+def test_what_only_json_itself_can_write():
+    assert as_json({"path": "a\udcff", "n": 1 << 70}) == (
+        b'{"path": "a\\udcff", "n": 1180591620717411303424}'
+    )
+
+
+def test_what_has_no_place_in_a_document():
+    with pytest.raises(TypeError, match=r"^Decimal: has no place in a document$"):
+        as_json({"n": Decimal(1)})
