@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import log
+from math import log2
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,7 +28,7 @@ LEAST_SECONDS = 0.1
 MOST_EXPONENT = 1.15
 
 # Commands of fewer seconds of CPU are repeated until they have taken so many, or run so often.
-LONG, MOST_ROUNDS = 6, 5
+LONG, MOST_ROUNDS = 12, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def measure(files: Files, growing: Growing, start: Spent) -> Table:
 
 
 def _row(verb: str, start: Cost | None, costs: Sequence[Cost | None]) -> list[str]:
-    exponent = _exponent(start, costs[0], costs[-1])
+    exponent = _exponent(start, costs)
     return [
         verb,
         *("refused" if cost is None else f"{cost.cpu:.2f} s" for cost in costs),
@@ -90,11 +90,17 @@ def _row(verb: str, start: Cost | None, costs: Sequence[Cost | None]) -> list[st
     ]
 
 
-def _exponent(start: Cost | None, few: Cost | None, many: Cost | None) -> float | None:
-    """The power of their number that the CPU time grows with; None if it hardly grows."""
-    if start is None or few is None or many is None or many.cpu - start.cpu < LEAST_SECONDS:
+def _exponent(start: Cost | None, costs: Sequence[Cost | None]) -> float | None:
+    """The power of their number that the CPU time grows with; None if it hardly grows. `costs`: of twice as
+    many each."""
+    if start is None or None in costs:
         return None
-    return log((many.cpu - start.cpu) / max(few.cpu - start.cpu, LEAST_SECONDS / 8), 4)
+    spent = [cost.cpu - start.cpu for cost in costs if cost is not None]
+    enough = [index for index, seconds in enumerate(spent) if seconds >= LEAST_SECONDS]
+    first, last = min(enough, default=0), len(spent) - 1
+    if first == last or last not in enough:
+        return None
+    return log2(spent[last] / spent[first]) / (last - first)
 
 
 def _spent(files: Files, growing: Growing, size: int) -> Iterator[tuple[str, Cost | None]]:
