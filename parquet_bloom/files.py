@@ -81,7 +81,7 @@ def _opened(source: Source, keys: Keys | None) -> ParquetFile | OrcFile:
     """What either format needs takes long to import, and most ORC files are named like this."""
     if source.path.endswith(".orc") and (found := _orc(source, keys)):
         return found
-    from parquet_bloom.legacy import kind as legacy
+    import parquet_bloom.legacy.kind as legacy
     from parquet_bloom.parquet.file import ParquetFile
 
     try:

@@ -62,7 +62,10 @@ class SplitBlockBloomFilter:
         """Wrap a stored bitset without copying it; nothing can be inserted. Raises FilterError unless it is
         whole blocks."""
         _check_blocks(len(bitset))
-        return cls(memoryview(bitset).cast(WORD_FORMAT))
+        # What __init__ would find out takes longer than to ask a filter of one block.
+        filter = cls.__new__(cls)
+        filter._words = memoryview(bitset).cast(WORD_FORMAT)
+        return filter
 
     @property
     def words(self) -> NDArray[np.uint32]:

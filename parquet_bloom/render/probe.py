@@ -50,14 +50,10 @@ def write_probe(report: ProbeReport, verbose: bool = False, again: Sequence[str]
 
 def summarize_probe(report: ProbeReport) -> FileSummary:
     """Whether one of many files has to be read, and where."""
-    numbers = {
-        "rows": 0,
-        "bytes": report.bytes_read,
-        "all": sum([each.num_rows for each in report.results[0].groups]),
-    }
-    to_read = _to_read(report.results)
-    if not to_read:
+    numbers = {"rows": 0, "bytes": report.bytes_read, "all": report.results.num_rows}
+    if report.is_absent:
         return FileSummary(state="absent", line="absent", numbers=numbers)
+    to_read = _to_read(report.results)
     rows = numbers["rows"] = sum(each.num_rows for each in to_read)
     group = UNITS[report.format].group
     maybe = [result.value for result in report.results if result.verdict == "maybe"]

@@ -120,11 +120,18 @@ class ProbedValues(Sequence[ProbedValue]):
         verdicts = Counter(each.verdict for each in self)
         return ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
 
-    @property
+    @read_once
     def is_absent(self) -> bool:
         """Whether no value can be in the file."""
-        given = (group.distinct[pick] for group in self._groups for pick in _used(group.picks))
-        return all(answer.verdict == "absent" for answer in given)
+        for distinct, picks in self._groups:
+            if any([distinct[pick].verdict != "absent" for pick in _used(picks)]):
+                return False
+        return True
+
+    @property
+    def num_rows(self) -> int:
+        """Of the groups that were asked."""
+        return sum([distinct[0].num_rows for distinct, _ in self._groups])
 
     @property
     def to_read(self) -> NDArray[np.bool_]:
@@ -297,12 +304,13 @@ def _without_column(file: Container, options: ProbeOptions) -> ProbeReport:
 
 
 def _listed(picks: Picks) -> Sequence[int]:
-    return picks if isinstance(picks, Sequence) else picks.tolist()
+    # To ask whether something is a Sequence takes longer than to look at one pick.
+    return picks.tolist() if hasattr(picks, "tolist") else picks
 
 
 def _used(picks: Picks) -> set[int]:
     """The answers that were given about any value."""
-    if isinstance(picks, Sequence):
+    if not hasattr(picks, "tolist"):
         return set(picks)
     import numpy as np
 
