@@ -124,8 +124,9 @@ class ProbedValues(Sequence[ProbedValue]):
     def is_absent(self) -> bool:
         """Whether no value can be in the file."""
         for distinct, picks in self._groups:
-            if any([distinct[pick].verdict != "absent" for pick in _used(picks)]):
-                return False
+            for pick in _used(picks):
+                if distinct[pick].verdict != "absent":
+                    return False
         return True
 
     @property

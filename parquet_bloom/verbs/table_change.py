@@ -121,6 +121,11 @@ def appended(file: TableFile, before: int, after: int, num_filters: int) -> Chan
     return ChangedFile(file.name, action, file.size, after, num_filters, file.num_deleted)
 
 
+def bytes_added(files: Iterable[ChangedFile]) -> int:
+    """To the records of those that a commit records: others may have more bytes than these, too."""
+    return sum(file.size - file.recorded for file in files if file.action in _COMMITTED)
+
+
 def failed(file: TableFile, problem: str) -> FileResult:
     """What became of a file that could not be changed."""
     reason = problem.removeprefix(f"{file.path}: ")

@@ -307,6 +307,18 @@ def test_files_from_before_a_column(tmp_path):
     ]
 
 
+def test_ends_that_are_not_recorded_are_not_added_by_others(tmp_path):
+    table = make_table(tmp_path / "events", commits=1)
+    from deltalake import write_deltalake
+
+    more = rows_of(300, 10).append_column("late", [list(range(10))])
+    write_deltalake(table, more, mode="append", schema_mode="merge")
+    build(table, columns=["id"], commit=False)
+    report = build(table, columns=["late"])
+    (appended,) = [file for file in report.files if file.action == "appended"]
+    assert report.bytes_added == appended.size - appended.recorded
+
+
 def test_classic_checkpoints(table):
     from deltalake import DeltaTable as Judge
 
