@@ -319,6 +319,13 @@ def test_command(table):
             "lake.nothing: no such table in the catalog test",
         ),
         (
+            ("events", "--table", "auto", "--catalog", CATALOG),
+            (
+                "events: expected the name of a table in a namespace of the catalog test, such as"
+                " lake.events"
+            ),
+        ),
+        (
             (NAME, "--table", "auto", "--catalog", "other"),
             (
                 "catalog other: PyIceberg: URI missing, please provide using --uri, the config or"

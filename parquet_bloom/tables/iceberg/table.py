@@ -245,6 +245,12 @@ def in_catalog(
 ) -> IcebergTable:
     """The table `identifier`, as in `lake.events`, of a catalog of PyIceberg's configuration. Raises
     RewriteError, UnsupportedError, OSError."""
+    namespace, _, name = identifier.rpartition(".")
+    if not (namespace and name):
+        raise RewriteError(
+            f"{identifier}: expected the name of a table in a namespace of the catalog {catalog}, such as"
+            " lake.events"
+        )
     with asking(f"catalog {catalog}"):
         loaded = load_catalog(catalog)
 
