@@ -2,6 +2,7 @@
 passes through unchanged."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
 
 
 class ParquetBloomError(Exception):
@@ -134,9 +135,17 @@ def complaint(error: BaseException) -> str:
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return "the system starts no more threads; --threads 1 needs none"
-    if isinstance(error, ImportError):
+    if isinstance(error, ImportError) or _is_of_lost_package(error):
         return f"part of the installation is missing or cannot be read: {error}"
     return f"internal error, please report what --debug shows: {type(error).__name__}: {error}"
+
+
+def _is_of_lost_package(error: BaseException) -> bool:
+    """Whether Python could not look into the folder of a package: it then takes it for a namespace, in
+    which nothing is."""
+    package = error.obj if isinstance(error, AttributeError) else None
+    spec = package.__spec__ if isinstance(package, ModuleType) else None
+    return spec is not None and spec.origin is None
 
 
 def complaint_about(path: str, error: Exception) -> str:

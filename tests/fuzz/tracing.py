@@ -56,6 +56,9 @@ class Fault:
         if (self.kind, self.call) == ("ENOMEM", "brk"):
             # It never returns an error, but where the memory ends: the C library goes on by that.
             return "retval=0"
+        if (self.kind, self.call) == ("EIO", "getrandom"):
+            # It reads no device: all that a system may refuse is the call itself.
+            return "error=ENOSYS"
         return _INJECTIONS[self.kind]
 
     def __str__(self) -> str:

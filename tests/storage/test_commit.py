@@ -7,7 +7,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -237,15 +240,25 @@ def test_nothing_is_imported_after_the_file_was_replaced(
 
 
 @pytest.mark.parametrize("verb", ARGUMENTS)
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        (None, "import of ctypes halted; None in sys.modules"),
+        # What Python makes of the folder of a package that it cannot look into.
+        (
+            module_from_spec(ModuleSpec("ctypes", None, is_package=True)),
+            "module 'ctypes' has no attribute 'CDLL'",
+        ),
+    ],
+)
 def test_a_module_that_cannot_be_imported(
-    broken: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+    broken: Path, monkeypatch: pytest.MonkeyPatch, verb: str, module: ModuleType | None, reason: str
 ) -> None:
     """As when the disk fails on which Python lies: nothing that a report would help with."""
     before = files_in(broken.parent)
-    monkeypatch.setitem(sys.modules, "ctypes", None)
+    monkeypatch.setitem(sys.modules, "ctypes", module)
     rename._renameat2.cache_clear()
     result = outcome(verb, broken, "--in-place", *ARGUMENTS[verb])
-    reason = "import of ctypes halted; None in sys.modules"
     message = f"part of the installation is missing or cannot be read: {reason}"
     assert (result.code, result.complaint) == (2, message)
     assert files_in(broken.parent) == before
