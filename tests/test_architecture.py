@@ -58,7 +58,12 @@ HOMES = {
         "storage/objects/stores.py",
     },
     "click": {"commands/", "program.py"},
-    "cramjam": {"orc/compression.py", "parquet/pages/codecs.py", "container/zstd.py"},
+    "cramjam": {
+        "container/lz4.py",
+        "container/zstd.py",
+        "orc/compression.py",
+        "parquet/pages/codecs.py",
+    },
     "cryptography": {"encryption/cipher.py"},
     "google": {"orc/tail.py", "storage/objects/gcs_client.py"},
     "jinja2": {"render/report.py"},

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import cramjam
 
-from parquet_bloom.container import zstd
+from parquet_bloom.container import lz4, zstd
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parallel import check_fits
@@ -44,7 +44,7 @@ _PART_BYTES: Final = 1 << 18
 _FUNCTIONS: dict[int, tuple[Callable[[memoryview, Any], int], Compressor]] = {
     1: (cramjam.deflate.decompress_into, cramjam.deflate.compress),
     2: (cramjam.snappy.decompress_raw_into, cramjam.snappy.compress_raw),
-    4: (cramjam.lz4.decompress_block_into, partial(cramjam.lz4.compress_block, store_size=False)),
+    4: (lz4.decompress_into, partial(cramjam.lz4.compress_block, store_size=False)),
     5: (zstd.decompress_into, cramjam.zstd.compress),
 }
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import cramjam
 
-from parquet_bloom.container import zstd
+from parquet_bloom.container import lz4, zstd
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
@@ -156,7 +156,7 @@ def _lz4(data: memoryview, out: Any) -> int:
     try:
         return _hadoop_lz4(data, out)
     except cramjam.DecompressionError:
-        return cramjam.lz4.decompress_block_into(data, out)
+        return lz4.decompress_into(data, out)
 
 
 def _hadoop_lz4(data: memoryview, out: Any) -> int:
@@ -176,7 +176,7 @@ def _hadoop_lz4(data: memoryview, out: Any) -> int:
         block = data[at : at + compressed]
         if len(block) != compressed or not done < wanted <= len(out):
             raise cramjam.DecompressionError("no Hadoop framing")
-        done += cramjam.lz4.decompress_block_into(block, memoryview(out)[done:wanted])
+        done += lz4.decompress_into(block, memoryview(out)[done:wanted])
         at += compressed
     return done
 
@@ -187,5 +187,5 @@ _CODECS: dict[int, Callable[[memoryview, Any], int]] = {
     CompressionCodec.BROTLI: cramjam.brotli.decompress_into,
     CompressionCodec.ZSTD: zstd.decompress_into,
     CompressionCodec.LZ4: _lz4,
-    CompressionCodec.LZ4_RAW: cramjam.lz4.decompress_block_into,
+    CompressionCodec.LZ4_RAW: lz4.decompress_into,
 }
