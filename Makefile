@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz damage faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers catalogs
+.PHONY: demo test cluster asan fuzz random damage faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers catalogs
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -33,6 +33,10 @@ asan: .venv/dev
 FUZZ_SECONDS ?= 100
 fuzz: .venv/fuzz
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/campaign.py $(FUZZ_SECONDS)
+
+# Random files of both formats: the bits that the specification wants. `test` has some of them.
+random: .venv/dev
+	PBLOOM_RANDOM_FILES=3000 $(BIN)/python -m pytest -q -n 2 tests/verbs/test_random_files.py
 
 # ORC files with a few other bytes, so many for each of six commands; ORC C++ is the judge.
 FILES ?= 10000

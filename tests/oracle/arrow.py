@@ -1,7 +1,7 @@
 """What pyarrow reads in a file: its leaf columns, its rows, and where its filters are."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,32 @@ def _num_bytes(header: bytes) -> int:
         if byte < 0x80:
             break
     return zigzag >> 1
+
+
+def leaf_array(array: pa.Array | pa.ChunkedArray, path: Sequence[str]) -> pa.Array:
+    """The leaf at `path` below `array`, nulls dropped at every step."""
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    array = array.drop_null()
+    kind = array.type
+    if pa.types.is_map(kind):
+        inner = array.keys if path[1] == "key" else array.items
+        return leaf_array(inner, path[2:])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return leaf_array(array.flatten(), _path_below_list(kind.value_type, path))
+    if pa.types.is_struct(kind):
+        return leaf_array(array.field(path[0]).filter(array.is_valid()), path[1:])
+    return array
+
+
+def _path_below_list(element: pa.DataType, path: Sequence[str]) -> Sequence[str]:
+    """In the schema up to two names lie between a list and its elements, in Arrow none."""
+    names = [element.field(i).name for i in range(element.num_fields)]
+    for skipped in (0, 1):
+        if path[skipped : skipped + 1] and path[skipped] in names:
+            return path[skipped:]
+    return path[2:]
 
 
 def pyarrow_rows(path: Path) -> list[str]:

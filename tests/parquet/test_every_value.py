@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, SHARED, missing
+from oracle.arrow import leaf_array
 
 import parquet_bloom as pb
 
@@ -62,23 +63,6 @@ PUBLIC_NAMES = [
 ]
 
 
-def leaf_array(array, path):
-    """The leaf at `path` below `array`, nulls dropped at every step."""
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    array = array.drop_null()
-    kind = array.type
-    if pa.types.is_map(kind):
-        inner = array.keys if path[1] == "key" else array.items
-        return leaf_array(inner, path[2:])
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return leaf_array(array.flatten(), path_below_list(kind.value_type, path))
-    if pa.types.is_struct(kind):
-        return leaf_array(array.field(path[0]).filter(array.is_valid()), path[1:])
-    return array
-
-
 def arrow_bytes(path):
     """All rows as bytes: NaN, which equals nothing, is compared too."""
     sink = pa.BufferOutputStream()
@@ -86,15 +70,6 @@ def arrow_bytes(path):
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return sink.getvalue().to_pybytes()
-
-
-def path_below_list(element, path):
-    """In the schema up to two names lie between a list and its elements, in Arrow none."""
-    names = [element.field(i).name for i in range(element.num_fields)]
-    for skipped in (0, 1):
-        if path[skipped : skipped + 1] and path[skipped] in names:
-            return path[skipped:]
-    return path[2:]
 
 
 def stored(array, physical):
