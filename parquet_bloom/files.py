@@ -27,7 +27,8 @@ def open(
 ) -> ParquetFile | OrcFile:
     """Open a local path or URL; `keys` for an encrypted Parquet file, `storage_options` for the
     object store behind a URL (see docs/object-stores.md). Both kinds of files have `columns`, `parts`,
-    `probe` and `bloom_filter`.
+    `probe` and `bloom_filter`. Leave them with `with`, or `close` them; those that nobody has any more
+    are closed, too. A closed local file raises ValueError where it would have to be read.
 
     size: read only the first so many bytes, as readers do that go by the size that a table records.
 

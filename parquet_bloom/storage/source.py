@@ -207,9 +207,14 @@ def changed(path: str, before: int, now: int) -> RewriteError:
     )
 
 
+# In place of the descriptor of a closed file: the number may be that of another file by now.
+_CLOSED: Final = -1
+
+
 class LocalSource:
     """A local file, read with pread so that threads can share it. The page cache reads ahead."""
 
+    descriptor = _CLOSED
     is_remote: Final = False
     held_ahead: Final = 0
     requests: Final = None
@@ -224,7 +229,7 @@ class LocalSource:
         self.status = os.fstat(self.descriptor)
         self.size = self.status.st_size
         if not stat.S_ISREG(self.status.st_mode):
-            os.close(self.descriptor)
+            self.close()
             if stat.S_ISDIR(self.status.st_mode):
                 raise OSError(errno.EISDIR, "is a folder, expected a file", self.path)
             raise OSError(errno.EINVAL, "is a pipe or device, expected a file", self.path)
@@ -249,6 +254,8 @@ class LocalSource:
         try:
             return os.pread(self.descriptor, length, offset)
         except OSError as error:
+            if self.descriptor == _CLOSED:
+                raise ValueError(f"{self.path}: is closed, expected an open file") from None
             error.filename = self.path
             raise
 
@@ -275,11 +282,18 @@ class LocalSource:
             raise changed(self.path, self.size, now.st_size)
 
     def close(self) -> None:
+        descriptor, self.descriptor = self.descriptor, _CLOSED
+        if descriptor == _CLOSED:
+            return
         # Nothing that was written to it could be lost, and by now a new version may have its name.
         try:
-            os.close(self.descriptor)
+            os.close(descriptor)
         except OSError:
             return
+
+    def __del__(self) -> None:
+        # As with Python's own files, `pb.open(path).columns` leaves none open.
+        self.close()
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
